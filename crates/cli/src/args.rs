@@ -352,6 +352,9 @@ enum Command {
         /// Add the SHA-256 of each file, which reads all its bytes.
         #[arg(long)]
         hash: bool,
+        /// Limit the rows of one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
+        #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+        max_output: Option<u64>,
         /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
         #[arg(long)]
         json: bool,
@@ -767,11 +770,11 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let wish = render::Wish { thumbnail, ..how.into_wish(output, force, json) };
             render::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Catalog { paths, output, full, hash, json, list, choice, .. } => {
+        Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let limits = choice.memory.limits_of(2);
-            let how =
-                How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
+            let (memory, limits) = (choice.memory, choice.memory.limits_of(2));
+            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            let how = How { memory, max_output, ..how.with_limits(limits) };
             catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

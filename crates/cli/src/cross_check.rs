@@ -2,12 +2,13 @@
 
 use meshmap::{Address, ArrayEntry, Codec, Decoder, MeshFile, Result};
 
-use crate::inputs::{Input, Problem, Reading};
+use crate::inputs::{Problem, Reading};
 
 /// The first array that the reference decoder decodes to other values, or for which only one of the decoders reports an error.
-pub(crate) fn differs(file: &MeshFile, input: &Input, how: &Reading) -> Result<Option<Address>, Problem> {
-    let options = how.options().with_decoder(Decoder::Reference);
-    let second = MeshFile::from_source_with(input.source(how.mmap)?, &options)?;
+pub(crate) fn differs(file: &MeshFile, how: &Reading) -> Result<Option<Address>, Problem> {
+    let options = how.options().with_limits(*file.limits()).with_decoder(Decoder::Reference);
+    // Standard input cannot be read again.
+    let second = MeshFile::from_source_with(file.source().clone(), &options)?;
     let mut others = second.arrays().together();
     for array in file.arrays().together() {
         match (array, others.next()) {

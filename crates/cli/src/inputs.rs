@@ -51,21 +51,20 @@ pub(crate) struct FileList {
 }
 
 impl FileList {
-    fn paths(&self) -> io::Result<Vec<PathBuf>> {
+    fn paths(&self, memory: Memory) -> Result<Vec<PathBuf>, Problem> {
         let Some(list) = &self.files_from else { return Ok(Vec::new()) };
-        let mut text = Vec::new();
-        if list.as_os_str() == STANDARD_INPUT {
-            io::stdin().lock().read_to_end(&mut text)?;
+        let text = if list.as_os_str() == STANDARD_INPUT {
+            memory.read(io::stdin().lock())?
         } else {
-            File::open(list)?.read_to_end(&mut text)?;
-        }
+            memory.read(File::open(list)?)?
+        };
         let end = if self.ends_with_nul { 0 } else { b'\n' };
         let paths = text.split(|byte| *byte == end).map(|line| match line {
             // Lists from Windows end lines with CR LF.
             [path @ .., b'\r'] if !self.ends_with_nul => path,
             path => path,
         });
-        paths.filter(|path| !path.is_empty()).map(path_of).collect()
+        Ok(paths.filter(|path| !path.is_empty()).map(path_of).collect::<io::Result<_>>()?)
     }
 }
 
@@ -90,6 +89,24 @@ impl Memory {
             self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
         let bytes = bytes / parts;
         limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes).with_free_ratio(ratio)
+    }
+
+    /// The whole of the memory, of which the limits are shares.
+    fn whole(self) -> u64 {
+        self.max_memory.unwrap_or_else(|| Limits::default().max_total_bytes)
+    }
+
+    /// Reads standard input, a pipe or a device to its end, which it may not have.
+    fn read(self, stream: impl Read) -> Result<Vec<u8>, Problem> {
+        let (most, mut bytes) = (self.whole(), Vec::new());
+        stream.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            let limit = text::size(most);
+            let message =
+                format!("the stream is longer than the limit of {limit}; raise it with --max-memory");
+            return Err(Problem::other("limit_exceeded", message));
+        }
+        Ok(bytes)
     }
 }
 
@@ -159,7 +176,10 @@ impl Choice {
 /// A file to be worked on.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
+    /// The path; or the address of a file in a store without its secrets, which is not read but shown.
     pub(crate) path: PathBuf,
+    /// The address of a file in a store, which may contain a password or a signature.
+    address: Option<String>,
     /// `true` if it was named; otherwise it was found in a directory.
     pub(crate) is_named: bool,
     /// Its size, if it is known without reading the file.
@@ -170,7 +190,8 @@ pub(crate) struct Input {
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
 }
 
 /// The path that stands for standard input.
@@ -180,7 +201,9 @@ impl Input {
     /// A file that was named.
     pub(crate) fn named(path: &Path) -> Self {
         let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        Self { path: path.to_owned(), is_named: true, bytes }
+        let address = path.to_str().filter(|text| is_address(text)).map(str::to_owned);
+        let path = address.as_deref().map_or_else(|| path.to_owned(), |text| without_secrets(text).into());
+        Self { path, address, is_named: true, bytes }
     }
 
     fn is_standard_input(&self) -> bool {
@@ -194,26 +217,26 @@ impl Input {
 
     /// The name of the file without its extension; empty for standard input.
     pub(crate) fn stem(&self) -> String {
-        let stem = self.path.file_stem().filter(|_| !self.is_standard_input());
+        let stem = self.file_name().file_stem().filter(|_| !self.is_standard_input());
         stem.unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The last part of the path.
     pub(crate) fn name(&self) -> String {
-        match self.path.file_name() {
-            Some(name) if !self.is_standard_input() => text::path(Path::new(name)),
-            _ => self.shown(),
-        }
+        let name = self.file_name();
+        if name.as_os_str().is_empty() || self.is_standard_input() { self.shown() } else { text::path(name) }
     }
 
-    /// The address of a file in a store.
-    fn address(&self) -> Option<&str> {
-        self.path.to_str().filter(|path| self.is_named && is_address(path))
+    /// The last part of the path, without the query string of an address.
+    pub(crate) fn file_name(&self) -> &Path {
+        let text = self.path.to_str().filter(|_| self.is_in_store());
+        let path = text.and_then(|text| text.split(['?', '#']).next()).map_or(&*self.path, Path::new);
+        Path::new(path.file_name().unwrap_or_default())
     }
 
     /// Returns `true` if the file is read by requests.
     pub(crate) fn is_in_store(&self) -> bool {
-        self.address().is_some()
+        self.address.is_some()
     }
 
     /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store, once something of
@@ -221,39 +244,33 @@ impl Input {
     #[cfg(feature = "stores")]
     pub(crate) fn source_and_version(
         &self,
-        mmap: bool,
+        how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        let stored = self.address().map(stored).transpose()?;
-        let source = stored.as_ref().map_or_else(|| self.source(mmap), |stored| Ok(stored.source()))?;
+        let stored = self.address.as_deref().map(stored).transpose()?;
+        let source = stored.as_ref().map_or_else(|| self.source(how), |stored| Ok(stored.source()))?;
         Ok((source, move || stored.as_ref()?.version()))
     }
 
     #[cfg(not(feature = "stores"))]
     pub(crate) fn source_and_version(
         &self,
-        mmap: bool,
+        how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        Ok((self.source(mmap)?, || None))
+        Ok((self.source(how)?, || None))
     }
 
     /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
-    pub(crate) fn source(&self, mmap: bool) -> Result<Source, Problem> {
-        if let Some(address) = self.address() {
+    pub(crate) fn source(&self, how: &Reading) -> Result<Source, Problem> {
+        if let Some(address) = &self.address {
             return Ok(stored(address)?.source());
         }
         if self.is_standard_input() {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(Problem::from)?;
-            return Ok(Source::from_bytes(bytes));
+            return Ok(Source::from_bytes(how.memory.read(io::stdin().lock())?));
         }
-        if fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            let mut bytes = Vec::new();
-            File::open(&self.path)
-                .and_then(|mut pipe| pipe.read_to_end(&mut bytes))
-                .map_err(Problem::from)?;
-            return Ok(Source::from_bytes(bytes));
+        if self.is_stream() {
+            return Ok(Source::from_bytes(how.memory.read(File::open(&self.path)?)?));
         }
-        if !mmap {
+        if !how.mmap {
             return Ok(Source::open(&self.path)?);
         }
         #[allow(unsafe_code, reason = "the user asked for a map, and was told what that takes")]
@@ -262,12 +279,18 @@ impl Input {
         Ok(mapped?)
     }
 
+    /// Returns `true` if the file is read to its end, and its bytes are in memory.
+    fn is_stream(&self) -> bool {
+        let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+        self.is_standard_input() || !self.is_in_store() && fs::metadata(&self.path).is_ok_and(is_special)
+    }
+
     /// Returns `true` if a file is treated as a mesh: all named files, and found files that begin or end like a mesh.
     pub(crate) fn is_mesh(&self, how: &Reading) -> bool {
         if self.is_named {
             return true;
         }
-        match self.source(how.mmap).and_then(|source| Ok(Format::detect(&source)?)) {
+        match self.source(how).and_then(|source| Ok(Format::detect(&source)?)) {
             Ok(format) => how.format.is_none_or(|wanted| wanted == format),
             Err(problem) => {
                 let is_unknown =
@@ -279,7 +302,8 @@ impl Input {
 
     /// Opens a file of any format. Found files of no format are no problem, but `None`.
     pub(crate) fn open(&self, source: &Source, how: &Reading) -> Result<Option<MeshFile>, Problem> {
-        let options = how.options();
+        let held = if self.is_stream() { source.len()?.unwrap_or_default() } else { 0 };
+        let options = how.options_beside(held);
         let format = match Format::detect(source) {
             Ok(format) => format,
             Err(error)
@@ -299,6 +323,20 @@ impl Input {
             };
         }
         Ok(Some(MeshFile::from_source_with(source.clone(), &options)?))
+    }
+}
+
+#[cfg(feature = "stores")]
+use meshmap_object_store::without_secrets;
+
+/// An address that is shown in a message.
+#[cfg(not(feature = "stores"))]
+fn without_secrets(address: &str) -> String {
+    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
+    let cut = if is_cut { "?.." } else { "" };
+    match (shown.split_once("://"), shown.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
+        _ => format!("{shown}{cut}"),
     }
 }
 
@@ -334,12 +372,31 @@ pub(crate) struct Reading {
     pub(crate) dialect: Option<Dialect>,
     /// `true` if other files are processed at the same time: then several threads do not work on one file.
     pub(crate) is_one_of_many: bool,
+    pub(crate) memory: Memory,
+    /// The limits of each share of the memory.
     pub(crate) limits: Limits,
 }
 
 impl Reading {
+    /// The settings for a command that needs this many equal shares of the memory: see [`Memory::limits_of`].
+    pub(crate) fn within(memory: Memory, parts: u64) -> Self {
+        Self { memory, limits: memory.limits_of(parts), ..Self::default() }
+    }
+
     pub(crate) fn options(&self) -> Options {
-        let options = Options::default().with_limits(self.limits);
+        self.options_beside(0)
+    }
+
+    /// The options for a file of which `held` bytes are in memory, which leaves less for everything else.
+    fn options_beside(&self, held: u64) -> Options {
+        let whole = self.memory.whole().max(1);
+        let left = |bytes: u64| {
+            let left = u128::from(bytes) * u128::from(whole.saturating_sub(held)) / u128::from(whole);
+            u64::try_from(left).unwrap_or(bytes)
+        };
+        let Limits { max_total_bytes, max_block_bytes, .. } = self.limits;
+        let limits = self.limits.with_max_total_bytes(left(max_total_bytes));
+        let options = Options::default().with_limits(limits.with_max_block_bytes(left(max_block_bytes)));
         let options = self.dialect.map_or(options, |dialect| options.with_dialect(dialect));
         if self.is_one_of_many { options.with_parallelism(Parallelism::Off) } else { options }
     }
@@ -453,9 +510,10 @@ pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
     let list = &choice.list;
     let single = list.files_from.is_none() && matches!(paths, [path] if !path.is_dir());
     let mut found = Found { single, ..Found::default() };
-    let listed = list.paths().unwrap_or_else(|error| {
+    let listed = list.paths(choice.memory).unwrap_or_else(|problem| {
         let path = list.files_from.clone().unwrap_or_default();
-        found.unreadable.push((path, format!("the list of files cannot be read: {error}")));
+        let path = Input::named(&path).path;
+        found.unreadable.push((path, format!("the list of files cannot be read: {problem}")));
         Vec::new()
     });
     for path in paths.iter().chain(&listed) {
@@ -508,7 +566,8 @@ fn walk(directory: &Path, below: &Path, choice: &Choice, found: &mut Found) {
                 Ok(metadata) if metadata.is_dir() => found.skipped.links += 1,
                 Ok(metadata) if metadata.is_file() => {
                     if choice.takes(&below.join(&name)) {
-                        found.files.push(Input { path, is_named: false, bytes: metadata.len() });
+                        let bytes = metadata.len();
+                        found.files.push(Input { path, address: None, is_named: false, bytes });
                     } else {
                         found.skipped.left_out += 1;
                     }
@@ -539,6 +598,19 @@ mod tests {
             assert!(!is_address(path), "{path}");
         }
         assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
+    }
+
+    #[test]
+    fn bytes_of_a_stream_are_memory_that_is_used() {
+        let memory = |bytes| Memory { max_memory: bytes };
+        assert_eq!(memory(None).whole(), Limits::default().max_total_bytes);
+        assert_eq!(memory(Some(8)).read(&[7; 8][..]).unwrap(), [7; 8]);
+        let problem = memory(Some(8)).read(io::repeat(7)).unwrap_err();
+        assert_eq!(problem.kind(), "limit_exceeded");
+        let how = Reading::within(memory(Some(1000)), 2);
+        let of = |held| how.options_beside(held).limits;
+        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_total_bytes), [500, 300, 0, 0]);
+        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_block_bytes), [500, 300, 0, 0]);
     }
 
     #[test]

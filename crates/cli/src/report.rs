@@ -17,7 +17,7 @@ pub(crate) fn of(input: &Input, how: &Reading, hex: bool) -> (Vec<String>, bool)
         format!("meshmap     {}", env!("CARGO_PKG_VERSION")),
         format!("system      {} {}", std::env::consts::OS, std::env::consts::ARCH),
     ];
-    let source = match input.source(how.mmap) {
+    let source = match input.source(how) {
         Ok(source) => source,
         Err(problem) => {
             lines.push(format!("x           {problem}"));

@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::thread;
 
 use meshmap::Format;
 use meshmap_testing::{data, test_files};
 use serde_json::Value;
+
+use child::Run as _;
+
+mod child;
 
 /// A check of a command: what is wrong with its reports on these files, compared with the verdict of `verify`.
 type Check = fn(&Verdicts) -> Tally;
@@ -74,7 +78,7 @@ impl Tally {
 }
 
 fn run(words: &[&str], paths: &[&Path]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_meshmap")).args(words).args(paths).output().unwrap();
+    let output = child::meshmap().args(words).args(paths).run();
     let status = output.status.code();
     assert!(matches!(status, Some(0 | 1)), "{words:?} {paths:?} ends with {status:?}");
     output

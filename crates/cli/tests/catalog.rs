@@ -3,19 +3,23 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use meshmap::{Bytes, Format, ReadRange, Source};
 use meshmap_cli::catalog::{self, How, Item, Row};
-use meshmap_testing::data;
 use meshmap_testing::kinds::small_before_large;
+use meshmap_testing::{data, fixtures};
 use serde_json::Value;
 
+use child::Run as _;
+
+mod child;
+
 fn run(arguments: &[&str], paths: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.arg("catalog").args(paths).args(arguments).output().unwrap()
+    let mut command = child::meshmap();
+    command.arg("catalog").args(paths).args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -59,6 +63,52 @@ fn what_headers_say_is_what_decoding_finds() {
             }
         }
     }
+}
+
+/// Names in the header of a file are in each of its rows.
+#[test]
+fn rows_that_repeat_long_names_keep_to_the_limits_of_memory_and_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in");
+    fs::create_dir(&input).unwrap();
+    let names: &[&str] = match cfg!(feature = "parquet") {
+        true => &["out.csv", "out.jsonl", "out.arrow", "out.parquet"],
+        false => &["out.csv", "out.jsonl"],
+    };
+    let written = |arguments: &[&str], name: &str| {
+        let output = folder.path().join(name);
+        let done = run(&[arguments, &["-o", output.to_str().unwrap()]].concat(), &[&input]);
+        (done.status.code(), fs::read(output).unwrap())
+    };
+    // 112 KB, and 320 MB of names in its rows.
+    fs::write(input.join("names.cgeo"), fixtures::cgeo::long_names(40_000, 4000)).unwrap();
+    for name in names {
+        for (arguments, limit) in [
+            (&[][..], "more than 64.0 MiB of output needed; raise the limit with --max-output"),
+            (&["--full"], "more than 64.0 MiB of output needed; raise the limit with --max-output"),
+            (
+                &["--max-output", "1GiB", "--max-memory", "20MiB"],
+                "more than 10.0 MiB of memory needed; raise the limit with --max-memory",
+            ),
+        ] {
+            let (status, bytes) = written(arguments, name);
+            assert_eq!(status, Some(1), "{name} {arguments:?}");
+            assert!(bytes.len() < 100_000, "{name} {arguments:?}: {} bytes", bytes.len());
+            let is_there = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+            // The cells of Parquet are compressed.
+            assert!(is_there(limit) || name.ends_with(".parquet"), "{name} {arguments:?}");
+        }
+    }
+    let only = &rows(&input, How::default())[..];
+    assert!(matches!(only, [row] if row.error_kind == Some("limit_exceeded")), "{only:?}");
+    // A quarter of the limit, in parts.
+    fs::write(input.join("names.cgeo"), fixtures::cgeo::long_names(4000, 2000)).unwrap();
+    for name in names {
+        let (status, bytes) = written(&[], name);
+        assert_eq!(status, Some(0), "{name}");
+        assert!(name.ends_with(".parquet") || bytes.len() > 16_000_000, "{name}: {} bytes", bytes.len());
+    }
+    assert_eq!(rows(&input, How::default()).len(), 2000);
 }
 
 #[test]

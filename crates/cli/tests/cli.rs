@@ -2,19 +2,23 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use meshmap::Format;
 use meshmap_testing::{data, fixtures, kinds};
 use unicode_width::UnicodeWidthStr;
 
+use child::Run as _;
+
+mod child;
+
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
+    child::meshmap().args(arguments).args(paths).run()
 }
 
 fn with_columns(columns: &str, arguments: &[&str], paths: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.env("COLUMNS", columns).args(arguments).args(paths).output().unwrap()
+    let mut command = child::meshmap();
+    command.env("COLUMNS", columns).args(arguments).args(paths).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -336,7 +340,7 @@ fn missing_files_are_errors() {
 #[test]
 fn closed_output_is_no_panic() {
     let path = data::valid("iqm", "skin_multi_anim.iqm");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+    let mut command = child::meshmap();
     command.args(["info", "--json"]).arg(path).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
@@ -383,7 +387,7 @@ fn full_devices_and_closed_pipes_are_no_panic() {
     let (valid, missing) = (data::valid("iqm", "skin_multi_anim.iqm"), Path::new("no such file").to_owned());
     for command in ["info", "verify", "digest"] {
         let run = |path: &Path, stdout: std::process::Stdio, stderr: std::process::Stdio| {
-            let mut command_ = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+            let mut command_ = child::meshmap();
             command_.arg(command).arg(path).stdout(stdout).stderr(stderr).status().unwrap().code()
         };
         let closed = || {
@@ -397,7 +401,7 @@ fn full_devices_and_closed_pipes_are_no_panic() {
         // Whoever reads the output has seen enough.
         assert_eq!(run(&valid, closed().into(), closed().into()), Some(0), "{command}");
     }
-    let usage = Command::new(env!("CARGO_BIN_EXE_meshmap")).stdout(full()).stderr(full()).status().unwrap();
+    let usage = child::meshmap().stdout(full()).stderr(full()).status().unwrap();
     assert_eq!(usage.code(), Some(2));
 }
 

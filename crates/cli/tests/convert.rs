@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 use meshmap_export::Target;
 use meshmap_testing::{data, fixtures};
 
+use child::{Run as _, Started};
+
+mod child;
+
 fn convert(arguments: &[&str], paths: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.arg("convert").args(paths).args(arguments).output().unwrap()
+    let mut command = child::meshmap();
+    command.arg("convert").args(paths).args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -279,7 +283,7 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
     fs::create_dir(&killed).unwrap();
     let mut seed = 7_u32;
     for _ in 0..10 {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+        let mut command = child::meshmap();
         command.args(["convert", "--to", "glb", "-o"]).arg(&killed).arg(&input);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -320,6 +324,77 @@ fn parts_that_a_killed_conversion_left_are_removed_by_the_next() {
     assert!(output.exists() && written.exists() && !left.exists());
 }
 
+/// Files of the command in a directory of outputs may be another user's: links are not followed, and nothing waits for a pipe.
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output, target] = ["in", "out", "target"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    fs::create_dir(&output).unwrap();
+    let mesh = data::valid("iqm", "skin_multi_anim.iqm");
+    fs::copy(&mesh, input.join("a.iqm")).unwrap();
+    let link = |path: &Path| std::os::unix::fs::symlink(&target, path).unwrap();
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    link(&output.join(".meshmap-link.part"));
+    pipe(&output.join(".meshmap-pipe.part"));
+    for (command, to) in [("convert", &["--to", "obj"][..]), ("render", &[])] {
+        for (make, found) in
+            [(&link as &dyn Fn(&Path), "a symbolic link"), (&pipe, "a pipe, socket or device")]
+        {
+            for is_there in [true, false] {
+                make(&output.join(INDEX));
+                // A link to nothing would make the file.
+                if is_there {
+                    fs::write(&target, "kept").unwrap();
+                }
+                let done = child::meshmap().arg(command).args(to).arg("-o").args([&output, &input]).run();
+                let told = text(&done.stderr);
+                assert_eq!(done.status.code(), Some(0), "{told}");
+                let expected = format!("{INDEX}: expected a regular file, found {found}; remove it");
+                assert!(told.contains(&expected), "{command}: {told}");
+                assert!(!is_there || fs::read(&target).unwrap() == b"kept");
+                drop(fs::remove_file(&target));
+                fs::remove_file(output.join(INDEX)).unwrap();
+            }
+        }
+    }
+    // Links with the names of outputs are replaced, as any file.
+    fs::write(&target, "kept").unwrap();
+    for name in ["a.obj", "a.mtl"] {
+        fs::remove_file(output.join(name)).unwrap();
+        link(&output.join(name));
+    }
+    let done = child::meshmap().args(["convert", "--to", "obj", "-o"]).args([&output, &input]).run();
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(["a.obj", "a.mtl"].iter().all(|name| !output.join(name).is_symlink()));
+    assert_eq!(fs::read(&target).unwrap(), b"kept");
+    assert!(output.join(".meshmap-link.part").is_symlink());
+}
+
+/// Names of files are in the index, which may be taken for a script.
+#[cfg(unix)]
+#[test]
+fn a_shell_runs_nothing_of_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    let names =
+        ["$(touch a).iqm", "`touch b`.iqm", "\n touch c\n.iqm", "\"; touch d; \".iqm", "\\$(touch e).iqm"];
+    for name in names {
+        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join(name)).unwrap();
+    }
+    for counts in ["5 files written, 0 up to date", "0 files written, 5 up to date"] {
+        let done = convert(&["--to", "stl", "-o", output.to_str().unwrap()], &[&input]);
+        assert!(text(&done.stdout).contains(counts), "{}", text(&done.stdout));
+    }
+    let before = contents(folder.path());
+    let mut shell = Command::new("sh");
+    shell.arg(output.join(INDEX)).current_dir(folder.path());
+    assert!(shell.stderr(Stdio::null()).stdout(Stdio::null()).status().is_ok());
+    assert!(contents(folder.path()) == before);
+}
+
 #[cfg(unix)]
 #[test]
 fn interrupted_conversions_leave_no_parts() {
@@ -327,15 +402,12 @@ fn interrupted_conversions_leave_no_parts() {
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     thousand(&input);
     for signals in [1, 2, 3] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+        let mut command = child::meshmap();
         command.args(["convert", "--force", "--to", "glb", "-o"]).arg(&output).arg(&input);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let started = Started::new(&mut command);
         std::thread::sleep(Duration::from_millis(60));
-        for _ in 0..signals {
-            let mut kill = Command::new("kill");
-            kill.args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
-        }
-        child.wait().unwrap();
+        (0..signals).for_each(|_| started.send("INT"));
+        started.end();
         let left: Vec<_> = contents(&output).into_keys().filter(|path| is_part(path)).collect();
         assert!(left.is_empty(), "after {signals} signals: {left:?}");
     }
@@ -373,19 +445,14 @@ fn conflicts_are_found_before_anything_is_written() {
             assert!(contents(folder.path()) == before, "{inputs:?}");
         }
     }
-    let rendered = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["render", "-o"])
-        .args([&out, &at("a/x.iqm"), &at("b/x.iqm")])
-        .output()
-        .unwrap();
+    let rendered = child::meshmap().args(["render", "-o"]).args([&out, &at("a/x.iqm"), &at("b/x.iqm")]).run();
     assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
-    let dumped = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+    let dumped = child::meshmap()
         .arg("dump")
         .arg(at("a/x.iqm"))
         .args(["vertex_arrays[0]", "-o"])
         .arg(at("a/x.iqm"))
-        .output()
-        .unwrap();
+        .run();
     assert!(text(&dumped.stderr).contains("the input, which cannot be replaced"), "{}", text(&dumped.stderr));
     assert_eq!(dumped.status.code(), Some(2));
     assert!(contents(folder.path()) == before);
@@ -407,15 +474,14 @@ fn numbers_in_a_file_take_neither_memory_nor_disk() {
         }
     }
     // Arrays that are left out of a digest are not charged to the arrays after them.
-    let digest = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("digest").arg(&file).output().unwrap();
+    let digest = child::meshmap().arg("digest").arg(&file).run();
     assert_eq!(digest.status.code(), Some(0), "{}", text(&digest.stderr));
     assert!(text(&digest.stdout).contains("\"left_out\":{\"frames\":"), "{}", text(&digest.stdout));
     for moving in ["--animate", "--sheet"] {
-        let done = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        let done = child::meshmap()
             .args(["render", moving, "-o"])
             .args([&folder.path().join("out.png"), &file])
-            .output()
-            .unwrap();
+            .run();
         assert_eq!(done.status.code(), Some(1), "{moving}: {}", text(&done.stderr));
         let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
         assert!(said.contains("leave some out with --every"), "{moving}: {said}");
@@ -482,11 +548,7 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
     let damaged = input.join("damaged.slmesh");
     fs::write(&damaged, bytes).unwrap();
-    let verified = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["verify", "--json"])
-        .arg(&damaged)
-        .output()
-        .unwrap();
+    let verified = child::meshmap().args(["verify", "--json"]).arg(&damaged).run();
     let verified: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
     let message = verified["error"]["message"].as_str().unwrap();
     for quiet in [&[][..], &["--quiet"]] {
@@ -521,7 +583,7 @@ fn meshes_are_named_by_their_parts() {
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
         fs::read(output).unwrap()
     };
-    let listed = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("dump").arg(&input).output().unwrap();
+    let listed = child::meshmap().arg("dump").arg(&input).run();
     let faces = text(&listed.stdout)
         .lines()
         .filter(|line| line.starts_with("high_lod.") && line.contains("].positions "))

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
-use std::process::Command;
 
 use meshmap::Format;
 use meshmap_testing::data;
+
+use child::Run as _;
+
+mod child;
 
 fn share(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("share").join(name);
@@ -62,7 +65,7 @@ fn the_thumbnailer_draws_files_of_every_format_whatever_the_name_of_the_output()
         let output = folder.path().join(".thumbnail.A1B2C3");
         let mut held = File::options().create(true).read(true).append(true).open(&output).unwrap();
         let words = exec("128", output.to_str().unwrap(), data::valid(format, name).to_str().unwrap());
-        let done = Command::new(env!("CARGO_BIN_EXE_meshmap")).args(&words[1..]).output().unwrap();
+        let done = child::meshmap().args(&words[1..]).run();
         assert!(done.status.success() && done.stdout.is_empty(), "{done:?}");
         let mut png = Vec::new();
         held.read_to_end(&mut png).unwrap();

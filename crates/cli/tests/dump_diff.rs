@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use meshmap::{Format, MeshFile};
 use meshmap_testing::data;
 
+use child::Run as _;
+
+mod child;
+
 fn meshmap(arguments: &[&str], paths: &[&Path], more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).args(more).output().unwrap()
+    child::meshmap().args(arguments).args(paths).args(more).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -201,13 +205,7 @@ fn directories_are_compared_by_their_paths() {
 fn elements_and_parts_have_addresses() {
     let path = data::valid("tmf", "v021_one_triangle.tmf");
     let dump = |address: &str, more: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-            .arg("dump")
-            .arg(&path)
-            .arg(address)
-            .args(more)
-            .output()
-            .unwrap();
+        let output = child::meshmap().arg("dump").arg(&path).arg(address).args(more).run();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
     assert_eq!(dump("meshes[0].vertices[1]", &[]), (Some(0), "1  1  0  0\n".to_owned()));

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use meshmap::Format;
 use meshmap_testing::{data, test_files};
 use serde_json::Value;
+
+use child::Run as _;
+
+mod child;
 
 /// Good files that break their format's text: the format, the rules, why, and the files.
 type Case = (&'static str, &'static [&'static str], &'static str, &'static [&'static str]);
@@ -161,11 +164,7 @@ const FORBIDDEN: &[Case] = &[
 
 /// The forbidden findings of each file of a folder that fails.
 fn failing(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
-    let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["verify", "--json", "--fail-on", "forbidden"])
-        .arg(folder)
-        .output()
-        .unwrap();
+    let output = child::meshmap().args(["verify", "--json", "--fail-on", "forbidden"]).arg(folder).run();
     let objects = std::str::from_utf8(&output.stdout).unwrap().lines();
     let objects = objects.map(|line| serde_json::from_str::<Value>(line).unwrap());
     let rules = objects.map(|object| {

@@ -2,13 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use meshmap_testing::{data, fixtures};
 
+use child::Run as _;
+
+mod child;
+
 /// The output of a command for a file, on both channels, without the ends of lines.
 fn said(command: &str, path: &Path) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg(command).arg(path).output().unwrap();
+    let output = child::meshmap().arg(command).arg(path).run();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -112,11 +115,7 @@ fn corpus_no_page_prints_values_as_rust_does() {
 fn assert_no_values_as_rust_prints_them(root: &Path) {
     for format in meshmap::Format::ALL {
         let folder = root.join(format.name()).join("bad");
-        let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-            .args(["verify", "--json"])
-            .arg(&folder)
-            .output()
-            .unwrap();
+        let output = child::meshmap().args(["verify", "--json"]).arg(&folder).run();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(!text.is_empty(), "{} has no files", folder.display());
         for line in text.lines() {
@@ -177,11 +176,7 @@ fn assert_wording(folder: &Path) {
             if !files.is_dir() {
                 continue;
             }
-            let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-                .args(["verify", "--json"])
-                .arg(files)
-                .output()
-                .unwrap();
+            let output = child::meshmap().args(["verify", "--json"]).arg(files).run();
             for line in String::from_utf8(output.stdout).unwrap().lines() {
                 messages(&serde_json::from_str(line).unwrap(), &mut all);
             }

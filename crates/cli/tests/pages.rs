@@ -4,12 +4,15 @@
 //! difference.
 
 use std::fmt::Write;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use meshmap_testing::data;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
+
+use child::Run as _;
+
+mod child;
 
 /// Names of files of each format.
 type Files = [(&'static str, &'static [&'static str]); 5];
@@ -75,12 +78,11 @@ fn transcript(arguments: &str) -> String {
 
 /// Like [`transcript`], on a terminal of `columns` columns.
 fn transcript_at(columns: &str, arguments: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+    let output = child::meshmap()
         .env("COLUMNS", columns)
         .args(arguments.split(' '))
         .current_dir(data::root().join("../.."))
-        .output()
-        .unwrap();
+        .run();
     let [out, error] =
         [output.stdout, output.stderr].map(|bytes| as_on_linux(String::from_utf8(bytes).unwrap()));
     let mut text = format!("$ meshmap {arguments}\n{out}");

@@ -12,8 +12,12 @@ use meshmap_testing::fixtures;
 use meshmap_testing::{data, test_files};
 use serde_json::Value;
 
+use child::{Run as _, Started};
+
+mod child;
+
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
+    child::meshmap().args(arguments).args(paths).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -245,11 +249,8 @@ fn files_come_from_a_list() {
         assert!(shown.contains("cut.iqm") && !shown.contains("man.iqm"), "{shown}");
         assert!(!shown.contains("FAIL") && output.stderr.is_empty() && output.status.code() == Some(1));
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.args(["info", "--json", "--files-from", "-", "-0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(joined("\0").as_bytes()).unwrap();
-    assert_eq!(objects(&child.wait_with_output().unwrap()).len(), 3);
+    let listed = piped(&["info", "--json", "--files-from", "-", "-0"], joined("\0").as_bytes());
+    assert_eq!(objects(&listed).len(), 3);
     let missing = meshmap(&["verify", "--files-from", "/nowhere/list"], &[]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(text(&missing.stdout).contains("the list of files cannot be read"), "{}", text(&missing.stdout));
@@ -498,15 +499,9 @@ fn no_file_at_all_is_a_failure() {
 }
 
 fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(bytes).unwrap();
-    child.wait_with_output().unwrap()
+    let mut started = Started::new(child::meshmap().args(arguments).stdin(Stdio::piped()));
+    started.child.stdin.take().unwrap().write_all(bytes).unwrap();
+    started.end()
 }
 
 #[test]
@@ -514,6 +509,8 @@ fn standard_input_and_pipes_are_read() {
     let bytes = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let page = piped(&["info", "-"], &bytes);
     assert!(text(&page.stdout).starts_with("(standard input)   IQM 2   6.7 KiB"), "{}", text(&page.stdout));
+    let verified = piped(&["verify", "--cross-check", "-"], &bytes);
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stdout));
     #[cfg(unix)]
     {
         let page = piped(&["info", "/dev/stdin"], &bytes);
@@ -568,6 +565,67 @@ fn linked_directories_are_counted_and_special_files_do_not_hang() {
     assert_eq!(text(&output.stdout), "PASS: 1 file; skipped: 1 linked directories, 1 special\n");
 }
 
+/// A pipe and a device may have no end: reading them ends at the limit of memory, for every command.
+#[cfg(unix)]
+#[test]
+fn streams_without_an_end_exceed_the_limit_of_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mesh = data::valid("iqm", "skin_multi_anim.iqm").to_str().unwrap().to_owned();
+    let (glb, png) = (at("out.glb"), at("out.png"));
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    for command in meshmap_cli::command().get_subcommands() {
+        match command.get_name() {
+            "info" => commands.extend([
+                vec!["info", "{}"],
+                vec!["info", "{}", &mesh],
+                vec!["info", "--json", "{}"],
+                vec!["info", "--report", "{}"],
+                vec!["info", "--files-from", "{}"],
+            ]),
+            "verify" => commands.extend([vec!["verify", "{}"], vec!["verify", "--cross-check", "{}"]]),
+            "dump" => commands.extend([vec!["dump", "{}"], vec!["dump", "{}", "vertex_arrays[0]"]]),
+            "diff" => commands.extend([vec!["diff", "{}", &mesh], vec!["diff", &mesh, "{}"]]),
+            "convert" => commands.extend([
+                vec!["convert", "{}", "-o", &glb],
+                vec!["convert", "{}", "--to", "glb", "-o", "-"],
+                vec!["convert", &mesh, "--with", "{}", "-o", &glb],
+            ]),
+            "render" => commands
+                .extend([vec!["render", "{}", "-o", &png], vec!["render", "{}", "--sheet", "-o", &png]]),
+            "catalog" => commands.extend([vec!["catalog", "{}"], vec!["catalog", "--full", "--hash", "{}"]]),
+            "digest" => commands.push(vec!["digest", "{}"]),
+            // Without the page it does not start.
+            "view" => {}
+            "completions" | "man" | "help" => {}
+            other => panic!("does the command {other} read standard input?"),
+        }
+    }
+    for words in &commands {
+        for stream in ["-", "/dev/zero"] {
+            let words: Vec<&str> =
+                words.iter().map(|word| if *word == "{}" { stream } else { word }).collect();
+            // If the command had no limit, this one would end it.
+            let mut shell = child::with_default_signals("sh");
+            shell.args(["-c", "ulimit -v 16000000; exec \"$0\" \"$@\" --max-memory 3MiB"]);
+            shell.arg(env!("CARGO_BIN_EXE_meshmap")).args(&words);
+            let done = shell.stdin(fs::File::open("/dev/zero").unwrap()).run();
+            let said = String::from_utf8_lossy(&[&*done.stdout, &done.stderr].concat()).into_owned();
+            assert_eq!(done.status.code(), Some(1), "{words:?}: {said}");
+            let expected = "the stream is longer than the limit of 3.0 MiB; raise it with --max-memory";
+            let unwrapped = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(unwrapped.contains(expected), "{words:?}: {said}");
+        }
+    }
+    // A stream within the limit is read, and its bytes leave less memory for everything else.
+    for (input, limit, status) in [("-", "1MiB", 0), (&mesh, "30000", 0), ("-", "30000", 1)] {
+        let mut command = child::meshmap();
+        command.args(["digest", input, "--max-memory", limit]).stdin(fs::File::open(&mesh).unwrap());
+        let done = command.run();
+        assert_eq!(done.status.code(), Some(status), "{input} {limit}: {}", text(&done.stderr));
+    }
+}
+
 /// Results so far are printed when the user interrupts.
 #[cfg(unix)]
 #[test]
@@ -576,24 +634,14 @@ fn an_interrupted_verify_tells_what_it_knows() {
     let path = folder.path().join("cut.iqm");
     fs::write(&path, &fixtures::iqm::small()[..1000]).unwrap();
     // Standard input that does not end: the second file is never done.
-    // If the tests run in the background or by nohup, signals are ignored, and commands leave them so.
-    let mut command = Command::new("env");
-    if cfg!(target_os = "linux") {
-        command.arg("--default-signal=INT,HUP,TERM");
-    }
-    let mut child = command
-        .args([env!("CARGO_BIN_EXE_meshmap"), "verify", "--threads", "1"])
-        .arg(&path)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let mut command = child::meshmap();
+    command.args(["verify", "--threads", "1"]).arg(&path).arg("-").stdin(Stdio::piped());
+    let mut started = Started::new(&mut command);
+    let mut stdin = started.child.stdin.take().unwrap();
     // More than a pipe holds: when it is written, the command has come to the second file.
     stdin.write_all(&vec![0; 1 << 20]).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    started.send("INT");
+    let output = started.end();
     drop(stdin);
     assert_eq!(output.status.code(), Some(130), "{}", output.status);
     assert!(
@@ -614,16 +662,15 @@ fn a_command_that_ignores_sighup_is_interrupted_by_other_signals() {
     for (ignored, signals, status) in [("HUP", &["HUP", "TERM"][..], 130), ("", &["HUP"][..], 130)] {
         let trap = if ignored.is_empty() { String::new() } else { format!("trap '' {ignored}; ") };
         let script = format!("{trap}exec \"$0\" verify \"$1\" \"$1\"");
-        let mut command = Command::new("sh");
+        let mut command = child::with_default_signals("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_meshmap")]).arg(&pipe);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut started = Started::new(&mut command);
         for signal in signals {
             std::thread::sleep(std::time::Duration::from_millis(700));
-            assert_eq!(child.try_wait().unwrap(), None, "ended before {signal}");
-            let id = child.id().to_string();
-            assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+            assert_eq!(started.child.try_wait().unwrap(), None, "ended before {signal}");
+            started.send(signal);
         }
-        let output = child.wait_with_output().unwrap();
+        let output = started.end();
         assert_eq!(output.status.code(), Some(status), "{signals:?}: {}", text(&output.stdout));
         assert!(text(&output.stdout).starts_with("STOPPED"), "{}", text(&output.stdout));
     }
@@ -691,8 +738,8 @@ fn names_cannot_disturb_the_page() {
     fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), &path).unwrap();
     for path in [path.file_name().unwrap(), ".".as_ref()] {
         // Short paths, which are not cut in the middle.
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-        let output = command.arg("info").arg(path).current_dir(&folder).output().unwrap();
+        let mut command = child::meshmap();
+        let output = command.arg("info").arg(path).current_dir(&folder).run();
         let printed = text(&output.stdout);
         assert!(printed.contains("a\\u{202e}b\\u{2028}c.iqm"), "{printed}");
     }

@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use meshmap_testing::data;
 
+use child::Run as _;
+
+mod child;
+
 fn meshmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).output().unwrap()
+    child::meshmap().args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -4,15 +4,19 @@ use std::process::Command;
 
 use meshmap_testing::data;
 
+use child::Run as _;
+
+mod child;
+
 fn meshmap() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_meshmap"))
+    child::meshmap()
 }
 
 /// Builds without the page, or without the feature, report what is missing.
 #[test]
 #[cfg_attr(all(feature = "view", has_page), ignore = "this build has the page")]
 fn a_program_without_the_page_reports_what_is_missing() {
-    let done = meshmap().args(["view", "--no-open"]).arg(data::root()).output().unwrap();
+    let done = meshmap().args(["view", "--no-open"]).arg(data::root()).run();
     let words = String::from_utf8(done.stderr).unwrap();
     assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{words}");
     let missing = if cfg!(feature = "view") { "crates/web/build --page" } else { "the feature `view`" };
@@ -347,7 +351,7 @@ mod with_page {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.txt"), "no mesh").unwrap();
         for path in [folder.path().to_owned(), folder.path().join("none.iqm")] {
-            let done = meshmap().args(["view", "--no-open"]).arg(&path).output().unwrap();
+            let done = meshmap().args(["view", "--no-open"]).arg(&path).run();
             assert_eq!((done.status.code(), done.stdout.len()), (Some(1), 0), "{}", path.display());
             assert!(String::from_utf8(done.stderr).unwrap().contains("no mesh file"));
         }

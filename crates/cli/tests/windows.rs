@@ -4,13 +4,17 @@
 use std::fs::{self, File};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use meshmap_testing::data;
 use tempfile::TempDir;
 
+use child::Run as _;
+
+mod child;
+
 fn meshmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).output().unwrap()
+    child::meshmap().args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -72,11 +76,7 @@ fn patterns_have_both_separators() {
     }
     // Shells of Windows leave patterns to programs.
     for glob in [r"*.iqm", r"men\*.iqm", "men/a.*"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-            .args(["verify", glob])
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
+        let output = child::meshmap().args(["verify", glob]).current_dir(folder.path()).run();
         assert!(output.status.success(), "{glob}: {}{}", text(&output.stdout), text(&output.stderr));
     }
 }

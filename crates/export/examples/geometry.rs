@@ -2,7 +2,8 @@
 //! `FOLDER/NAME.geometry` of each.
 //!
 //! For each snapshot of a CGeo file, and each mesh of others that is drawn: the numbers of positions and of corners, 32
-//! bits each, positions as floats, and corners counter-clockwise.
+//! bits each, positions as floats, in the bind shape of a Second Life mesh, and corners
+//! counter-clockwise.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -45,6 +46,8 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         }
         return Ok(());
     }
+    // Vertices that follow joints are written in their bind shape.
+    let bind_shape = file.as_slmesh().and_then(|asset| asset.skin().ok()??.bind_shape_matrix);
     let entries: Vec<_> = file.meshes()?.collect();
     let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
     let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
@@ -59,7 +62,18 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let turns = file.format().conventions().front_face == Some(Winding::Clockwise);
         let turned = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
         let corners: Vec<[u32; 3]> = view.indices().triangles().map(turned).collect();
-        part(&positions.to_f32::<3>(), &corners)?;
+        let mut positions = positions.to_f32::<3>();
+        if let Some(shape) = bind_shape.filter(|_| view.has(&Semantic::Weights(0))) {
+            for position in &mut positions {
+                let [x, y, z] = position.map(f64::from);
+                let row = |row: usize| {
+                    let [a, b, c, d] = [0, 4, 8, 12].map(|column| f64::from(shape[column + row]));
+                    (a * x + b * y + c * z + d) as f32
+                };
+                *position = [row(0), row(1), row(2)];
+            }
+        }
+        part(&positions, &corners)?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Paths that Windows restricts: reserved names, long paths, and files that another program has open.
+//! Paths of outputs: files that may be links or pipes, reserved names and long paths on Windows, and files that another program
+//! has open.
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Component, Path};
 
@@ -34,6 +35,51 @@ fn is_reserved(name: &str) -> bool {
         let mut characters = number.chars();
         matches!((characters.next(), characters.next()), (Some('1'..='9' | '¹' | '²' | '³'), None))
     })
+}
+
+/// Opens a regular file: no link is followed, and no pipe or device is waited for.
+pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let refused = |metadata: &fs::Metadata| {
+        let kind = metadata.file_type();
+        let found = match () {
+            () if kind.is_file() => return Ok(()),
+            () if kind.is_symlink() => "a symbolic link",
+            () if kind.is_dir() => "a directory",
+            () => "a pipe, socket or device",
+        };
+        let message = format!("expected a regular file, found {found}; remove it");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+    };
+    // Opening a device may have effects.
+    if let Ok(metadata) = fs::symlink_metadata(path) {
+        refused(&metadata)?;
+    }
+    let file = without_following(options).open(path)?;
+    // Another process may have replaced it.
+    refused(&file.metadata()?)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn without_following(options: &OpenOptions) -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = options.clone();
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options
+}
+
+#[cfg(windows)]
+fn without_following(options: &OpenOptions) -> OpenOptions {
+    use std::os::windows::fs::OpenOptionsExt;
+    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    let mut options = options.clone();
+    options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+    options
+}
+
+#[cfg(not(any(unix, windows)))]
+fn without_following(options: &OpenOptions) -> OpenOptions {
+    options.clone()
 }
 
 /// The path in the form that Windows does not limit to 260 characters, if it needs that form.

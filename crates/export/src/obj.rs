@@ -132,6 +132,8 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     let turns = job.turns(file.format());
     let flips_v = job.flips_v(file.format());
     let (mut materials, mut taken) = (BTreeSet::new(), HashMap::new());
+    // Materials of different names stay different: each name of the file has one in the output.
+    let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
@@ -196,7 +198,15 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         let mut current = None;
         for group in view.groups() {
             let material = match (view.material(), view.material_ids()) {
-                (Some(name), _) => Some(token(name, "material")),
+                (Some(name), _) => Some(match written.get(name) {
+                    Some(known) => String::clone(known),
+                    None => {
+                        job.budget.keep(4 * name.len() as u64 + 256, "materials")?;
+                        let free = free(&token(name, "material"), &mut taken_materials);
+                        written.insert(name.to_owned(), free.clone());
+                        free
+                    }
+                }),
                 (None, Some(_)) => Some(job.material_of(group.material)),
                 (None, None) => None,
             };
@@ -236,6 +246,8 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
 fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
     let library = path.with_extension("mtl");
     let library = library.file_name().unwrap_or_default().to_string_lossy();
+    // No statement of OBJ can name a file with a control character.
+    let library = library.replace(char::is_control, "_");
     writeln!(out, "# meshmap\nmtllib {library}")?;
     Ok(())
 }
@@ -282,10 +294,15 @@ fn face(
     Ok(())
 }
 
-/// A name without what would end it.
+/// A name without what would end it, or continue it on the next line.
 fn token(name: &str, otherwise: &str) -> String {
     let name = if name.trim().is_empty() { otherwise } else { name };
-    name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+    let mut token = name.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
+    // One more underscore if there are some, so that different names stay different.
+    if token.trim_end_matches('_').ends_with('\\') {
+        token.push('_');
+    }
+    token
 }
 
 fn write_materials(

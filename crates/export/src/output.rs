@@ -1,7 +1,7 @@
 //! Files that appear complete or not at all.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,6 +88,17 @@ impl Output {
     /// On Windows, returns an error if a part of the path is reserved for a device, such as `aux.glb`.
     pub fn check_path(path: impl AsRef<Path>) -> io::Result<()> {
         destination::check(path.as_ref())
+    }
+
+    /// Opens a file that programs keep in a directory of outputs, such as an index: only a regular file. Links are not
+    /// followed, and pipes and devices are not opened.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) for anything but a regular file, and the errors of
+    /// [`OpenOptions::open`].
+    pub fn open_regular(path: impl AsRef<Path>, options: &OpenOptions) -> io::Result<File> {
+        destination::open_regular(path.as_ref(), options)
     }
 
     /// Begins a file whose bytes are charged to a budget.
@@ -188,8 +199,9 @@ impl Output {
             if !is_part(&path) || parts().paths.contains(&path) {
                 continue;
             }
-            // The process that writes the file holds a lock on it.
-            let is_free = File::options().write(true).open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
+            let opened = Self::open_regular(&path, File::options().write(true));
+            let is_free = opened.is_ok_and(|file| file.try_lock().is_ok());
             if is_free {
                 drop(fs::remove_file(path));
             }
@@ -277,6 +289,27 @@ mod tests {
         assert!(!left.exists() && written.is_none_or(|path| path.exists()));
         output.finish().unwrap();
         assert!(folder.path().join("a").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_named_like_parts_are_neither_opened_nor_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("target"), b"kept").unwrap();
+        std::os::unix::fs::symlink(at("target"), at(".meshmap-link.part")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at(".meshmap-pipe.part")).status().unwrap();
+        assert!(made.success());
+        for name in [".meshmap-link.part", ".meshmap-pipe.part"] {
+            for options in [File::options().read(true), File::options().append(true).create(true)] {
+                let error = Output::open_regular(at(name), options).unwrap_err();
+                assert!(error.to_string().contains("expected a regular file"), "{name}: {error}");
+            }
+        }
+        // A pipe without a reader would be waited for.
+        Output::remove_abandoned(folder.path());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        assert_eq!(fs::read(at("target")).unwrap(), b"kept");
     }
 
     #[test]

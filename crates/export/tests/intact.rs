@@ -1,5 +1,6 @@
 //! Files that programs, or other writers, do not take as they are: degenerate triangles, many materials, joints that are not there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::data;
-use meshmap_testing::fixtures::cgeo;
+use meshmap_testing::fixtures::{cgeo, iqm, tmf};
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -205,4 +206,57 @@ fn accessors_do_not_grow_with_materials_times_snapshots() {
     });
     assert_eq!(ten.0 - two.0, 8);
     assert!(ten.1 - two.1 < 8 * (200 * 24 + 1000), "{} bytes of JSON for 8 snapshots", ten.1 - two.1);
+}
+
+/// A backslash at the end of a line of OBJ or MTL continues it on the next.
+#[test]
+fn names_that_end_in_a_backslash_continue_no_line_of_obj() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, snapshots) = cgeo::animation(4, 1);
+    let mut sheet = cgeo::file(&snapshots, cgeo::dialects()[0]);
+    let name = sheet.windows(6).position(|bytes| bytes == b"Sheet\n").unwrap();
+    sheet[name + 4] = b'\\';
+    let names = ["a\\", "a\\_", "a_", "a b", "a_b", "a\tb", "a\\\\"];
+    let surface = |name| iqm::Surface {
+        name,
+        positions: vec![[0., 0., 0.], [1., 0., 0.], [0., 1., 0.]],
+        normals: vec![[0., 0., 1.]; 3],
+        weights: vec![[0, 0, 0]; 3],
+        triangles: vec![[0, 1, 2]],
+    };
+    let surface_count = names.len();
+    let joint = iqm::Joint { name: "root", parent: None, translate: [0.; 3] };
+    let surfaces = iqm::Writer::figure(&names.map(surface), &[joint], 24., &[]).to_bytes();
+    let mut bodies = tmf::Writer::a();
+    for name in ["a\\", "\\", "a\\\\"] {
+        let points = [[0, 0, 0], [31, 0, 0], [0, 31, 0]];
+        bodies = bodies.mesh(name).vertices([0., 1., 0., 1., 0., 1.], [5; 3], &points).indices(
+            2,
+            2,
+            0,
+            &[0, 1, 2],
+        );
+    }
+    for (bytes, objects, materials) in
+        [(sheet, 1, 3), (surfaces, 5, surface_count), (bodies.to_bytes(), 3, 0)]
+    {
+        let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+        let path = folder.path().join("out.obj");
+        let convert = Convert::new(Target::Obj);
+        convert.write_file(&file, &path).unwrap();
+        let [text, library] =
+            ["obj", "mtl"].map(|extension| fs::read_to_string(path.with_extension(extension)).unwrap());
+        assert!(!text.lines().chain(library.lines()).any(|line| line.ends_with('\\')), "{text}{library}");
+        let names = |text: &str, word| -> BTreeSet<String> {
+            text.lines().filter_map(|line| line.strip_prefix(word)).map(str::to_owned).collect()
+        };
+        assert_eq!((names(&text, "o ").len(), names(&library, "newmtl ").len()), (objects, materials));
+        assert_eq!(names(&text, "usemtl "), names(&library, "newmtl "));
+        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        if materials == surface_count {
+            // Two materials that became one.
+            fs::write(&path, text.replace("usemtl a_b_1\n", "usemtl a_b\n")).unwrap();
+            assert_ne!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        }
+    }
 }

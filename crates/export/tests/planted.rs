@@ -247,6 +247,15 @@ fn faults_of_materials_are_found() {
     let first = text.lines().find(|line| line.starts_with("usemtl ")).unwrap().to_owned();
     written.byte_fault("the material of triangles", first.as_bytes(), b"usemtl other_");
     written.fault("a material of the MTL", &written.path.with_extension("mtl"), Vec::clear);
+    let object = text.lines().find(|line| line.starts_with("o ")).unwrap();
+    for line in [object, &first] {
+        let end = text.find(line).unwrap() + line.len();
+        written.fault("a line that continues", &written.path, |bytes| bytes.insert(end, b'\\'));
+    }
+    written.fault("a line of the MTL that continues", &written.path.with_extension("mtl"), |bytes| {
+        let end = bytes.windows(4).position(|bytes| bytes == b"\nKd ").unwrap();
+        bytes.insert(end, b'\\');
+    });
 
     let written = Written::of("tmf", "v011_multi_names.tmf", Convert::new(Target::Ply), "ply");
     written.fault("the material of a triangle", &written.path, |bytes| {

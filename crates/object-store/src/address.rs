@@ -169,19 +169,36 @@ mod http {
     }
 }
 
-/// An address without its user, its password and the values of its query string, which may be a signature.
-pub(crate) fn without_secrets(address: &str) -> String {
+/// An address without its user, its password, its fragment and the values of its query string, which may be a signature: for
+/// messages. The version of an object stays, because it distinguishes files.
+#[must_use]
+pub fn without_secrets(address: &str) -> String {
+    const VERSIONS: [&str; 3] = ["versionid", "generation", "snapshot"];
     let Ok(mut url) = Url::parse(address) else {
-        // Whatever it is, it is cut at the first character that may begin a secret.
-        return address.split_inclusive('?').next().unwrap_or_default().to_owned();
+        // Whatever it is, it is cut at the first character that may begin a secret, and at the last that may end one.
+        let shown = address.split_inclusive('?').next().unwrap_or_default();
+        return match (shown.split_once("://"), shown.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+            _ => shown.to_owned(),
+        };
     };
     let had_user = !url.username().is_empty() || url.password().is_some();
-    if url.query().is_none() && !had_user {
+    if url.query().is_none() && url.fragment().is_none() && !had_user {
         return address.to_owned();
     }
+    url.set_fragment(None);
     let _ = (url.set_username(""), url.set_password(None));
-    if url.query().is_some() {
-        url.set_query(Some(".."));
+    if let Some(query) = url.query() {
+        let is_version = |pair: &&str| {
+            let name = pair.split_once('=').map(|(name, _)| name);
+            name.is_some_and(|name| VERSIONS.iter().any(|version| name.eq_ignore_ascii_case(version)))
+        };
+        let mut kept: Vec<&str> = query.split('&').filter(is_version).collect();
+        if kept.len() < query.split('&').count() {
+            kept.push("..");
+        }
+        let kept = kept.join("&");
+        url.set_query(Some(&kept));
     }
     url.to_string()
 }
@@ -254,6 +271,10 @@ mod tests {
             ("https://host/a.iqm?sig=secret", "https://host/a.iqm?.."),
             ("https://u:secret@host/a.iqm", "https://host/a.iqm"),
             ("https://secret@host/a.iqm?sv=1&sig=secret", "https://host/a.iqm?.."),
+            ("https://host/a.iqm?versionId=7&sig=secret", "https://host/a.iqm?versionId=7&.."),
+            ("https://host/a.iqm?generation=7", "https://host/a.iqm?generation=7"),
+            ("https://u:sec#ret@host/a.iqm?secret", "https://host/a.iqm?"),
+            ("https://host/a.iqm#secret", "https://host/a.iqm"),
             ("nothing?secret", "nothing?"),
         ] {
             assert_eq!(without_secrets(address), shown);

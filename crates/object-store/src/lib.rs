@@ -32,6 +32,7 @@ mod list;
 mod play;
 mod remote;
 
+pub use address::without_secrets;
 pub use blocking::Blocking;
 pub use cache::RangeCache;
 pub use error::{Error, Result};

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::How;
 use super::item::{Item, Kind};
+use super::limited::Limited;
 use super::look;
 use super::row::Row;
 use crate::inputs::{Problem, Reading};
@@ -44,13 +45,16 @@ fn read(item: &Item, how: &How) -> Vec<Row> {
     match open(item, how) {
         Ok(None) => Vec::new(),
         Ok(Some((row, file))) => {
+            let mut rows = Limited::new(&file, &row, how.max_output);
             let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
                 let row = Row { findings: counts(file.findings()), ..row };
-                return look::meshes(&file, &row, None);
+                look::meshes(&file, &row, None, &mut rows);
+                return rows.finish(&row);
             };
             let row = Row { findings: counts(&findings), ..row };
-            let rows = look::meshes(&file, &row, Some(&ByAddress::new(&damage)));
-            with_other_parts(rows, &damage, &row, file.format())
+            look::meshes(&file, &row, Some(&ByAddress::new(&damage)), &mut rows);
+            add_other_parts(&mut rows, &damage, &row, file.format());
+            rows.finish(&row)
         }
         Err(row) => vec![*row],
     }
@@ -60,10 +64,16 @@ fn read(item: &Item, how: &How) -> Vec<Row> {
 pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
     let mut row = of_item(item);
     // Files are worked on side by side, each by one thread.
-    let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
+    let reading = Reading {
+        mmap: how.mmap,
+        memory: how.memory,
+        limits: how.limits,
+        is_one_of_many: true,
+        ..Reading::default()
+    };
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
-        Kind::File(input) => input.source_and_version(how.mmap).and_then(|(source, version)| {
+        Kind::File(input) => input.source_and_version(&reading).and_then(|(source, version)| {
             describe(&mut row, &source, version, how)?;
             input.open(&source, &reading)
         }),
@@ -137,13 +147,12 @@ fn counts(findings: &[Finding]) -> [i64; 4] {
     counts
 }
 
-/// The rows of the meshes, and a row for each part that cannot be used and that no other row reports, such as a skin.
-fn with_other_parts(mut rows: Vec<Row>, damage: &[Damage], file_row: &Row, format: Format) -> Vec<Row> {
-    let reported: HashSet<String> = rows.iter().filter_map(|row| row.error.clone()).collect();
-    let others = damage.iter().filter(|part| !reported.contains(&part.line(format)));
+/// Adds a row for each part that cannot be used and that no other row reports, such as a skin.
+fn add_other_parts(rows: &mut Limited, damage: &[Damage], file_row: &Row, format: Format) {
+    let reported: HashSet<String> = rows.rows().iter().filter_map(|row| row.error.clone()).collect();
+    let mut others = damage.iter().filter(|part| !reported.contains(&part.line(format)));
     let row = |part: &Damage| {
         Row { address: Some(part.address.to_string()), ..file_row.clone() }.damaged(part, format)
     };
-    rows.extend(others.map(row));
-    rows
+    let _ = others.try_for_each(|part| rows.push(row(part)));
 }

@@ -1,11 +1,13 @@
 //! The meshes of a file: what its headers say, or all.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use meshmap::cgeo::{Proxy, Snapshot};
 use meshmap::slmesh::{self, Asset, Lod};
 use meshmap::{Bounds, Error, MeshEntry, MeshFile, Result, Scratch};
 
+use super::limited::Limited;
 use super::row::Row;
 use crate::inputs::memory_for;
 use crate::inspect::ByAddress;
@@ -13,31 +15,40 @@ use crate::inspect::ByAddress;
 /// The parts of a file that cannot be used; `None` if only headers are read.
 type Known<'a> = Option<&'a ByAddress<'a>>;
 
-/// The rows of an open file. `file_row` is what all of them share.
-pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>) -> Vec<Row> {
-    let rows = if let Some(proxy) = file.as_cgeo() {
-        few(file, proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, known))
+/// Takes rows until a limit is exceeded.
+type Push<'a> = &'a mut dyn FnMut(Row) -> ControlFlow<()>;
+
+/// Adds the rows of an open file. `file_row` is what all of them share.
+pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>, rows: &mut Limited) {
+    let format = file.format();
+    let mut is_empty = true;
+    let mut push = |row: Row| {
+        is_empty = false;
+        rows.push(match row.address.as_ref().and_then(|address| known?.at(address)) {
+            Some(part) => row.damaged(part, format),
+            None => row,
+        })
+    };
+    let added = if let Some(proxy) = file.as_cgeo() {
+        match too_many(file, proxy.snapshot_count(), file_row) {
+            None => cgeo(proxy, file_row, known, &mut push),
+            Some(row) => push(row),
+        }
     } else if let Some(asset) = file.as_slmesh() {
-        slmesh(asset, file_row, known)
+        slmesh(asset, file_row, known).into_iter().try_for_each(&mut push)
     } else {
         match file.meshes() {
-            Ok(entries) => few(file, entries.len(), file_row, || geometry(file, entries, file_row, known)),
-            Err(error) => vec![file_row.clone().failed(&error)],
+            Ok(entries) => match too_many(file, entries.len(), file_row) {
+                None => geometry(file, entries, file_row, known, &mut push),
+                Some(row) => push(row),
+            },
+            Err(error) => push(file_row.clone().failed(&error)),
         }
     };
-    let format = file.format();
-    let damaged = |row: Row| match row.address.as_ref().and_then(|address| known?.at(address)) {
-        Some(part) => row.damaged(part, format),
-        None => row,
-    };
-    let rows: Vec<Row> = rows.into_iter().map(damaged).collect();
     // A file without meshes is not lost.
-    if rows.is_empty() { vec![file_row.clone()] } else { rows }
-}
-
-/// The rows of a file that lists `count` meshes, or one row with an error if they take more memory than the limits allow.
-fn few(file: &MeshFile, count: usize, file_row: &Row, rows: impl FnOnce() -> Vec<Row>) -> Vec<Row> {
-    too_many(file, count, file_row).map_or_else(rows, |row| vec![row])
+    if added.is_continue() && is_empty {
+        let _ = rows.push(file_row.clone());
+    }
 }
 
 /// The row of a file that lists `count` meshes, if their rows take more memory than the limits allow.
@@ -58,13 +69,14 @@ pub(super) fn too_many(file: &MeshFile, count: usize, file_row: &Row) -> Option<
     Some(Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() })
 }
 
-/// A row for each mesh of a format whose meshes are all geometry.
+/// Adds a row for each mesh of a format whose meshes are all geometry.
 fn geometry(
     file: &MeshFile,
     entries: impl Iterator<Item = MeshEntry>,
     file_row: &Row,
     known: Known<'_>,
-) -> Vec<Row> {
+    push: Push<'_>,
+) -> ControlFlow<()> {
     // The triangles of IQM meshes are one array.
     let checked =
         file.as_iqm().filter(|_| known.is_some()).map_or(Ok(()), |model| model.triangles().map(drop));
@@ -75,7 +87,7 @@ fn geometry(
     };
     // Meshes may share vertices; files in which thousands share all would take hours.
     let mut may_look = file_row.file_bytes.map_or(u64::MAX, i64::unsigned_abs);
-    let row = |(index, entry): (usize, MeshEntry)| {
+    let mut row = |(index, entry): (usize, MeshEntry)| {
         let counts = entry.counts.map_or_else(|| file.counts(&entry.address), Ok);
         let row = Row {
             address: Some(entry.address.to_string()),
@@ -99,7 +111,7 @@ fn geometry(
             Err(error) => failed(row, &error),
         }
     };
-    entries.enumerate().map(row).collect()
+    entries.enumerate().try_for_each(|entry| push(row(entry)))
 }
 
 /// Facts about a mesh that single formats know without another read.
@@ -139,7 +151,7 @@ fn named(text: &meshmap::Text) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string_lossy().into_owned())
 }
 
-fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>) -> Vec<Row> {
+fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>, push: Push<'_>) -> ControlFlow<()> {
     /// Vertices, triangles and the box.
     type Seen = (Option<i64>, Option<i64>, Option<[[f32; 3]; 2]>);
     let (name, material) =
@@ -157,7 +169,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>) -> Vec<Row> {
     };
     // Entries of the table that name the same snapshot are looked at once.
     let mut seen: HashMap<u64, Result<Seen>> = HashMap::new();
-    let row = |index: usize| {
+    let mut row = |index: usize| {
         let row = Row {
             address: Some(format!("snapshots[{index}]")),
             name: name.clone(),
@@ -183,7 +195,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>) -> Vec<Row> {
             Err(error) => row.failed(error),
         }
     };
-    (0..proxy.snapshot_count()).map(row).collect()
+    (0..proxy.snapshot_count()).try_for_each(|index| push(row(index)))
 }
 
 /// A row for each level of detail, and for the mesh for physics.

@@ -4,6 +4,8 @@
 
 use meshmap::{Format, Limits};
 
+use crate::inputs::Memory;
+
 #[cfg(feature = "parquet")]
 mod batch;
 mod columns;
@@ -11,6 +13,7 @@ mod file;
 #[cfg(feature = "parquet")]
 mod geometry;
 mod item;
+mod limited;
 mod look;
 mod row;
 #[cfg(feature = "parquet")]
@@ -44,6 +47,10 @@ pub struct How {
     pub formats: Vec<Format>,
     /// The limits for each file.
     pub limits: Limits,
+    /// The memory of which the limits are a share, for standard input and pipes.
+    pub(crate) memory: Memory,
+    /// The bytes of rows that a file may have, in place of the usual limit.
+    pub(crate) max_output: Option<u64>,
 }
 
 impl How {

@@ -15,6 +15,8 @@ use super::geometry::{Geometry, Shape, Values};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
+use crate::inputs::{Problem, memory_for};
+use crate::text;
 
 /// Files that are opened together.
 const FILES: usize = 64;
@@ -120,7 +122,21 @@ impl Shapes {
         if let Some(row) = too_many(file, entries.len(), &row) {
             return vec![Waiting::Done(row)];
         }
-        let entries: Vec<MeshEntry> = entries.collect();
+        // A name in the header of a file may be the name of each mesh.
+        let most = memory_for(file.limits(), row.file_bytes.map_or(0, i64::unsigned_abs));
+        let (mut held, mut listed) = (0, Vec::new());
+        for entry in entries {
+            held += (size_of::<MeshEntry>() + entry.name.len()) as u64;
+            if held > most {
+                let most = text::size(most);
+                let error = format!(
+                    "names of meshes: more than {most} of memory needed; raise the memory limit (--max-memory)"
+                );
+                return vec![Waiting::Done(row.problem(&Problem::other("limit_exceeded", error)))];
+            }
+            listed.push(entry);
+        }
+        let entries = listed;
         let level = |entry: &MeshEntry| if let Role::Lod(level) = entry.role { Some(level) } else { None };
         let finest = entries.iter().filter_map(level).min();
         let is_drawn = |entry: &MeshEntry| match entry.role {
@@ -157,7 +173,12 @@ impl Shape {
     }
 
     fn byte_len(&self) -> usize {
-        self.parts.iter().flatten().map(Values::byte_len).sum::<usize>().saturating_add(size_of::<Row>())
+        self.parts
+            .iter()
+            .flatten()
+            .map(Values::byte_len)
+            .sum::<usize>()
+            .saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
     }
 }
 

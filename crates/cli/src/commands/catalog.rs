@@ -110,12 +110,13 @@ fn write<W: Write + Send>(
     choice: &Choice,
     mut writer: Writer<W>,
 ) -> io::Result<(Done, W)> {
-    /// Rows that are written together.
+    /// Rows that are written together, and bytes of them.
     const TOGETHER: usize = 8192;
+    const BYTES_TOGETHER: u64 = 16 << 20;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
     let how = wish.how.clone();
     let mut done = Done { rows: 0, bad: 0, is_interrupted: false };
-    let mut waiting: Vec<Row> = Vec::new();
+    let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());
     let handed = pool::in_order(
         items,
@@ -125,10 +126,14 @@ fn write<W: Write + Send>(
         |_, rows| {
             done.rows += rows.len() as u64;
             done.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;
-            waiting.extend(rows);
-            if waiting.len() >= TOGETHER {
-                outcome = writer.write(&waiting);
-                waiting.clear();
+            for row in rows {
+                bytes += row.byte_len();
+                waiting.push(row);
+                if outcome.is_ok() && (waiting.len() >= TOGETHER || bytes >= BYTES_TOGETHER) {
+                    outcome = writer.write(&waiting);
+                    waiting.clear();
+                    bytes = 0;
+                }
             }
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },

@@ -44,20 +44,22 @@ pub(crate) fn run(
         }
         return directories(a, b, wish, choice, screen, out);
     }
-    let how = Reading { mmap: choice.mmap, limits: choice.memory.limits_of(TWO_FILES), ..Reading::default() };
+    let how = Reading { mmap: choice.mmap, ..Reading::within(choice.memory, TWO_FILES) };
     let manner = Manner { quiet: choice.quiet, json: wish.json };
-    let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
-        Ok(report) => report.write("", (a, b), manner, screen, out)?,
+    let (a, b) = (&Input::named(a), &Input::named(b));
+    let differs = match files(a, b, wish, &how) {
+        Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
         Err(problem) => {
             if wish.json {
-                object((a, b), json!({ "state": "failed", "error": problem }), out)?;
+                let facts = json!({ "state": "failed", "error": problem });
+                object((&a.path, &b.path), facts, out)?;
             }
             tell(problem);
             return Ok(Outcome::Bad);
         }
     };
     if let Some(path) = &wish.picture {
-        match picture(&Input::named(a), &Input::named(b), path, &how) {
+        match picture(a, b, path, &how) {
             Ok(_) if wish.json || choice.quiet => {}
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {
@@ -106,8 +108,8 @@ fn directories(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let manner = Manner { quiet: choice.quiet, json: wish.json };
-    let limits = choice.memory.limits_of(TWO_FILES);
-    let how = Reading { mmap: choice.mmap, format: choice.format, limits, ..Reading::default() };
+    let within = Reading::within(choice.memory, TWO_FILES);
+    let how = Reading { mmap: choice.mmap, format: choice.format, ..within };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
         let known = found
@@ -143,7 +145,7 @@ fn directories(
                 let input = one.or(other);
                 let is_mesh = input.is_some_and(|input| {
                     input
-                        .source(how.mmap)
+                        .source(&how)
                         .and_then(|source| input.open(&source, &how))
                         .map_or(true, |file| file.is_some())
                 });
@@ -225,7 +227,7 @@ impl Report {
 }
 
 fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
-    let file = input.source(how.mmap).and_then(|source| input.open(&source, how));
+    let file = input.source(how).and_then(|source| input.open(&source, how));
     file.map_err(|problem| format!("{}: {problem}", input.shown()))
 }
 

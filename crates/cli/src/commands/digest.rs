@@ -15,7 +15,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    match digest(&input, all, &Reading { mmap, limits: memory.limits_of(2), ..Reading::default() }) {
+    match digest(&input, all, &Reading { mmap, ..Reading::within(memory, 2) }) {
         Ok(object) => {
             json_text::write(&mut *out, &object)?;
             writeln!(out)?;
@@ -29,7 +29,7 @@ pub(crate) fn run(
 }
 
 fn digest(input: &Input, all: bool, how: &Reading) -> Result<FileDigest, Problem> {
-    let Some(file) = input.open(&input.source(how.mmap)?, how)? else {
+    let Some(file) = input.open(&input.source(how)?, how)? else {
         return Err(Problem::other("unknown_format", "no mesh".to_owned()));
     };
     let digest = if all { digest::of_all(&file) } else { digest::of(&file) };

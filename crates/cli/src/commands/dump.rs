@@ -148,8 +148,8 @@ fn is_device(path: &Path) -> bool {
 }
 
 fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap: wish.mmap, limits: wish.memory.limits_of(2), ..Reading::default() };
-    let file = input.open(&input.source(how.mmap)?, &how)?;
+    let how = Reading { mmap: wish.mmap, ..Reading::within(wish.memory, 2) };
+    let file = input.open(&input.source(&how)?, &how)?;
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 

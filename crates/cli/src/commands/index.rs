@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -76,7 +76,11 @@ impl Index {
     pub fn read(root: &Path, options: &str, also: &[PathBuf]) -> Self {
         let also: Option<Vec<_>> = also.iter().map(|path| stamp_of(path)).collect();
         let options = also.map(|also| format!("{options}\n{also:?}"));
-        let text = fs::read_to_string(root.join(NAME)).unwrap_or_default();
+        let mut text = String::new();
+        let opened = Output::open_regular(root.join(NAME), File::options().read(true));
+        if opened.and_then(|mut file| file.read_to_string(&mut text)).is_err() {
+            text.clear();
+        }
         let (mut known, mut lines) = (HashMap::new(), 0);
         // A process that was killed may have left half a line.
         for entry in text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok()) {
@@ -142,7 +146,7 @@ impl Index {
         let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
         let entry = Entry { output, made_from: fingerprint, files };
         let path = self.root.join(NAME);
-        let file = File::options().create(true).append(true).open(&path);
+        let file = Output::open_regular(&path, File::options().create(true).append(true));
         file.and_then(|mut file| file.write_all(&line(&entry))).map_err(|error| {
             format!("{}: {error}: the next run will write all files again", text::path(&path))
         })
@@ -165,7 +169,11 @@ fn stamp_of(path: &Path) -> Option<(Vec<u8>, Stamp)> {
 
 fn line(entry: &Entry) -> Vec<u8> {
     // Neither serializing to memory nor these types fail.
-    let mut line = serde_json::to_vec(entry).unwrap_or_default();
-    line.push(b'\n');
-    line
+    let mut line = serde_json::to_string(entry).unwrap_or_default();
+    // A shell that takes the line for a command expands these also between quotes.
+    if line.contains(['$', '`']) {
+        line = line.replace('$', r"\u0024").replace('`', r"\u0060");
+    }
+    line.push('\n');
+    line.into_bytes()
 }

@@ -47,7 +47,7 @@ pub(crate) fn run(
         format: choice.format,
         dialect: wish.dialect,
         is_one_of_many: !single,
-        limits: choice.memory.limits_of(2),
+        ..Reading::within(choice.memory, 2)
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if wish.report {

@@ -85,7 +85,7 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
     let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
     let longest = directory.max_by_key(|path| path.as_os_str().len());
     let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
-    relative.map_or_else(|| input.path.file_name().unwrap_or_default().into(), Path::to_owned)
+    relative.map_or_else(|| input.file_name().to_owned(), Path::to_owned)
 }
 
 /// The output path of each file: below the output in the same place as below the named directory.
@@ -267,12 +267,12 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> Do
 
 /// The settings for reading files, one at a time or in parallel.
 pub(in crate::commands) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
-    let limits = choice.memory.limits_of(3);
-    Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, limits, ..Reading::default() }
+    let within = Reading::within(choice.memory, 3);
+    Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..within }
 }
 
 pub(super) fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, Problem> {
-    input.source(how.mmap).and_then(|source| input.open(&source, how))
+    input.source(how).and_then(|source| input.open(&source, how))
 }
 
 /// The reason why nothing was made, without the path that precedes it.

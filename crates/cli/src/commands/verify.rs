@@ -70,9 +70,8 @@ pub(crate) fn run(
     let how = Reading {
         mmap: choice.mmap,
         format: choice.format,
-        dialect: None,
         is_one_of_many: !single,
-        limits: choice.memory.limits_of(if wish.cross_check { TWO_FILES } else { 2 }),
+        ..Reading::within(choice.memory, if wish.cross_check { TWO_FILES } else { 2 })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
@@ -143,7 +142,7 @@ fn check(
     let mut inspected = inspect::inspect(input, how, Depth::Check, wish.json)?;
     let inspection = &mut inspected.inspection;
     if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
-        let differs = match cross_check::differs(file, input, how) {
+        let differs = match cross_check::differs(file, how) {
             Ok(address) => {
                 address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
             }

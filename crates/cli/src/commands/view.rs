@@ -21,7 +21,7 @@ mod with_page {
 
     use super::super::outputs;
     use super::*;
-    use crate::inputs::{self, Input, Problem};
+    use crate::inputs::{self, Input, Problem, Reading};
     use crate::interrupt;
     use crate::text;
     use crate::view::{self, Content, End, Served, Server};
@@ -45,7 +45,7 @@ mod with_page {
         let how = outputs::reading(choice, true);
         let mut files = Vec::new();
         for input in found.files.iter().filter(|input| input.is_mesh(&how)) {
-            match content(input) {
+            match content(input, choice) {
                 Ok(content) => files.push(Served { name: name(input, paths), content }),
                 Err(why) => tell(format_args!("{}: {why}", input.shown())),
             }
@@ -79,8 +79,8 @@ mod with_page {
     }
 
     /// The bytes of a file. A file that cannot be opened is an error here, rather than in the page.
-    fn content(input: &Input) -> Result<Content, Problem> {
-        let source = input.source(false)?;
+    fn content(input: &Input, choice: &Choice) -> Result<Content, Problem> {
+        let source = input.source(&Reading::within(choice.memory, 1))?;
         let is_file = std::fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file());
         Ok(if is_file { Content::File(input.path.clone()) } else { Content::Source(source) })
     }

@@ -81,7 +81,7 @@ fn open(
     how: &Reading,
     inspection: &mut Inspection,
 ) -> Result<Option<(Reads, MeshFile)>, Problem> {
-    let opened = input.source(how.mmap)?;
+    let opened = input.source(how)?;
     inspection.bytes = opened.len()?;
     let mut reads = Reads { opened, windows: None };
     let source = reads.source(input, how.mmap)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,14 +13,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());
     let mut colors = Vec::new();
-    let library = std::fs::read_to_string(path.with_extension("mtl")).map_err(|error| error.to_string())?;
-    let known: BTreeSet<&str> = library.lines().filter_map(|line| line.strip_prefix("newmtl ")).collect();
+    let library = File::open(path.with_extension("mtl")).map_err(|error| error.to_string())?;
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for line in lines(BufReader::new(library)) {
+        let (_, line) = line.map_err(|error| error.to_string())?;
+        known.extend(line.strip_prefix("newmtl ").map(str::to_owned));
+    }
     let mut materials: Vec<String> = vec![String::new()];
     let mut known_as: BTreeMap<String, u32> = BTreeMap::from([(String::new(), 0)]);
     let mut material = 0;
     let mut objects: Vec<Corners> = Vec::new();
-    for (number, line) in (1_u64..).zip(BufReader::new(file).lines()) {
-        let line = line.map_err(|error| error.to_string())?;
+    for line in lines(BufReader::new(file)) {
+        let (number, line) = line.map_err(|error| error.to_string())?;
         let (kind, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let wrong = || format!("line {number} is {line:?}");
         match kind {
@@ -70,6 +74,31 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         ..Shape::default()
     };
     Ok(objects.into_iter().map(shape).collect())
+}
+
+/// The statements of a file, with the numbers of their first lines: a backslash at the end of a line continues it.
+fn lines(mut file: impl BufRead) -> impl Iterator<Item = io::Result<(u64, String)>> {
+    let mut next = 1;
+    std::iter::from_fn(move || {
+        let (number, mut line) = (next, String::new());
+        loop {
+            match file.read_line(&mut line) {
+                Ok(0) if next == number => return None,
+                Ok(0) => return Some(Ok((number, line))),
+                Ok(_) => next += 1,
+                Err(error) => return Some(Err(error)),
+            }
+            let text = line.strip_suffix('\n').unwrap_or(&line);
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            match text.strip_suffix('\\').map(str::len) {
+                Some(end) => line.replace_range(end.., " "),
+                None => {
+                    line.truncate(text.len());
+                    return Some(Ok((number, line)));
+                }
+            }
+        }
+    })
 }
 
 #[derive(Default)]

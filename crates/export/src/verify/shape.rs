@@ -90,6 +90,11 @@ impl Materials {
         Self { names: Rc::new(names), of }
     }
 
+    /// The name of the material of the first triangle.
+    pub(super) fn first(&self) -> Option<&str> {
+        Some(self.at(0)).filter(|name| !name.is_empty())
+    }
+
     /// The name of the material of a triangle; empty without one.
     fn at(&self, triangle: usize) -> &str {
         let number = self.of.get(triangle).copied().unwrap_or_default();

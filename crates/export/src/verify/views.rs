@@ -1,7 +1,7 @@
 //! Meshes that are written as the library's views have them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
 
 use meshmap::{MeshFile, MeshView, Semantic};
 
@@ -117,9 +117,23 @@ fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mu
         tally.differs(|| format!("{} objects, where the file has {}", found.len(), views.len()));
         return Ok(());
     }
+    // The name of each material in the output, and the other way round.
+    let (mut written, mut own) = (BTreeMap::new(), BTreeMap::new());
     for (view, found) in views.iter().zip(found) {
         let mut expected = origin.shape(view, false)?;
-        Rc::make_mut(&mut expected.materials.names).iter_mut().for_each(|name| *name = word(name));
+        if let (Some(name), Some(known)) = (view.material(), found.materials.first()) {
+            let is_known = written.entry(name).or_insert_with(|| known.to_owned()) == known;
+            let is_own = *own.entry(known.to_owned()).or_insert(name) == name;
+            // Two names of the file may be the same word.
+            let number = known.strip_prefix(&word(name)).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+            let is_word = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+            if is_word {
+                expected.materials = Materials::one(Some(known));
+            }
+            if !(is_known && is_own) {
+                tally.differs(|| format!("{}: {known:?} is not the name of one material", view.address()));
+            }
+        }
         compare(&view.address().to_string(), &expected, &found, tally);
     }
     Ok(())
@@ -128,7 +142,8 @@ fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mu
 /// A name in a line of words.
 fn word(name: &str) -> String {
     let name = if name.trim().is_empty() { "material" } else { name };
-    name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
+    let word = name.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
+    if word.trim_end_matches('_').ends_with('\\') { word + "_" } else { word }
 }
 
 /// All meshes are one.

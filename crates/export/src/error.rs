@@ -1,7 +1,5 @@
 use std::{fmt, io};
 
-use crate::settings::Target;
-
 /// The reason why a file was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -40,14 +38,14 @@ pub enum Error {
         most: usize,
     },
     /// A setting that would change nothing in files of the target.
-    #[error("{}: the option {setting} has no effect; it is for {}", target.name(), list(targets))]
+    #[error("{target}: the option {setting} has no effect; it is for {}", list(targets))]
     Unused {
-        /// The target.
-        target: Target,
+        /// The name of the target.
+        target: &'static str,
         /// The name of the setting, as the command has it.
         setting: &'static str,
-        /// The targets that have a use for it.
-        targets: &'static [Target],
+        /// The names of the targets that have a use for it.
+        targets: Vec<&'static str>,
     },
     /// A NaN or infinite number of the positions of the file, which may not be replaced.
     #[error(
@@ -74,13 +72,10 @@ pub enum Error {
 }
 
 /// The names of targets in a sentence.
-fn list(targets: &[Target]) -> String {
+fn list(targets: &[&str]) -> String {
     match targets {
-        [others @ .., last] if !others.is_empty() => {
-            let others: Vec<&str> = others.iter().map(|target| target.name()).collect();
-            format!("{} and {}", others.join(", "), last.name())
-        }
-        targets => targets.iter().map(|target| target.name()).collect(),
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        targets => targets.concat(),
     }
 }
 

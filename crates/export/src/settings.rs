@@ -353,7 +353,10 @@ impl Convert {
         let is_unused =
             |(_, is_set, targets): &&(_, bool, &[Target])| *is_set && !targets.contains(&self.target);
         match settings.iter().find(is_unused) {
-            Some((setting, _, targets)) => Err(Error::Unused { target: self.target, setting, targets }),
+            Some((setting, _, targets)) => {
+                let targets = targets.iter().map(|target| target.name()).collect();
+                Err(Error::Unused { target: self.target.name(), setting, targets })
+            }
             None => Ok(()),
         }
     }

@@ -575,7 +575,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
             match convert.write_file(&file, &path) {
                 Ok(_) => assert!(is_used, "{convert:?}"),
                 Err(Error::Unused { targets, .. }) => {
-                    assert!(!is_used && !targets.contains(&target), "{convert:?}");
+                    assert!(!is_used && !targets.contains(&target.name()), "{convert:?}");
                 }
                 Err(error) => panic!("{convert:?}: {error}"),
             }

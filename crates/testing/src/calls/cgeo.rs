@@ -65,7 +65,7 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
         }
         Ok(seen)
     });
-    #[cfg(feature = "cache")]
+    #[cfg(not(any(miri, target_endian = "big", target_family = "wasm")))]
     cache(proxy, capacity, caller);
     caller.call("validate_reporting", || proxy.validate_reporting(|_| {}));
 }
@@ -165,7 +165,7 @@ impl Look for First {
     }
 }
 
-#[cfg(feature = "cache")]
+#[cfg(not(any(miri, target_endian = "big", target_family = "wasm")))]
 fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
     let looks = caller.looks();
     let all = 0..proxy.snapshot_count().min(caller.most());

@@ -1,4 +1,4 @@
-//! Files that were found by fuzzing, or made like those that users had trouble with, each named by what was wrong.
+//! Files that were found by fuzzing, or made like files of users, each named by the fault.
 
 use std::ops::Range;
 use std::path::PathBuf;

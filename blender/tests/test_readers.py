@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the readers, the arrays, the timing and the build script, without Blender. Run by `.ci/python`."""
+"""Tests of the readers, the arrays, the timing and the build script, without Blender. Run by `.ci/run`."""
 
 from __future__ import annotations
 

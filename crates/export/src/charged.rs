@@ -78,7 +78,7 @@ fn calls() -> Vec<(String, Call)> {
 }
 
 #[test]
-#[ignore = "takes minutes: .ci/memory runs it"]
+#[ignore = "takes minutes: .ci/slow memory runs it"]
 fn calls_take_no_more_than_they_charge() {
     let folder = std::env::temp_dir().join(format!("meshmap-charged-{}", std::process::id()));
     let options = Options::default().with_parallelism(Parallelism::Off);

@@ -148,7 +148,7 @@ impl Output {
         let mut moved = 0;
         while moved < length {
             let step = (length - moved).min(buffer.len() as u64);
-            // What moves towards the end begins there, so that nothing is overwritten before it has moved.
+            // A move towards the end begins there, so that nothing is overwritten before it has moved.
             let at = if to > from { length - moved - step } else { moved };
             let part = buffer.get_mut(..usize::try_from(step).unwrap_or(0)).unwrap_or_default();
             file.seek(SeekFrom::Start(from + at))?;

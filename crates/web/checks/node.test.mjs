@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -606,7 +606,9 @@ test('snapshots and levels of detail are changed', async () => {
     assert.equal(asset.level, 'high_lod');
 });
 
-test('a module of one format reads it, and no other', async () => {
+// `build --page` makes only the module of all formats.
+const modules = FORMATS.filter((format) => existsSync(new URL(`../pkg/wasm/${format}.wasm`, import.meta.url)));
+test('a module of one format reads it, and no other', { skip: modules.length === 0 && 'no such module was built' }, async () => {
     // Threads have modules of their own; this one has that of all formats.
     const { Worker } = await import('node:worker_threads');
     const script = join(work, 'one.mjs');
@@ -619,7 +621,7 @@ test('a module of one format reads it, and no other', async () => {
         }
         parentPort.postMessage(kinds);
     `);
-    for (const format of FORMATS) {
+    for (const format of modules) {
         const other = format === 'iqm' ? 'tmf' : 'iqm';
         const files_ = [format, other].map((format) => [readFileSync(join(data, format, 'valid', files(format, 'valid')[0]))]);
         const workerData = {

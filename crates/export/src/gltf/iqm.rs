@@ -136,7 +136,7 @@ struct Clip<'a> {
     model: &'a Model,
     anim: Anim,
     name: String,
-    /// The parents of poses, if they differ from those of the joints.
+    /// The parents of poses, if they differ from the parents of the joints.
     hierarchy: Option<Rc<Hierarchy>>,
 }
 
@@ -145,7 +145,7 @@ type Moved = [bool; 3];
 
 /// Writes the animations of models that have the same joints.
 ///
-/// What moves in one of them has keys in all: programs that switch from one animation to another would keep its last value.
+/// Everything that moves in one of them has keys in all: programs that switch from one animation to another would keep its last value.
 fn animations(
     models: &[Model],
     joints: &[Index],

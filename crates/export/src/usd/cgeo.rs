@@ -141,7 +141,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         charge(mesh, &job.budget)?;
         outcome.snapshots += 1;
         finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), job, outcome)?;
-        // What is left out of a snapshot is left out of all.
+        // Data that one snapshot leaves out is left out of all.
         if !usable(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)? {
             mesh.normals.clear();
         }

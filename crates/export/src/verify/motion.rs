@@ -35,7 +35,7 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
             let name = anim.name.to_string_lossy();
             match found.next_if(|(_, other)| *other == name) {
                 Some((at, _)) => {
-                    // What moves in one animation has keys in all.
+                    // Everything that moves in one animation has keys in all.
                     let moved = gltf.moved(at);
                     if *of_first.get_or_insert_with(|| moved.clone()) != moved {
                         tally.differs(|| {

@@ -65,7 +65,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
         materials: Materials { names: Rc::clone(&materials), of: object.materials },
-        // Of all vertices of an object, or of none.
+        // All vertices of an object have colours, or none has.
         colors: (object.colored == object.vertices && object.vertices > 0)
             .then(|| (0, Rc::clone(&colors)))
             .into_iter()

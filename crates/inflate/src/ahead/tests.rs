@@ -62,7 +62,7 @@ fn read(
 
 /// Compares bytes, faults and their positions, and the end of the stream.
 #[test]
-#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]
+#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/slow miri runs it where leaks are ignored")]
 fn threads_change_nothing() {
     let wanted = std::env::var("MESHMAP_INFLATE_STREAMS").ok();
     let streams = wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(if cfg!(miri) { 2 } else { 60 });
@@ -105,7 +105,7 @@ fn long_stream() -> (Vec<u8>, Arc<[u8]>) {
     (content, stream)
 }
 
-/// Not in Miri, which takes minutes to compress what is inflated; `.ci/miri` runs what is ignored here.
+/// Not in Miri, which takes minutes to compress what is inflated; `.ci/slow miri` runs what is ignored here.
 #[test]
 #[cfg(not(miri))]
 fn help_that_is_offered_within_a_block_is_used() {
@@ -155,7 +155,7 @@ fn help_that_is_removed_within_a_part_leaves_no_trace() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]
+#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/slow miri runs it where leaks are ignored")]
 fn help_ends_with_the_stream() {
     let helpers = Helpers::new([0; 9], 1 << 20);
     let ahead = Ahead::new(&helpers, Position::default(), Spare::default());
@@ -176,7 +176,7 @@ fn helpers_know_their_input() {
 
 /// Files of many short members, with bytes between them that take long to search, have no help.
 #[test]
-#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]
+#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/slow miri runs it where leaks are ignored")]
 fn short_members_have_no_help() {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let helpers = Helpers::new(vec![0; 4 << 20], 64 << 20);

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::pose::Pose;
 use crate::settings::{Job, NonFinite};
-use crate::source::check::{kept, kept_count, turned};
+use crate::source::check::{kept, kept_count, replace_non_finite, turned};
 use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
@@ -130,6 +130,17 @@ fn columns(
         names.iter_mut().for_each(|name| *name = free(name, &mut taken));
         columns.push(Column { semantic: semantic.clone(), names });
     }
+    // Joints are of no use without their weights.
+    let lacks_weights = |column: &Column| match column.semantic {
+        Semantic::Joints(set) => !columns.iter().any(|column| column.semantic == Semantic::Weights(set)),
+        _ => false,
+    };
+    let useless: Vec<Semantic> =
+        columns.iter().filter(|column| lacks_weights(column)).map(|column| column.semantic.clone()).collect();
+    for semantic in useless {
+        outcome.leave_out(format!("{semantic}, which have no weights"));
+        columns.retain(|column| column.semantic != semantic);
+    }
     // Positions come first, because readers look for them there, even if other attributes are stored before them.
     columns.sort_by_key(|column| column.semantic != Semantic::Position);
     Ok(columns)
@@ -143,9 +154,16 @@ fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &
     for view in views {
         let _scope = job.budget.scope();
         let Some(attribute) = view.attribute(semantic)? else { continue };
-        if read::optional::<4>(view, &attribute, None, job, outcome)?.is_none() {
-            return Ok(false);
-        }
+        job.budget.charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
+        let mut values = attribute.to_f32::<4>();
+        let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
+        match replace_non_finite(&mut values, address_of, job.non_finite) {
+            Err(Error::NonFinite { address, value }) => {
+                outcome.leave_out(format!("{semantic}, because {address} is {value}"));
+                return Ok(false);
+            }
+            checked => checked?,
+        };
     }
     Ok(true)
 }
@@ -194,7 +212,7 @@ fn write_vertices(
         }
         arrays.push((values, column));
     }
-    let mut rounded = 0;
+    let (mut rounded, mut clamped) = (0, 0);
     for vertex in 0..view.vertex_count() {
         out.write_all(
             positions.get(vertex).copied().unwrap_or_default().map(f32::to_le_bytes).as_flattened(),
@@ -205,7 +223,9 @@ fn write_vertices(
             if column.are_bytes() {
                 let bytes = element.map(byte);
                 let is_exact = bytes.map(|byte| f32::from(byte) / 255.0) == element;
-                rounded += u64::from(!is_exact);
+                let is_within = element.iter().all(|number| (0.0..=1.0).contains(number));
+                rounded += u64::from(!is_exact && is_within);
+                clamped += u64::from(!is_within);
                 out.write_all(bytes.get(..components).unwrap_or_default())?;
                 continue;
             }
@@ -215,6 +235,7 @@ fn write_vertices(
         }
     }
     outcome.change("colours, rounded to 8 bits", rounded);
+    outcome.change("colours outside of 0 to 1, which 8 bits cannot hold", clamped);
     Ok(())
 }
 

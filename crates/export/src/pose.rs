@@ -70,10 +70,12 @@ impl Pose {
         let skin = match file.as_slmesh().map(|asset| asset.skin()) {
             Some(Ok(Some(skin))) => skin,
             // The geometry is complete without a skin that is damaged.
-            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
-                return Err(error.into());
+            Some(Err(error)) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
+                leave_out("the bind shape of the skin, which cannot be decoded".to_owned());
+                return Ok(None);
             }
-            _ => return Ok(None),
+            Some(Err(error)) => return Err(error.into()),
+            Some(Ok(None)) | None => return Ok(None),
         };
         let Some(columns) = skin.bind_shape_matrix else { return Ok(None) };
         let rows = [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| f64::from(columns[column * 4 + row])));
@@ -83,6 +85,23 @@ impl Pose {
         }
         let is_identity = (0..12).all(|at| rows[at / 4][at % 4] == f64::from(u8::from(at / 4 == at % 4)));
         Ok((!is_identity).then_some(Self::BindShape(rows)))
+    }
+
+    /// The bind shape column by column; the last row of the stored matrix has no meaning.
+    pub(crate) fn bind_shape_columns(&self) -> Option<[f64; 16]> {
+        let Self::BindShape(rows) = self else { return None };
+        let at = |index: usize| match rows.get(index % 4) {
+            Some(row) => row[index / 4],
+            None => f64::from(u8::from(index == 15)),
+        };
+        Some(std::array::from_fn(at))
+    }
+
+    /// Returns `true` if the bind shape makes a mirror image, whose triangles have their fronts inside.
+    pub(crate) fn mirrors(&self) -> bool {
+        let Self::BindShape(rows) = self else { return false };
+        let [a, b, c] = rows.map(|[x, y, z, _]| [x, y, z]);
+        dot(a, cross(b, c)) < 0.0
     }
 
     /// Returns `true` if vertices are written where joints have moved them.

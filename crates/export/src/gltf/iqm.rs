@@ -1,5 +1,6 @@
 //! IQM: meshes, their skeleton as nodes, and animations.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use meshmap::iqm::{Anim, Model, Trs};
@@ -188,9 +189,12 @@ fn animations(
         // glTF has no animation without a channel.
         first[0] = true;
     }
+    // Most animations have the same keys of joints that rest.
+    budget.charge_for::<[((Index, &str), Index); 6]>(joints.len(), "keys of joints that rest")?;
+    let mut rest = Rest::default();
     for (clip, is_still) in &written {
         let _scope = budget.scope();
-        clip.write((joints, &bind), (&moved, *is_still), job, gltf, outcome)?;
+        clip.write((joints, &bind), (&moved, *is_still), &mut rest, job, gltf, outcome)?;
     }
     Ok(())
 }
@@ -253,6 +257,7 @@ impl Clip<'_> {
         &self,
         (joints, bind): (&[Index], &[Trs]),
         (moved, is_still): (&[Moved], bool),
+        rest: &mut Rest,
         job: &Job<'_>,
         gltf: &mut Gltf,
         outcome: &mut Outcome,
@@ -265,7 +270,8 @@ impl Clip<'_> {
         // The times, and what one joint does.
         budget.charge_for::<([f32; 2], Trs, Trs)>(frames, "keys of an animation")?;
         let times = times(&self.anim, frames, job, outcome)?;
-        let mut tracks = Tracks::new(times.into_iter().map(|time| [time]).collect(), is_still);
+        let times = times.into_iter().map(|time| [time]).collect();
+        let mut tracks = Tracks::new(times, rest, is_still);
         for (((joint, node), bind), moved) in joints.iter().enumerate().zip(bind).zip(moved) {
             let poses = || poses.iter().skip(joint).step_by(joints.len());
             if poses().any(|pose| !is_finite(pose)) {
@@ -295,9 +301,17 @@ impl Clip<'_> {
     }
 }
 
+/// The accessors of keys that several animations have: the first time, and the values of joints that rest.
+#[derive(Default)]
+struct Rest {
+    input: Option<Index>,
+    outputs: HashMap<(Index, &'static str), Index>,
+}
+
 /// The channels of an animation.
-struct Tracks {
+struct Tracks<'a> {
     keys: [Keys; 2],
+    rest: &'a mut Rest,
     channels: Vec<Channel>,
     samplers: Vec<Sampler>,
 }
@@ -308,16 +322,18 @@ struct Keys {
     input: Option<Index>,
 }
 
-impl Tracks {
+impl<'a> Tracks<'a> {
     /// Keys at all times for what moves, and at the first one for what rests. If nothing moves, the last time also has a key, so
     /// that the animation takes as long as it should.
-    fn new(times: Vec<[f32; 1]>, is_still: bool) -> Self {
+    fn new(times: Vec<[f32; 1]>, rest: &'a mut Rest, is_still: bool) -> Self {
         let mut resting: Vec<[f32; 1]> = times.iter().take(1).copied().collect();
         if is_still && times.len() > 1 {
             resting.extend(times.last());
         }
-        let keys = [times, resting].map(|times| Keys { times, input: None });
-        Self { keys, channels: Vec::new(), samplers: Vec::new() }
+        // The first time is 0 in each.
+        let shared = rest.input.filter(|_| resting.len() == 1);
+        let keys = [(times, None), (resting, shared)].map(|(times, input)| Keys { times, input });
+        Self { keys, rest, channels: Vec::new(), samplers: Vec::new() }
     }
 
     fn add<const N: usize>(
@@ -331,11 +347,20 @@ impl Tracks {
         let moves = values.iter().any(|value| *value != bind);
         let keys = if moves { moving } else { resting };
         values.truncate(keys.times.len());
-        let output = gltf.floats(&values, Use::Other, false)?;
+        let is_shared = !moves && keys.times.len() == 1;
+        let known = self.rest.outputs.get(&(node, path)).copied().filter(|_| is_shared);
+        let output = match known {
+            Some(output) => output,
+            None => gltf.floats(&values, Use::Other, false)?,
+        };
         let input = match keys.input {
             Some(input) => input,
             None => *keys.input.insert(gltf.floats(&keys.times, Use::Other, true)?),
         };
+        if is_shared {
+            self.rest.input = Some(input);
+            self.rest.outputs.insert((node, path), output);
+        }
         gltf.charge(1, OF_CHANNEL)?;
         self.samplers.push(Sampler { input, output, interpolation: "LINEAR" });
         self.channels

@@ -65,8 +65,10 @@ pub(super) fn against_scale(normals: &mut [[f32; 3]], scale: [f32; 4]) {
         for (number, scale) in wide.iter_mut().zip(scale) {
             *number *= scale;
         }
-        if let Unit::Becomes(unit) = unit(wide) {
-            *normal = unit;
+        match unit(wide) {
+            Unit::Is => *normal = wide,
+            Unit::Becomes(unit) => *normal = unit,
+            Unit::None => {}
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{attributes, weights};
 use crate::error::{Error, Result};
 use crate::matrix;
 use crate::outcome::Outcome;
+use crate::pose::Pose;
 use crate::settings::Job;
 use crate::source::assume;
 use crate::source::select::{self, Meshes};
@@ -26,8 +27,9 @@ pub(super) fn write(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let rules = Rules::of(Format::SlMesh, job, outcome);
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let skin = match asset.skin() {
-        Ok(Some(stored)) => joints(&stored, job, gltf, outcome)?,
+        Ok(Some(stored)) => joints(&stored, pose.as_ref(), job, gltf, outcome)?,
         Ok(None) => None,
         // The geometry is complete without it.
         Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
@@ -41,7 +43,6 @@ pub(super) fn write(
     let (mut skins, mut rest) = (Skins::default(), None);
     // By the number of the face, levels of detail of it: the finest is in the scene.
     let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
-    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     for view in views {
         let _scope = job.budget.scope();
         let influences = match &skin {
@@ -133,9 +134,14 @@ impl Skins {
         let _scope = gltf.budget.scope();
         let identity = IDENTITY.map(f64::from);
         let shape = joints.shape.as_ref().unwrap_or(&identity);
-        let mut matrices = gltf.budget.vec(joints.inverse.len() + 1, "inverse bind matrices")?;
+        let mut matrices: Vec<[f32; 16]> =
+            gltf.budget.vec(joints.inverse.len() + 1, "inverse bind matrices")?;
         let inverse = joints.inverse.iter().chain(rest.map(|_| &identity));
         matrices.extend(inverse.map(|inverse| inverse_bind_matrix(inverse, shape, dequant)));
+        if matrices.as_flattened().iter().any(|number| !number.is_finite()) {
+            let what = "an inverse bind matrix, together with the bind shape, is too large".to_owned();
+            return Err(Error::NotHeld { target: "glTF", what });
+        }
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
         gltf.charge(joints.nodes.len() + 1, OF_LIST_ITEM)?;
         let nodes = joints.nodes.iter().copied().chain(rest).collect();
@@ -181,7 +187,13 @@ struct Joints {
 }
 
 /// A node for each joint, where the mesh is bound to it; `None` without joints.
-fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<Option<Joints>> {
+fn joints(
+    stored: &Stored,
+    pose: Option<&Pose>,
+    job: &Job<'_>,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<Option<Joints>> {
     let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices) else {
         outcome.leave_out("the skin, which has no joints or no matrices");
         return Ok(None);
@@ -198,8 +210,7 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
     // Names, matrices and their inverses.
     job.budget.keep((names.len() as u64).saturating_mul(OF_NODE), "joints")?;
     let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    let shape = stored.bind_shape_matrix.filter(|matrix| matrix.iter().all(|number| number.is_finite()));
-    let shape = shape.map(|matrix| matrix.map(f64::from));
+    let shape = pose.and_then(Pose::bind_shape_columns);
     let (mut bound, mut inverse_bind) = (Vec::new(), Vec::new());
     for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
         if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {

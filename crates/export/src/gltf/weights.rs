@@ -88,7 +88,7 @@ pub(super) fn of_view(
                 empty += 1;
             }
         }
-        outcome.change("weights that are infinite, or none, now 0", replaced);
+        outcome.change("weights that are NaN or infinite, now 0", replaced);
         Weights::Floats(shares(floats.into_iter(), outcome))
     };
     outcome.change("vertices without weights, now on the joint meshmap_rest", empty);

@@ -133,7 +133,7 @@ impl Scene {
         }
         let pose = match (moment, file.as_iqm()) {
             (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, budget, TARGET)?),
-            _ => Pose::bind_shape(file, |what| rendered.note(format!("not drawn: {what}")))?,
+            _ => Pose::bind_shape(file, |what| rendered.note(format!("drawn without {what}")))?,
         };
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
         let views = select::drawn(file, &render.meshes, render.lods, snapshot, budget, &mut |_| {})?;
@@ -269,7 +269,7 @@ fn charge(view: &MeshView, budget: &Budget) -> Result<()> {
     budget.charge(bytes, "triangles to draw")
 }
 
-/// Fails for the first number that is infinite, or none, or replaces them all, and says so.
+/// Fails for the first NaN or infinite number, or replaces them all, and says so.
 fn finite(
     elements: &mut [[f32; 3]],
     used: &Used,
@@ -281,10 +281,8 @@ fn finite(
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
     let replaced = replace_non_finite(elements, address_of, render.non_finite)?;
     if replaced > 0 {
-        rendered.note(format!(
-            "{}.{semantic}: {replaced} numbers that are infinite, or none, drawn as 0",
-            view.address()
-        ));
+        rendered
+            .note(format!("{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0", view.address()));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::settings::{Job, NonFinite};
 use crate::vector::{dot, face_normal};
 
-/// Fails for the first number that is infinite, or none, or replaces them all, and says so.
+/// Fails for the first NaN or infinite number, or replaces them all, and says so.
 pub(crate) fn finite<const N: usize>(
     elements: &mut [[f32; N]],
     address: impl Fn() -> String,
@@ -16,7 +16,7 @@ pub(crate) fn finite<const N: usize>(
 ) -> Result<()> {
     let address_of = |index| format!("{}[{index}]", address());
     let replaced = replace_non_finite(elements, address_of, job.non_finite)?;
-    outcome.change("numbers that are infinite, or none, replaced by 0", replaced);
+    outcome.change("NaN and infinite numbers, replaced by 0", replaced);
     Ok(())
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn usable<const N: usize>(
     }
 }
 
-/// Fails for the first number that is infinite, or none, or replaces them all; returns how many.
+/// Fails for the first NaN or infinite number, or replaces them all; returns how many.
 pub(crate) fn replace_non_finite<const N: usize>(
     elements: &mut [[f32; N]],
     address_of: impl Fn(usize) -> String,

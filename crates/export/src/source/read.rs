@@ -22,6 +22,9 @@ pub(crate) fn positions(
     finite(&mut values, address, job, outcome)?;
     if let Some(pose) = pose {
         pose.apply_to(view, Kind::Point, &mut values, &job.budget)?;
+        if !pose.is_frame() && view.has(&Semantic::Weights(0)) {
+            outcome.change("vertices, now in the bind shape of the skin", values.len() as u64);
+        }
         finite(&mut values, || format!("{} in its pose", address()), job, outcome)?;
     }
     Ok(values)

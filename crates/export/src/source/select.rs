@@ -25,6 +25,9 @@ pub(crate) fn meshes(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> R
         }
         None => Pose::bind_shape(file, |what| outcome.leave_out(what))?,
     };
+    if pose.as_ref().is_some_and(Pose::mirrors) {
+        outcome.note("the bind shape of the skin is a mirror image: triangles may look inside out");
+    }
     let mut snapshot = 0;
     if let Some(proxy) = file.as_cgeo().filter(|_| job.meshes.is_empty()) {
         snapshot = job.snapshots(proxy)?.first().copied().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! CGeo: one mesh, whose points, normals and coordinates are sampled in time. One snapshot is in memory at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 
 use meshmap::cgeo::{MeshBuffer, Proxy, TopologyId, Triangles};
@@ -42,7 +42,16 @@ pub(super) fn write<W: Write + Seek>(
         return Err(not_held(format!("{rate} snapshots a second")));
     }
     let tracks = Tracks { subsets: Subsets::new(job.merge_materials), ..Tracks::default() };
-    let mut writer = Writer { job, file, outcome, tracks, topology: None, keeps: Vec::new(), drawn: 0 };
+    let mut writer = Writer {
+        job,
+        file,
+        outcome,
+        tracks,
+        topology: None,
+        keeps: Vec::new(),
+        drawn: 0,
+        left_out: BTreeSet::new(),
+    };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
         proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
@@ -132,6 +141,8 @@ struct Writer<'a, 'b, W> {
     keeps: Vec<bool>,
     /// The number of previous snapshots with triangles.
     drawn: usize,
+    /// Attributes with NaN or infinite values in a snapshot.
+    left_out: BTreeSet<Stream>,
 }
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
@@ -143,12 +154,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), job, outcome)?;
         // Data that one snapshot leaves out is left out of all.
         if !usable(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)? {
-            mesh.normals.clear();
+            self.left_out.insert(Stream::Normals);
         }
         for (channel, values) in mesh.texcoords.iter_mut().enumerate() {
             let address = || format!("snapshots[{index}].map_channels[{channel}]");
             if !usable(values, address, job, outcome)? {
-                values.clear();
+                self.left_out.insert(Stream::Channel(channel));
             }
         }
         let is_new = !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
@@ -164,7 +175,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
         // A snapshot without triangles lacks no normals and coordinates.
         if !mesh.triangles.is_empty() {
-            for (stream, values) in streams(mesh) {
+            let left_out = self.left_out.clone();
+            for (stream, values) in streams(mesh).filter(|(stream, _)| !left_out.contains(stream)) {
                 self.stream(place, index, mesh, (stream, values), is_new)?;
             }
             self.drawn += 1;

@@ -58,7 +58,10 @@ impl Skeleton {
         let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
             return Ok(None);
         };
-        let shape = skin.bind_shape_matrix.map_or(columns(&ORIGIN), |shape| shape.map(f64::from));
+        // The last row has no meaning, and a matrix with numbers that are not finite is left out.
+        let shape = skin.bind_shape_matrix.map(|shape| of_columns(&shape.map(f64::from)));
+        let shape = shape.filter(|shape| shape.as_flattened().iter().all(|number| number.is_finite()));
+        let shape = columns(&shape.unwrap_or(ORIGIN));
         budget.charge_for::<Joint>(names.len(), "joints")?;
         let mut joints = Vec::with_capacity(names.len());
         for (joint, inverse) in names.iter().zip(inverse.iter()) {

@@ -525,9 +525,12 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
 
 #[test]
 fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
+    /// The node, the property and the number of keys of each channel.
+    type Channels = Vec<(usize, String, usize)>;
+
     let folder = tempfile::tempdir().unwrap();
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
-    let clips = |file: &MeshFile, convert: &Convert| -> Vec<(String, Vec<(usize, String, usize)>)> {
+    let clips = |file: &MeshFile, convert: &Convert| -> Vec<(String, Channels)> {
         let outcome = convert.write_file(file, &path).unwrap();
         assert!(!outcome.left_out.iter().any(|line| line.contains("animation")), "{:?}", outcome.left_out);
         assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);

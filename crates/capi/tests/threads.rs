@@ -1,4 +1,4 @@
-//! 64 threads over one cache. `.ci/capi --threads` also runs this under ThreadSanitizer.
+//! 64 threads over one cache. `.ci/slow threads` also runs this under ThreadSanitizer.
 #![allow(unsafe_code, reason = "C functions are called")]
 
 mod support;

@@ -42,12 +42,13 @@ def of_meshio(path):
 
 
 def is_beyond_meshio(path):
-    """It takes no numbers of materials in PLY, and in OBJ no normals and coordinates with indices of their own."""
+    """It takes no numbers of materials in PLY, and in OBJ no colours, and no normals and coordinates with indices of their own."""
     data = path.read_bytes()
     if path.suffix == ".ply":
         return b"property int material_index\n" in data[:4096]
     counts = {len(re.findall(rb"^%s " % kind, data, re.MULTILINE)) for kind in (b"v", b"vt", b"vn")}
-    return path.suffix == ".obj" and len(counts - {0}) > 1
+    has_colors = re.search(rb"^v( \S+){6}$", data, re.MULTILINE) is not None
+    return path.suffix == ".obj" and (has_colors or len(counts - {0}) > 1)
 
 
 def ordered(corners):

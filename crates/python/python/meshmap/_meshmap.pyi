@@ -221,7 +221,8 @@ def convert(
         output: The path to write, or a binary file object with `write`.
         to: The format, if `output` does not have its extension.
         meshes: Addresses of the meshes to write; by default what viewers show.
-        up: The axis that points up, instead of the axis of the format.
+        up: The axis that points up, instead of the axis of the format. For glTF and USD, as `fps` and `unit_millimeters`: a
+            `ValueError` for other formats.
         flip: Reverses the winding of all triangles.
         snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
         every: Takes each n-th of them.
@@ -235,7 +236,8 @@ def convert(
         morph_normals: Also writes the normals of snapshots.
         drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
-        zero_non_finite: Writes 0 for NaN and infinite values, which are an error otherwise.
+        zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
+            such values are left out.
         max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
             by the `max_total_bytes` of `open`.
 

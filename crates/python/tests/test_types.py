@@ -16,6 +16,7 @@ STATEMENTS = HERE / "typing" / "statements.py"
 
 
 def refused_by_mypy(path: Path) -> set[int]:
+    pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--no-error-summary", "--follow-imports=silent", str(path)]
     # From a folder without a configuration.
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent)

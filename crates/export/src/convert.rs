@@ -7,7 +7,7 @@ use meshmap::cgeo::Proxy;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::settings::{Convert, Target};
+use crate::settings::{Convert, Target, WITH_UNITS};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {
@@ -30,7 +30,7 @@ impl Convert {
         if !self.animations.is_empty() && !takes_animations {
             outcome.leave_out("the animations of other files");
         }
-        let has_unit = matches!(self.target, Target::Glb | Target::Gltf | Target::Usdc);
+        let has_unit = WITH_UNITS.contains(&self.target);
         if let Some(unit) = file.as_cgeo().and_then(Proxy::unit_length).filter(|_| !has_unit) {
             outcome.leave_out(format!("the unit, {} mm", unit.millimeters));
         }

@@ -5,11 +5,12 @@ use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{Mesh, Proxy};
-use meshmap::{Format, MeshFile, Semantic};
+use meshmap::{Format, MeshFile, MeshView, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::pose::Pose;
 use crate::settings::Job;
 use crate::source::check::{finite, kept_count, turned, usable, winding};
 use crate::source::names::free;
@@ -159,15 +160,9 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
             }
         }
         let positions = read::positions(view, pose.as_ref(), job, outcome)?;
-        let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 4]>>> {
-            let Some(attribute) = view.attribute(&semantic)? else { return Ok(None) };
-            read::optional(view, &attribute, pose.as_ref(), job, outcome)
-        };
-        let coords = array(Semantic::TexCoord(0))?;
-        let three = |[x, y, z, _]: [f32; 4]| [x, y, z];
-        let normals: Option<Vec<[f32; 3]>> =
-            array(Semantic::Normal)?.map(|normals| normals.into_iter().map(three).collect());
-        let colors = array(Semantic::Color(0))?;
+        let coords = array::<2>((view, pose.as_ref()), &Semantic::TexCoord(0), job, outcome)?;
+        let normals = array::<3>((view, pose.as_ref()), &Semantic::Normal, job, outcome)?;
+        let colors = array::<4>((view, pose.as_ref()), &Semantic::Color(0), job, outcome)?;
         match &colors {
             Some(colors) => colored_lines(out, &positions, colors)?,
             None => lines(out, "v", &positions)?,
@@ -175,7 +170,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         if colors.iter().flatten().any(|[.., alpha]| *alpha != 1.0) {
             outcome.leave_out("the opacity of colours");
         }
-        for [u, v, ..] in coords.iter().flatten() {
+        for [u, v] in coords.iter().flatten() {
             writeln!(out, "vt {u} {}", if flips_v { 1.0 - v } else { *v })?;
         }
         if flips_v {
@@ -241,6 +236,17 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     // The file that marks the output as complete comes last.
     write_materials(&materials, path, job, outcome)?;
     output.finish_into(outcome)
+}
+
+/// The numbers of an attribute; `None` if the mesh has none, or none that can be written.
+fn array<const N: usize>(
+    (view, pose): (&MeshView, Option<&Pose>),
+    semantic: &Semantic,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<Option<Vec<[f32; N]>>> {
+    let Some(attribute) = view.attribute(semantic)? else { return Ok(None) };
+    read::optional(view, &attribute, pose, job, outcome)
 }
 
 fn begin(path: &Path, out: &mut impl Write) -> Result<()> {

@@ -15,6 +15,9 @@ use crate::vector::is_degenerate;
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
 pub(crate) const ROUGHNESS: f32 = 0.8;
 
+/// The targets that have an up axis, a unit and times.
+pub(crate) const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
+
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -337,7 +340,6 @@ impl Convert {
     /// Returns [`Unused`](Error::Unused) for the first setting that would change nothing.
     pub fn check_settings(&self) -> Result<()> {
         const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
-        const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
         const WITH_MATERIALS: &[Target] =
             &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
         let settings = [

@@ -394,7 +394,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
         let error = Convert::new(target).write_file(&open(bytes.clone()), path(target)).unwrap_err();
         assert!(matches!(error, Error::NonFinite { .. }), "{target:?}: {error}");
     }
-    // Snapshots of CGeo files have streams of their own.
+    // Snapshots of CGeo files have separate indices for each stream.
     let mut sheet = cgeo::Mesh::sheet(4, 1, 0.0);
     sheet.normals[2][1] = f32::NAN;
     sheet.texcoords[0][3][2] = f32::INFINITY;

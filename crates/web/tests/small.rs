@@ -1,4 +1,4 @@
-//! What a build with `--cfg meshmap_small` leaves out of the library, and that it reads the same: `.ci/slow browser` runs this.
+//! Builds with `--cfg meshmap_small` leave parts of the library out, and read the same: `.ci/slow browser` runs this.
 #![cfg(meshmap_small)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

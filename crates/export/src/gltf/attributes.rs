@@ -89,40 +89,40 @@ impl Writer<'_> {
     }
 
     fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
-        let Some(attribute) = self.view.attribute(&Semantic::Position)? else { return Ok(Vec::new()) };
-        let accessor = match self.integers(&attribute) {
-            Some((integers, dequant)) => {
-                self.dequant = Some(dequant);
-                // The matrices of the skin, or of the node, move them.
-                self.pose = None;
-                self.gltf.quantized_positions(&integers)?
-            }
-            None => {
-                let positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
-                let accessor = self.gltf.floats(&positions, Use::Vertices, true)?;
-                self.add("POSITION", accessor);
-                return Ok(positions);
-            }
+        if !self.view.has(&Semantic::Position) {
+            return Ok(Vec::new());
+        }
+        let integers = self.integers()?;
+        if let Some((_, dequant)) = &integers {
+            self.dequant = Some(*dequant);
+            // The matrices of the skin, or of the node, move them.
+            self.pose = None;
+        }
+        let positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
+        let accessor = match integers {
+            Some((integers, _)) => self.gltf.quantized_positions(&integers)?,
+            None => self.gltf.floats(&positions, Use::Vertices, true)?,
         };
         self.add("POSITION", accessor);
-        read::positions(self.view, None, self.job, self.outcome)
+        Ok(positions)
     }
 
     /// Positions as stored integers, if they are written this way.
-    fn integers(&mut self, attribute: &Attribute) -> Option<(Array<[u16; 3]>, Dequant)> {
+    fn integers(&mut self) -> Result<Option<(Array<[u16; 3]>, Dequant)>> {
         // Without a skin, no matrix could have the bind shape.
         let is_moved = self.pose.is_some() && !self.is_skinned && self.view.has(&Semantic::Weights(0));
         if !self.job.quantized || is_moved {
-            return None;
+            return Ok(None);
         }
+        let Some(attribute) = self.view.attribute(&Semantic::Position)? else { return Ok(None) };
         let dequant = attribute.dequant().filter(|_| attribute.format().normalized);
-        let (integers, dequant) = attribute.array::<[u16; 3]>().zip(dequant)?;
+        let Some((integers, dequant)) = attribute.array::<[u16; 3]>().zip(dequant) else { return Ok(None) };
         // A scale of 0 leaves no normals.
         if dequant.scale.iter().any(|scale| *scale <= 0.0) {
             self.outcome.note(format!("{} is flat: its positions are floats", self.view.address()));
-            return None;
+            return Ok(None);
         }
-        Some((integers, dequant))
+        Ok(Some((integers, dequant)))
     }
 
     fn normals(&mut self, positions: &[[f32; 3]], corners: &[[u32; 3]]) -> Result<()> {

@@ -53,6 +53,8 @@ pub(super) struct Gltf {
     pub(super) document: Document,
     /// The materials of the document by name.
     pub(super) materials: HashMap<String, Index>,
+    /// The joint that nothing moves, if vertices follow it.
+    pub(super) rest: Option<Index>,
     /// Sparse indices and values before they are written.
     work: (Vec<u32>, Vec<[[u8; 4]; 3]>),
 }
@@ -82,6 +84,7 @@ impl Gltf {
             budget: budget.clone(),
             document: Document::default(),
             materials: HashMap::new(),
+            rest: None,
             work: <_>::default(),
         }
     }

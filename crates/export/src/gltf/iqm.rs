@@ -9,7 +9,7 @@ use meshmap::{Format, MeshFile};
 use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
 use super::file::{Gltf, OF_CHANNEL, OF_LIST_ITEM, OF_NODE, Use};
-use super::scene::{IDENTITY, Rules, add_mesh, add_node, add_rest, finish_scene, material};
+use super::scene::{IDENTITY, Rules, add_mesh, add_node, finish_scene, material, rest_joint};
 use super::weights::Beyond;
 use super::{attributes, weights};
 use crate::budget::Budget;
@@ -31,7 +31,7 @@ pub(super) fn write(
     let rules = Rules::of(Format::Iqm, job, outcome);
     let (joints, roots) = joints(model, gltf)?;
     // One for meshes of which all vertices follow joints, and one with the joint that rests.
-    let (mut skins, mut rest) = ([None; 2], None);
+    let mut skins = [None; 2];
     let (mut children, mut beside) = (roots, Vec::new());
     for view in select::meshes(file, job, outcome)?.views {
         let _scope = job.budget.scope();
@@ -47,11 +47,7 @@ pub(super) fn write(
             children.push(add_mesh(gltf, name, primitive, None)?);
             continue;
         };
-        let rest = match rest {
-            _ if !influences.have_rest => None,
-            None => Some(*rest.insert(add_rest(gltf)?)),
-            rest => rest,
-        };
+        let rest = rest_joint(influences.have_rest, gltf)?;
         let [without, with] = &mut skins;
         let place = if influences.have_rest { with } else { without };
         let skin = match *place {
@@ -60,7 +56,6 @@ pub(super) fn write(
         };
         beside.push(add_mesh(gltf, name, primitive, Some(skin))?);
     }
-    children.extend(rest);
     let mut models = vec![model.clone()];
     for (name, animation) in &job.animations {
         match model.attach(animation) {

@@ -30,9 +30,10 @@ pub(super) fn finish_scene(
     gltf: &mut Gltf,
     rules: &Rules,
     metres: f64,
-    children: Vec<Index>,
+    mut children: Vec<Index>,
     beside: Vec<Index>,
 ) -> Result<()> {
+    children.extend(gltf.rest);
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let rotation = match rules.up {
         Axis::X => Some([0.0, 0.0, half, half]),
@@ -67,9 +68,13 @@ pub(super) fn add_mesh(
 /// The matrix that changes nothing.
 pub(super) const IDENTITY: [f32; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
 
-/// Adds the joint for vertices that follow none: a child of the root that no animation moves.
-pub(super) fn add_rest(gltf: &mut Gltf) -> Result<Index> {
-    add_node(gltf, Node { name: "meshmap_rest".to_owned(), ..Node::default() })
+/// The joint for vertices that follow no other, if a mesh has some: a child of the root that no animation moves.
+pub(super) fn rest_joint(is_needed: bool, gltf: &mut Gltf) -> Result<Option<Index>> {
+    if is_needed && gltf.rest.is_none() {
+        let node = Node { name: "meshmap_rest".to_owned(), ..Node::default() };
+        gltf.rest = Some(add_node(gltf, node)?);
+    }
+    Ok(gltf.rest.filter(|_| is_needed))
 }
 
 /// Adds a node without a transform.

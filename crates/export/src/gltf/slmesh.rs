@@ -8,7 +8,7 @@ use meshmap::{Dequant, ErrorKind, Format, MeshFile, MeshView, Role, Segment};
 use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use};
-use super::scene::{IDENTITY, Rules, add_mesh, add_node, add_rest, finish_scene, material};
+use super::scene::{IDENTITY, Rules, add_mesh, add_node, finish_scene, material, rest_joint};
 use super::weights::Beyond;
 use super::{attributes, weights};
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub(super) fn write(
     };
     let count = skin.as_ref().map_or(0, |skin| skin.nodes.len());
     let (mut children, mut beside) = (Vec::new(), Vec::new());
-    let (mut skins, mut rest) = (Skins::default(), None);
+    let mut skins = Skins::default();
     // By the number of the face, levels of detail of it: the finest is in the scene.
     let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
     for view in views {
@@ -62,11 +62,7 @@ pub(super) fn write(
         primitive.material = Some(material(gltf, &material_name)?);
         let node = match skin.as_ref().zip(influences.as_ref()) {
             Some((skin, influences)) => {
-                let rest = match rest {
-                    _ if !influences.have_rest => None,
-                    None => Some(*rest.insert(add_rest(gltf)?)),
-                    rest => rest,
-                };
+                let rest = rest_joint(influences.have_rest, gltf)?;
                 let index = skins.get(skin, dequant, rest, gltf)?;
                 add_mesh(gltf, name, primitive, Some(index))?
             }
@@ -97,7 +93,6 @@ pub(super) fn write(
     }
     if let Some(skin) = skin.filter(|_| !skins.added.is_empty()) {
         children.extend(skin.roots);
-        children.extend(rest);
     } else if count > 0 {
         outcome.leave_out("the skin, which no face has usable weights for");
     }

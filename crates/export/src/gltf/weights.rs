@@ -1,6 +1,6 @@
 //! Joints and weights of vertices, as glTF wants them: no joint twice, none without weight, and a sum of 1.
 //!
-//! glTF knows no vertices that follow no joint. They follow another joint, which nothing moves.
+//! In glTF, each vertex of a skinned mesh follows a joint. Vertices without weights follow an extra joint, which nothing moves.
 
 use meshmap::{MeshView, Semantic, VertexFormat};
 

@@ -2,6 +2,7 @@
 
 use meshmap::{Dequant, MeshFile, Text};
 
+use super::frame::Frame;
 use super::gltf::{Gltf, index};
 use super::place::{
     Columns, ORIGIN, Place, are_near, columns, largest, of_columns, of_node, of_trs, product, within,
@@ -58,10 +59,10 @@ impl Skeleton {
         let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
             return Ok(None);
         };
-        // The last row has no meaning, and a matrix with numbers that are not finite is left out.
-        let shape = skin.bind_shape_matrix.map(|shape| of_columns(&shape.map(f64::from)));
-        let shape = shape.filter(|shape| shape.as_flattened().iter().all(|number| number.is_finite()));
-        let shape = columns(&shape.unwrap_or(ORIGIN));
+        let shape = match Frame::bind_shape(file) {
+            Some(Frame::BindShape(rows)) => columns(&rows.map(|row| row.map(f64::from))),
+            _ => columns(&ORIGIN),
+        };
         budget.charge_for::<Joint>(names.len(), "joints")?;
         let mut joints = Vec::with_capacity(names.len());
         for (joint, inverse) in names.iter().zip(inverse.iter()) {

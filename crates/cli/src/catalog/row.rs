@@ -51,16 +51,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Bytes in memory, and about as many in a file. Control characters and quotation marks are escaped there.
+    /// Bytes in memory, and about as many in a file; up to six times as many if names consist of characters that JSON escapes.
     pub(crate) fn byte_len(&self) -> u64 {
-        const ESCAPE: usize = 5;
         let Self { path, path_bytes, address, name, material, identity, hash, error, .. } = self;
         let texts = [Some(path), path_bytes.as_ref(), address.as_ref(), name.as_ref(), material.as_ref()];
         let texts = texts.into_iter().chain([identity.as_ref(), hash.as_ref(), error.as_ref()]).flatten();
-        let is_escaped = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
-        let bytes =
-            texts.map(|text| text.len() + ESCAPE * text.bytes().filter(|byte| is_escaped(byte)).count());
-        (size_of::<Self>() + bytes.sum::<usize>()) as u64
+        (size_of::<Self>() + texts.map(String::len).sum::<usize>()) as u64
     }
 
     pub(super) fn failed(self, error: &Error) -> Self {

@@ -27,6 +27,7 @@
 
 mod budget;
 pub(crate) mod cancel;
+pub(crate) mod caps;
 mod kept;
 mod settings;
 mod share;

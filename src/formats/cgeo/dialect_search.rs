@@ -15,6 +15,7 @@ use crate::bytes::Walk;
 use crate::codec::{Codec, Decoder, Fault};
 use crate::decode::{Content, Decoders};
 use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
+use crate::limits::caps;
 use crate::num::{Span, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Result, quoted};
 
@@ -88,7 +89,7 @@ fn land(
     let mut walk = source.walk();
     let mut found = Vec::new();
     let mut at = region.start;
-    while found.len() < sections::MAX_SECTIONS {
+    while found.len() < caps::CGEO_SECTIONS {
         match next(&mut walk, at, region, size) {
             Ok(Step::Section(section)) => {
                 at = section.range.end;

@@ -10,14 +10,12 @@ use super::raw::{MAGIC, TAG_ANIM_TABLE_START};
 use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
+use crate::limits::caps;
 use crate::num::{as_u64, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Result, quoted};
 
 /// Bytes that are read first from a lazy source: the header and, in most files, the offset table.
 pub(crate) const HEAD: u64 = 64 << 10;
-
-/// The longest text of a header, in bytes. Real ones have a few hundred.
-pub(super) const MAX_HEADER: u32 = 1 << 20;
 
 /// The layout of a file.
 #[derive(Debug)]
@@ -48,9 +46,9 @@ impl Layout {
             return Err(error.expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
         }
         let size = prologue.header_size.get();
-        if size > MAX_HEADER {
+        if size > caps::CGEO_HEADER {
             let error = FILE.malformed("size of the header").at(1..5);
-            let expected = format!("at most {} bytes", decimal(MAX_HEADER));
+            let expected = format!("at most {} bytes", decimal(caps::CGEO_HEADER));
             return Err(error.expected(expected).found(decimal(size)));
         }
         let header = span(prologue_size, size.into());
@@ -126,8 +124,6 @@ fn find_table(
     properties: &Properties,
     findings: &mut Findings,
 ) -> Result<(Source, Range<u64>)> {
-    /// The maximum number of entries that are searched for the end of a table whose length is not in the header.
-    const MAX_ENTRIES: u64 = 2 << 20;
     let announced = properties.integer(names::SNAPSHOT_COUNT).and_then(|count| u64::try_from(count).ok());
     let len = source.len()?.unwrap_or(u64::MAX);
     if let Some(count) = announced {
@@ -145,7 +141,7 @@ fn find_table(
     let mut at = start;
     let mut bound = len;
     let mut walk = source.walk();
-    for count in 0..MAX_ENTRIES {
+    for count in 0..caps::CGEO_TABLE {
         if at.saturating_add(4) > bound {
             break;
         }
@@ -236,7 +232,7 @@ pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
     let Some((&[MAGIC, a, b, c, d], text)) = head.split_first_chunk() else { return Ok(false) };
     let header_size = u32::from_le_bytes([a, b, c, d]);
     let tag = span(9_u64.saturating_add(header_size.into()), 4);
-    if header_size > MAX_HEADER {
+    if header_size > caps::CGEO_HEADER {
         return Ok(false);
     }
     match source.get(tag, "signature") {

@@ -14,11 +14,9 @@ use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::{Content, Decoders, fault_error};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
+use crate::limits::caps;
 use crate::num::{as_u64, as_usize, decimal, size_u64, span};
 use crate::report::Result;
-
-/// The greatest number of sections in a snapshot. The published text has three kinds.
-pub(crate) const MAX_SECTIONS: usize = 4096;
 
 /// More than there are kinds. Sections after this number are kept in a list, and their headers are read many at a time.
 const FEW: usize = 8;
@@ -185,7 +183,7 @@ impl<'a> Sections<'a> {
             decoder,
             first: region.start,
             rest: region,
-            left: MAX_SECTIONS,
+            left: caps::CGEO_SECTIONS,
             decoders,
             bytes: None,
             walk: None,
@@ -210,7 +208,7 @@ impl<'a> Sections<'a> {
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if header_end > self.rest.end || self.left == 0 {
             let error = lost("tag of a section", tag_range);
-            let most = decimal(MAX_SECTIONS);
+            let most = decimal(caps::CGEO_SECTIONS);
             let expected =
                 format!("a section of at most {most}, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
@@ -233,7 +231,7 @@ impl<'a> Sections<'a> {
     }
 
     fn read_struct<T: FromBytes>(&mut self, at: u64, what: &'static str) -> Result<T> {
-        if MAX_SECTIONS.saturating_sub(self.left) < FEW {
+        if caps::CGEO_SECTIONS.saturating_sub(self.left) < FEW {
             return self.source.read_struct(at, what);
         }
         self.walk.get_or_insert_with(|| self.source.walk()).read_struct(at, what)
@@ -247,7 +245,7 @@ impl<'a> Sections<'a> {
     /// Goes on after the sections that have been passed before.
     fn go_on_after(&mut self, passed: &[Section]) {
         self.rest.start = passed.last().map_or(self.first, |last| last.range.end);
-        self.left = MAX_SECTIONS.saturating_sub(passed.len());
+        self.left = caps::CGEO_SECTIONS.saturating_sub(passed.len());
     }
 
     /// Returns the section with this tag, after `skip` others with it, if checking the first few sections is enough; `None` if more
@@ -293,7 +291,7 @@ pub(crate) fn inflated_chain(
     decoders: &mut Decoders,
 ) -> Result<(), Fault> {
     let mut rest = bytes;
-    for _ in 0..MAX_SECTIONS {
+    for _ in 0..caps::CGEO_SECTIONS {
         if rest.first_chunk().is_some_and(|tag| u32::from_le_bytes(*tag) == raw::TAG_ANIMATION_SNAPSHOT_END) {
             return Ok(());
         }

@@ -19,7 +19,7 @@ use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
 use crate::codec::{Codec, Fault};
 use crate::decode::{Content, Help, fault_error};
-use crate::limits::Budget;
+use crate::limits::{Budget, caps};
 use crate::num::{as_u64, as_usize, binary, decimal, span};
 use crate::options::Options;
 use crate::report::{Error, ErrorKind, Place, Result};
@@ -74,10 +74,6 @@ impl Counted {
 
 /// Gives the mesh that differences are added to, with these parts at least.
 pub(crate) type Base<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
-
-/// The maximum number of map channels; 3ds Max has a hundred. Each difference has the channels of the first snapshot, and stores
-/// nothing for empty ones.
-const MAX_CHANNELS: u32 = 4096;
 
 /// The range of the counts of a complete mesh in its content, after the byte that marks it as complete.
 const VERTEX_COUNT: Range<u64> = 1..5;
@@ -158,10 +154,10 @@ impl<'a> Stream<'a> {
         self.read(&mut bytes)?;
         let counts = raw::MeshCounts::read_from_bytes(&bytes);
         let counts = Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed()));
-        if counts.texcoord_sets > MAX_CHANNELS {
+        if counts.texcoord_sets > caps::CGEO_CHANNELS {
             let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
             let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
-            let [most, found] = [MAX_CHANNELS, counts.texcoord_sets].map(decimal);
+            let [most, found] = [caps::CGEO_CHANNELS, counts.texcoord_sets].map(decimal);
             return Err(error.expected(format!("at most {most}")).found(found));
         }
         Ok(counts)

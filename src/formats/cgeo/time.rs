@@ -1,6 +1,7 @@
 //! The times of snapshots.
 
 use super::rules::FILE;
+use crate::limits::caps;
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
@@ -209,7 +210,6 @@ impl Timing {
     ///
     /// Returns the errors of [`keys`](Self::keys); `out` then has no times.
     pub fn keys_into(&self, open: f64, close: f64, wrap: Wrap, out: &mut Vec<f64>) -> Result<()> {
-        const MAX_KEYS: u64 = 65_536;
         let refused = |expected: String, found: String| {
             let error = FILE.out_of_range("shutter");
             error.expected(expected).found(found)
@@ -233,9 +233,9 @@ impl Timing {
             }
             // The first and the last step may coincide with the opening and the closing.
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
-            if most > MAX_KEYS {
+            if most > caps::CGEO_KEYS {
                 out.clear();
-                return Err(refused(format!("at most {} times", decimal(MAX_KEYS)), decimal(most)));
+                return Err(refused(format!("at most {} times", decimal(caps::CGEO_KEYS)), decimal(most)));
             }
             let mut steps = first..last.saturating_add(1);
             while let Some(step) = if a <= b { steps.next() } else { steps.next_back() } {
@@ -249,9 +249,9 @@ impl Timing {
             out.push(close);
         }
         let count = as_u64(out.len());
-        if count > MAX_KEYS {
+        if count > caps::CGEO_KEYS {
             out.clear();
-            return Err(refused(format!("at most {} times", decimal(MAX_KEYS)), decimal(count)));
+            return Err(refused(format!("at most {} times", decimal(caps::CGEO_KEYS)), decimal(count)));
         }
         Ok(())
     }

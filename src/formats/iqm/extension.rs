@@ -12,8 +12,8 @@ use super::model::Model;
 use super::names::Names;
 use super::raw;
 use super::rules::FILE;
-use super::tables::table;
-use crate::bytes::{Array, Element, Text};
+use super::tables::{Row, rows, table};
+use crate::bytes::{Array, Text};
 use crate::limits::Budget;
 use crate::num::{Span, decimal, size_u64, span};
 use crate::report::Result;
@@ -173,14 +173,12 @@ impl Model {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
         let mut names = self.names();
-        names.want(events.iter().map(|event| event.evdata.get()))?;
-        let event = |(range, event): (Range<u64>, raw::FteEvent)| {
-            let place = || FILE.at(range.part(12, 4));
-            let evdata = names.look(event.evdata.get(), "FTE_EVENT.evdata", place)?;
+        let event = |(row, event): (Row, raw::FteEvent)| {
+            let evdata = names.look(row.field("FTE_EVENT.evdata", 12, event.evdata))?;
             let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
             Ok(FteEvent { anim, timestamp, evcode, evdata })
         };
-        elements(&node.data, &events).map(event).collect::<Result<_>>().map(Some)
+        rows("", &node.data, events.iter()).map(event).collect::<Result<_>>().map(Some)
     }
 
     /// `FTE_SKINS`; `Ok(None)` if the file does not have it.
@@ -219,13 +217,10 @@ impl Model {
 
         let stored_frames = table::<raw::FteSkinFrame>(source, &frames, "FTE_SKINS")?;
         let mut names = self.names();
-        names.want(stored_frames.iter().flat_map(|frame| [frame.material.get(), frame.shadertext.get()]))?;
-        let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {
-            let mut text =
-                |offset: U32, what, field| names.look(offset.get(), what, || FILE.at(range.part(field, 4)));
+        let frame = |(row, frame): (Row, raw::FteSkinFrame)| {
             Ok(FteSkinFrame {
-                material: text(frame.material, "FTE_SKINS.material", 0)?,
-                shadertext: text(frame.shadertext, "FTE_SKINS.shadertext", 4)?,
+                material: names.look(row.field("FTE_SKINS.material", 0, frame.material))?,
+                shadertext: names.look(row.field("FTE_SKINS.shadertext", 4, frame.shadertext))?,
             })
         };
         let skin = |skin: raw::FteMeshSkin| FteMeshSkin {
@@ -235,7 +230,7 @@ impl Model {
         };
         Ok(Some(FteSkins {
             numskins: table(source, &numskins, "FTE_SKINS")?,
-            frames: elements(&frames, &stored_frames).map(frame).collect::<Result<_>>()?,
+            frames: rows("", &frames, stored_frames.iter()).map(frame).collect::<Result<_>>()?,
             skins: table(source, &skins, "FTE_SKINS")?.iter().map(skin).collect(),
         }))
     }
@@ -243,16 +238,6 @@ impl Model {
     /// Names of an extension, which opening has not checked.
     fn names(&self) -> Names<'_> {
         let layout = self.layout();
-        Names::new(&layout.text, &layout.source, layout.header.filesize.get(), &self.options.limits)
+        Names::new(&layout.text, layout.header.filesize.get(), &self.options.limits)
     }
-}
-
-/// The elements of an array, each with its bytes.
-fn elements<'a, T: Element>(
-    range: &Range<u64>,
-    array: &'a Array<T>,
-) -> impl Iterator<Item = (Range<u64>, T)> + 'a {
-    let (start, size) = (range.start, size_u64::<T>());
-    let place = move |index: u64| span(start.saturating_add(size.saturating_mul(index)), size);
-    (0..).map(place).zip(array.iter())
 }

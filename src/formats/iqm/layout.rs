@@ -3,18 +3,17 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use zerocopy::little_endian::U32;
-
 use super::names::FileText;
 use super::raw;
 use super::raw::MAGIC;
 use super::rules::FILE;
-use super::tables::{Joints, Poses, Row, rows, scalar, table};
+use super::tables::{Field, Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
+use crate::limits::{Budget, Limits};
 use crate::mesh::AttributeList;
-use crate::num::{as_u64, counted, decimal, size_u64, span};
-use crate::report::{Error, ErrorKind, Finding, Result};
+use crate::num::{Span, as_u64, decimal, size_u64};
+use crate::report::{ErrorKind, Finding, Result};
 
 /// Bytes that a lazy source reads first: header and, mostly, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -70,7 +69,7 @@ pub(crate) struct ExtensionNode {
 }
 
 impl Layout {
-    pub(crate) fn read(source: &Source) -> Result<Self> {
+    pub(crate) fn read(source: &Source, limits: &Limits) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::Iqm);
         // If detection has read the header of a large file, only the tables are still needed.
@@ -81,9 +80,15 @@ impl Layout {
 
         let version = header.version.get();
         let sections = Sections::read(&header, version)?;
-        let text = FileText::to_be_read(&source, &sections.text);
+        if !source.is_in_memory() {
+            let length = sections.text.length();
+            let budget = Budget::of_part(limits, &sections.text);
+            budget
+                .spend(length, length, "text")
+                .map_err(|error| FILE.at(sections.text.clone()).locate(error))?;
+        }
         let tables = [
-            &text,
+            &sections.text,
             &sections.meshes,
             &sections.vertex_arrays,
             &sections.joints,
@@ -93,7 +98,7 @@ impl Layout {
         let source = source.with_ranges(&tables.map(Clone::clone), "tables of the header")?;
 
         Ok(Self {
-            text: FileText::new(&source, &sections.text)?,
+            text: FileText(source.get(sections.text.clone(), "text")?),
             meshes: table(&source, &sections.meshes, "iqmmesh[]")?,
             vertex_arrays: table(&source, &sections.vertex_arrays, "iqmvertexarray[]")?,
             joints: Joints::read(&source, &sections.joints, version, "iqmjoint[]")?,
@@ -159,7 +164,7 @@ impl Layout {
 
 impl Sections {
     fn read(header: &raw::Header, version: u32) -> Result<Self> {
-        let bound = Bound::of(header);
+        let filesize = header.filesize.get().into();
         let [joint, pose] = if version == 1 {
             [size_u64::<raw::JointV1>(), size_u64::<raw::PoseV1>()]
         } else {
@@ -167,58 +172,56 @@ impl Sections {
         };
         let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
         let h = header;
-        let num_triangles = Field::new("iqmheader.num_triangles", 0x38, h.num_triangles);
-        let num_frames = Field::new("iqmheader.num_frames", 0x5c, h.num_frames);
-        let section = |offset: (&'static str, u64, U32), count: Field, size| {
-            let (what, at, offset) = offset;
-            bound.section(Field::new(what, at, offset), count, size)
-        };
-        let optional = |offset: (&'static str, u64, U32), count, size| match offset.2.get() {
+        let section = |offset: Field, count: Field, size: u64| offset.section(count, size, filesize);
+        let optional = |offset: Field, count: Field, size: u64| match offset.value {
             0 => Ok(0..0),
             _ => section(offset, count, size),
         };
+        let field = |what, at, value| Row::HEADER.field(what, at, value);
+        let num_triangles = field("iqmheader.num_triangles", 0x38, h.num_triangles);
+        let num_frames = field("iqmheader.num_frames", 0x5c, h.num_frames);
         Ok(Self {
             text: section(
-                ("iqmheader.ofs_text", 0x20, h.ofs_text),
-                Field::new("iqmheader.num_text", 0x1c, h.num_text),
+                field("iqmheader.ofs_text", 0x20, h.ofs_text),
+                field("iqmheader.num_text", 0x1c, h.num_text),
                 1,
             )?,
             meshes: section(
-                ("iqmheader.ofs_meshes", 0x28, h.ofs_meshes),
-                Field::new("iqmheader.num_meshes", 0x24, h.num_meshes),
+                field("iqmheader.ofs_meshes", 0x28, h.ofs_meshes),
+                field("iqmheader.num_meshes", 0x24, h.num_meshes),
                 size_u64::<raw::Mesh>(),
             )?,
             vertex_arrays: section(
-                ("iqmheader.ofs_vertexarrays", 0x34, h.ofs_vertexarrays),
-                Field::new("iqmheader.num_vertexarrays", 0x2c, h.num_vertexarrays),
+                field("iqmheader.ofs_vertexarrays", 0x34, h.ofs_vertexarrays),
+                field("iqmheader.num_vertexarrays", 0x2c, h.num_vertexarrays),
                 size_u64::<raw::VertexArray>(),
             )?,
-            triangles: section(("iqmheader.ofs_triangles", 0x3c, h.ofs_triangles), num_triangles, 12)?,
-            adjacency: optional(("iqmheader.ofs_adjacency", 0x40, h.ofs_adjacency), num_triangles, 12)?,
+            triangles: section(field("iqmheader.ofs_triangles", 0x3c, h.ofs_triangles), num_triangles, 12)?,
+            adjacency: optional(field("iqmheader.ofs_adjacency", 0x40, h.ofs_adjacency), num_triangles, 12)?,
             joints: section(
-                ("iqmheader.ofs_joints", 0x48, h.ofs_joints),
-                Field::new("iqmheader.num_joints", 0x44, h.num_joints),
+                field("iqmheader.ofs_joints", 0x48, h.ofs_joints),
+                field("iqmheader.num_joints", 0x44, h.num_joints),
                 joint,
             )?,
             poses: section(
-                ("iqmheader.ofs_poses", 0x50, h.ofs_poses),
-                Field::new("iqmheader.num_poses", 0x4c, h.num_poses),
+                field("iqmheader.ofs_poses", 0x50, h.ofs_poses),
+                field("iqmheader.num_poses", 0x4c, h.num_poses),
                 pose,
             )?,
             anims: section(
-                ("iqmheader.ofs_anims", 0x58, h.ofs_anims),
-                Field::new("iqmheader.num_anims", 0x54, h.num_anims),
+                field("iqmheader.ofs_anims", 0x58, h.ofs_anims),
+                field("iqmheader.num_anims", 0x54, h.num_anims),
                 size_u64::<raw::Anim>(),
             )?,
-            frames: section(("iqmheader.ofs_frames", 0x64, h.ofs_frames), num_frames, frame)?,
+            frames: section(field("iqmheader.ofs_frames", 0x64, h.ofs_frames), num_frames, frame)?,
             bounds: optional(
-                ("iqmheader.ofs_bounds", 0x68, h.ofs_bounds),
+                field("iqmheader.ofs_bounds", 0x68, h.ofs_bounds),
                 num_frames,
                 size_u64::<raw::Bounds>(),
             )?,
             comment: section(
-                ("iqmheader.ofs_comment", 0x70, h.ofs_comment),
-                Field::new("iqmheader.num_comment", 0x6c, h.num_comment),
+                field("iqmheader.ofs_comment", 0x70, h.ofs_comment),
+                field("iqmheader.num_comment", 0x6c, h.num_comment),
                 1,
             )?,
         })
@@ -248,74 +251,6 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
         return Err(error.expected(expected).found(decimal(len)));
     }
     Ok(())
-}
-
-/// A number of four bytes, and its position in the file.
-#[derive(Clone, Copy)]
-pub(crate) struct Field {
-    what: &'static str,
-    at: u64,
-    value: u32,
-}
-
-impl Field {
-    pub(crate) fn new(what: &'static str, at: u64, value: U32) -> Self {
-        Self { what, at, value: value.get() }
-    }
-
-    pub(crate) fn is_zero(self) -> bool {
-        self.value == 0
-    }
-
-    /// A count of 1 in place of the one that is stored.
-    pub(crate) fn one(self) -> Self {
-        Self { value: 1, ..self }
-    }
-
-    fn malformed(self) -> Error {
-        FILE.at(span(self.at, 4)).malformed(self.what)
-    }
-}
-
-/// The end of the file by `filesize`, which no range may pass.
-#[derive(Clone, Copy)]
-pub(crate) struct Bound {
-    pub(crate) filesize: u64,
-}
-
-impl Bound {
-    pub(crate) fn of(header: &raw::Header) -> Self {
-        Self { filesize: header.filesize.get().into() }
-    }
-
-    /// The bytes of `count` elements of `size` bytes at an offset.
-    ///
-    /// They must be after the header and within `filesize`. What is wrong is the offset where not one element fits, and
-    /// the count where some do.
-    pub(crate) fn section(self, offset: Field, count: Field, size: u64) -> Result<Range<u64>> {
-        if count.value == 0 || size == 0 {
-            return Ok(0..0);
-        }
-        let start = u64::from(offset.value);
-        if start < size_u64::<raw::Header>() {
-            return Err(offset.malformed().found(format_args!("{start:#x}, inside the header")));
-        }
-        let room = self.filesize.saturating_sub(start).checked_div(size).unwrap_or(0);
-        if room == 0 {
-            let end = self.filesize;
-            let expected = format!("room for {} before {end:#x} (filesize)", counted(size, "byte"));
-            return Err(offset.malformed().expected(expected).found(format_args!("{start:#x}")));
-        }
-        let wanted = u64::from(count.value);
-        if wanted > room {
-            let end = self.filesize;
-            let room = decimal(room);
-            let expected =
-                format!("at most {room}, for which there is room from {start:#x} to {end:#x} (filesize)");
-            return Err(count.malformed().expected(expected).found(decimal(wanted)));
-        }
-        Ok(span(start, wanted.saturating_mul(size)))
-    }
 }
 
 /// Returns `true` if a source that begins with `head` is an IQM file.

@@ -4,87 +4,77 @@ use std::ops::Range;
 
 use zerocopy::little_endian::U32;
 
-use super::layout::{Bound, ExtensionNode, Field, IQM_CUSTOM, Layout};
+use super::layout::{ExtensionNode, IQM_CUSTOM, Layout};
 use super::names::Names;
 use super::raw;
 use super::rules::{self, FILE};
-use super::tables::{Row, recommended, scalar};
+use super::tables::{Field, Row, recommended, scalar};
 use crate::bytes::Source;
-use crate::limits::Limits;
+use crate::limits::{Limits, caps};
 use crate::num::{Span, as_u64, decimal, size_u64, span};
 use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
     /// Reads the layout of a file and checks its structure.
     pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Self> {
-        let layout = Self::read(source)?;
-        let bound = Bound::of(&layout.header);
-        let mut names = Names::new(&layout.text, &layout.source, layout.header.filesize.get(), limits);
-        names.want(layout.name_offsets())?;
+        let layout = Self::read(source, limits)?;
+        let mut names = Names::new(&layout.text, layout.header.filesize.get(), limits);
         layout.check_meshes(&mut names)?;
-        layout.check_vertex_arrays(&mut names, bound)?;
+        layout.check_vertex_arrays(&mut names)?;
         layout.check_joints(&mut names)?;
         layout.check_poses()?;
         layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
-        let (extensions, source) = layout.read_extensions(&mut names, bound, &mut findings)?;
-        let text = names.into_text();
-        let layout = Self { text, extensions, source, ..layout };
+        let (extensions, source) = layout.read_extensions(&mut names, &mut findings)?;
+        let layout = Self { extensions, source, ..layout };
         layout.note_structure(&mut findings)?;
         Ok(Self { findings: findings.into_vec(), ..layout })
-    }
-
-    /// The offsets of all names in the tables.
-    fn name_offsets(&self) -> impl Iterator<Item = u32> + '_ {
-        let meshes = self.mesh_rows().flat_map(|(_, mesh)| [mesh.name.get(), mesh.material.get()]);
-        let arrays =
-            self.vertex_array_rows().filter_map(|(_, array)| array.type_.get().checked_sub(IQM_CUSTOM));
-        let joints = self.joint_rows().map(|(_, joint)| joint.name.get());
-        let anims = self.anim_rows().map(|(_, anim)| anim.name.get());
-        meshes.chain(arrays).chain(joints).chain(anims)
     }
 
     fn check_meshes(&self, names: &mut Names<'_>) -> Result<()> {
         let header = &self.header;
         for (row, mesh) in self.mesh_rows() {
-            names.check(mesh.name.get(), "iqmmesh.name", || row.field(0, 4))?;
-            names.check(mesh.material.get(), "iqmmesh.material", || row.field(4, 4))?;
-            let vertices = [mesh.first_vertex, mesh.num_vertexes, header.num_vertexes];
-            check_run(vertices, ["iqmmesh.first_vertex", "iqmmesh.num_vertexes"], |at| {
-                row.field(at.saturating_add(8), 4)
-            })?;
-            let triangles = [mesh.first_triangle, mesh.num_triangles, header.num_triangles];
-            check_run(triangles, ["iqmmesh.first_triangle", "iqmmesh.num_triangles"], |at| {
-                row.field(at.saturating_add(16), 4)
-            })?;
+            names.check(row.field("iqmmesh.name", 0, mesh.name))?;
+            names.check(row.field("iqmmesh.material", 4, mesh.material))?;
+            check_run(
+                row.field("iqmmesh.first_vertex", 8, mesh.first_vertex),
+                row.field("iqmmesh.num_vertexes", 12, mesh.num_vertexes),
+                header.num_vertexes,
+            )?;
+            check_run(
+                row.field("iqmmesh.first_triangle", 16, mesh.first_triangle),
+                row.field("iqmmesh.num_triangles", 20, mesh.num_triangles),
+                header.num_triangles,
+            )?;
         }
         Ok(())
     }
 
-    fn check_vertex_arrays(&self, names: &mut Names<'_>, bound: Bound) -> Result<()> {
+    fn check_vertex_arrays(&self, names: &mut Names<'_>) -> Result<()> {
+        let filesize = self.header.filesize.get().into();
+        let count = Row::HEADER.field("iqmheader.num_vertexes", 0x30, self.header.num_vertexes);
         for (row, array) in self.vertex_array_rows() {
             if let Some(name) = array.type_.get().checked_sub(IQM_CUSTOM) {
-                names.check(name, "iqmvertexarray.type", || row.field(0, 4))?;
+                names.check(row.field("iqmvertexarray.type", 0, name.into()))?;
             }
             let Some(scalar) = scalar(array.format.get()) else {
-                let error = row.field(8, 4).malformed("iqmvertexarray.format");
+                let error = row.field("iqmvertexarray.format", 8, array.format).malformed();
                 return Err(error.expected("0 to 8").found(array.format.get()));
             };
             if array.size.get() == 0 {
-                let error = row.field(12, 4).malformed("iqmvertexarray.size");
+                let error = row.field("iqmvertexarray.size", 12, array.size).malformed();
                 return Err(error.expected("1 or more").found(0));
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
-            let offset = Field::new("iqmvertexarray.offset", row.start.saturating_add(16), array.offset);
-            let count = Field::new("iqmheader.num_vertexes", 0x30, self.header.num_vertexes);
-            bound.section(offset, count, element).map_err(|error| error.of(row.address()))?;
+            let offset = row.field("iqmvertexarray.offset", 16, array.offset);
+            offset.section(count, element, filesize).map_err(|error| error.of(row.address()))?;
         }
         Ok(())
     }
 
     fn check_joints(&self, names: &mut Names<'_>) -> Result<()> {
         for (row, joint) in self.joint_rows() {
-            names.check(joint.name.get(), "iqmjoint.name", || row.field(0, 4))?;
+            names.check(row.field("iqmjoint.name", 0, joint.name))?;
             check_parent(row, joint.parent.get(), "iqmjoint.parent", 4)?;
         }
         Ok(())
@@ -108,11 +98,12 @@ impl Layout {
 
     fn check_anims(&self, names: &mut Names<'_>) -> Result<()> {
         for (row, anim) in self.anim_rows() {
-            names.check(anim.name.get(), "iqmanim.name", || row.field(0, 4))?;
-            let frames = [anim.first_frame, anim.num_frames, self.header.num_frames];
-            check_run(frames, ["iqmanim.first_frame", "iqmanim.num_frames"], |at| {
-                row.field(at.saturating_add(4), 4)
-            })?;
+            names.check(row.field("iqmanim.name", 0, anim.name))?;
+            check_run(
+                row.field("iqmanim.first_frame", 4, anim.first_frame),
+                row.field("iqmanim.num_frames", 8, anim.num_frames),
+                self.header.num_frames,
+            )?;
         }
         Ok(())
     }
@@ -123,70 +114,62 @@ impl Layout {
     fn read_extensions(
         &self,
         names: &mut Names<'_>,
-        bound: Bound,
         findings: &mut Findings,
     ) -> Result<(Vec<ExtensionNode>, Source)> {
-        /// Files that are known have one or two.
-        const MAX_EXTENSIONS: u64 = 4096;
         let node_size = size_u64::<raw::Extension>();
-        let announced = u64::from(self.header.num_extensions.get());
-        let fits = bound.filesize.checked_div(node_size).unwrap_or(u64::MAX);
-        let mut walk = self.source.walk();
+        let header = &self.header;
+        let (announced, filesize) = (header.num_extensions.get(), u64::from(header.filesize.get()));
+        let mut source = self.source.clone();
         let mut extensions = Vec::new();
-        let mut next = Field::new("iqmheader.ofs_extensions", 0x78, self.header.ofs_extensions);
-        let count = Field::new("iqmheader.num_extensions", NUM_EXTENSIONS.start, self.header.num_extensions);
-        for index in 0..announced {
-            if next.is_zero() {
+        let mut next = Row::HEADER.field("iqmheader.ofs_extensions", 0x78, header.ofs_extensions);
+        let count = Row::HEADER.field("iqmheader.num_extensions", 0x74, header.num_extensions);
+        for index in 0..u64::from(announced) {
+            if next.value == 0 {
                 break;
             }
-            let node = bound.section(next, count.one(), node_size)?;
+            if index >= caps::IQM_EXTENSIONS {
+                check_no_cycle(&extensions)?;
+                let error = count.error(ErrorKind::LimitExceeded);
+                return Err(error.expected(format!("at most {}", caps::IQM_EXTENSIONS)).found(announced));
+            }
+            let node = next.section(Field { value: 1, ..count }, node_size, filesize)?;
             let row = Row { start: node.start, table: "extensions", index };
-            if index >= fits {
-                let error = row.field(12, 4).malformed("iqmextension.ofs_extensions");
-                let expected = format!("an end of the list within {fits} nodes");
-                return Err(error.expected(expected).found("a cycle"));
-            }
-            if index >= MAX_EXTENSIONS {
-                let place = FILE.at(NUM_EXTENSIONS);
-                let error = place.error(ErrorKind::LimitExceeded, "iqmheader.num_extensions");
-                return Err(error.expected(format!("at most {MAX_EXTENSIONS}")).found(announced));
-            }
-            let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
-            names.check(extension.name.get(), "iqmextension.name", || row.field(0, 4))?;
-            let field = |what, offset, value| Field::new(what, node.start.saturating_add(offset), value);
-            let size = field("iqmextension.num_data", 4, extension.num_data);
-            let data = bound.section(field("iqmextension.ofs_data", 8, extension.ofs_data), size, 1);
-            let data = data.map_err(|error| error.of(row.address()))?;
-            next = field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
+            source = source.with_ranges(std::slice::from_ref(&node), "iqmextension")?;
+            let extension: raw::Extension = source.read_struct(node.start, "iqmextension")?;
+            names.check(row.field("iqmextension.name", 0, extension.name))?;
+            let size = row.field("iqmextension.num_data", 4, extension.num_data);
+            let data =
+                row.field("iqmextension.ofs_data", 8, extension.ofs_data).section(size, 1, filesize)?;
+            next = row.field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
             extensions.push(ExtensionNode { node, name: extension.name.get(), data });
         }
         check_no_cycle(&extensions)?;
         let found = as_u64(extensions.len());
-        if found != announced || !next.is_zero() {
-            let more = if next.is_zero() { "" } else { " and a link to one more" };
+        if found != u64::from(announced) || next.value != 0 {
+            let more = if next.value == 0 { "" } else { " and a link to one more" };
             findings.add(rules::EXTENSION_COUNT, || {
-                (FILE.at(NUM_EXTENSIONS), format!("{announced} announced, {found} in the list{more}"))
+                (FILE.at(0x74..0x78), format!("{announced} announced, {found} in the list{more}"))
             });
         }
-        Ok((extensions, walk.source()))
+        Ok((extensions, source))
     }
 
     fn note_structure(&self, findings: &mut Findings) -> Result<()> {
         self.note_offsets(findings);
         self.note_parts(findings)?;
-        self.note_text(findings)?;
+        self.note_text(findings);
         self.note_arrays(findings);
         self.note_skeleton(findings);
         for (row, anim) in self.anim_rows() {
             let rate = anim.framerate.get();
             if !(rate > 0.0 && rate.is_finite()) {
-                findings.add(rules::FRAMERATE, || (row.field(12, 4), format!("not stored ({rate})")));
+                findings.add(rules::FRAMERATE, || (row.part(12, 4), format!("not stored ({rate})")));
             }
         }
         for (row, mesh) in self.mesh_rows() {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
                 let detail = || format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
-                findings.add(rules::EMPTY_MESH, || (row.field(8, 16), detail()));
+                findings.add(rules::EMPTY_MESH, || (row.part(8, 16), detail()));
             }
         }
         Ok(())
@@ -261,7 +244,6 @@ impl Layout {
 
     /// Everything that takes up bytes.
     fn parts(&self) -> Vec<Part> {
-        const MAX_ARRAYS: usize = 4096;
         let s = &self.sections;
         let sections = [
             ("header", 0, &(0..size_u64::<raw::Header>())),
@@ -283,7 +265,7 @@ impl Layout {
             alignment: 4,
             offset_at,
         };
-        let arrays = self.vertex_array_rows().take(MAX_ARRAYS).filter_map(|(row, array)| {
+        let arrays = self.vertex_array_rows().take(caps::IQM_CHECKED_ARRAYS).filter_map(|(row, array)| {
             let alignment = as_u64(scalar(array.format.get())?.size().max(4));
             let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
             Some(Part { name: "vertex array", range, alignment, offset_at })
@@ -299,47 +281,24 @@ impl Layout {
         all.filter(|part| !part.range.is_empty()).collect()
     }
 
-    fn note_text(&self, findings: &mut Findings) -> Result<()> {
-        let range = &self.sections.text;
-        let (mut first, mut last, mut valid) = (None, None, 0);
-        // If a part ends inside a character, the next part has the rest of it.
-        let (mut cut, mut wrong) = (Vec::new(), None);
-        self.text.parts(&self.source, |part| {
-            first = first.or(part.first().copied());
-            last = part.last().copied().or(last);
-            let joined;
-            let part = if cut.is_empty() {
-                part
-            } else {
-                joined = [&*cut, part].concat();
-                &joined
-            };
-            let error = str::from_utf8(part).err();
-            let good = error.map_or(part.len(), |error| error.valid_up_to());
-            if wrong.is_none() {
-                valid = as_u64(good).saturating_add(valid);
-                wrong = error.filter(|error| error.error_len().is_some()).map(|_| valid);
-            }
-            cut = part.get(good..).unwrap_or_default().to_vec();
-            cut.truncate(4);
-        })?;
-        if first.is_some_and(|byte| byte != 0) {
+    fn note_text(&self, findings: &mut Findings) {
+        let (range, text) = (&self.sections.text, &self.text.0);
+        if text.first().is_some_and(|byte| *byte != 0) {
             findings.add(rules::TEXT_WITHOUT_EMPTY_STRING, || {
                 let detail = "the text does not begin with the empty string";
                 (FILE.at(span(range.start, 1)), detail)
             });
         }
-        if last.is_some_and(|byte| byte != 0) {
+        if text.last().is_some_and(|byte| *byte != 0) {
             findings.add(rules::TEXT_UNTERMINATED, || {
                 let detail = "the text does not end with a 0 byte";
                 (FILE.at(range.end.saturating_sub(1)..range.end), detail)
             });
         }
-        if let Some(valid) = wrong.or((!cut.is_empty()).then_some(valid)) {
-            let at = range.start.saturating_add(valid);
+        if let Err(error) = str::from_utf8(text) {
+            let at = range.start.saturating_add(as_u64(error.valid_up_to()));
             findings.add(rules::TEXT_NOT_UTF8, || (FILE.at(span(at, 1)), "the text is not UTF-8"));
         }
-        Ok(())
     }
 
     fn note_arrays(&self, findings: &mut Findings) {
@@ -349,39 +308,39 @@ impl Layout {
             let kind = array.type_.get();
             if kind.min(IQM_CUSTOM) < previous {
                 let detail = || format!("type {kind} comes after type {previous}");
-                findings.add(rules::ARRAY_ORDER, || (row.field(0, 4), detail()));
+                findings.add(rules::ARRAY_ORDER, || (row.part(0, 4), detail()));
             }
             previous = kind.min(IQM_CUSTOM);
             if kind < IQM_CUSTOM {
                 let bit = 1_u32.wrapping_shl(kind);
                 if seen & bit != 0 {
-                    findings.add(rules::REPEATED_ARRAY, || (row.field(0, 4), format!("type {kind} again")));
+                    findings.add(rules::REPEATED_ARRAY, || (row.part(0, 4), format!("type {kind} again")));
                 }
                 seen |= bit;
             }
             if (7..IQM_CUSTOM).contains(&kind) {
-                findings.add(rules::RESERVED_TYPE, || (row.field(0, 4), format!("type {kind} is reserved")));
+                findings.add(rules::RESERVED_TYPE, || (row.part(0, 4), format!("type {kind} is reserved")));
             }
             if let (Some((scalar, size)), Some(found)) = (recommended(kind), scalar(array.format.get()))
                 && (found, array.size.get()) != (scalar, size)
             {
                 let detail =
                     || format!("recommended {scalar} x {size}, found {found} x {}", decimal(array.size));
-                findings.add(rules::UNUSUAL_FORMAT, || (row.field(8, 8), detail()));
+                findings.add(rules::UNUSUAL_FORMAT, || (row.part(8, 8), detail()));
             }
         }
     }
 
     fn note_skeleton(&self, findings: &mut Findings) {
         for (row, joint) in self.joint_rows() {
-            note_root(findings, joint.parent.get(), || row.field(4, 4));
+            note_root(findings, joint.parent.get(), || row.part(4, 4));
         }
         for (row, pose) in self.pose_rows() {
-            note_root(findings, pose.parent.get(), || row.field(0, 4));
+            note_root(findings, pose.parent.get(), || row.part(0, 4));
             let mask = pose.channelmask.get();
             if mask & !self.poses.channel_bits() != 0 {
                 let detail = || format!("bits of no channel in {mask:#x}");
-                findings.add(rules::MASK_BITS, || (row.field(4, 4), detail()));
+                findings.add(rules::MASK_BITS, || (row.part(4, 4), detail()));
             }
         }
         let (joints, poses) = (self.joints.len(), self.poses.len());
@@ -392,9 +351,6 @@ impl Layout {
     }
 }
 
-/// `iqmheader.num_extensions`.
-const NUM_EXTENSIONS: Range<u64> = 0x74..0x78;
-
 /// A part that takes up bytes, with the alignment of the specification.
 struct Part {
     name: &'static str,
@@ -404,26 +360,25 @@ struct Part {
     offset_at: u64,
 }
 
-/// Checks that the first and the count of a run together are not more than the total. `field` is the place of the first, at 0, or
-/// of the count after it.
-fn check_run(run: [U32; 3], what: [&'static str; 2], field: impl FnOnce(u64) -> Place) -> Result<()> {
-    let ([first, count, total], [first_name, count_name]) = (run.map(U32::get), what);
-    let Some(left) = total.checked_sub(first) else {
-        return Err(field(0).malformed(first_name).expected(format!("at most {total}")).found(first));
+/// Checks that the first and the count of a run together are not more than the total.
+fn check_run(first: Field, count: Field, total: U32) -> Result<()> {
+    let total = total.get();
+    let Some(left) = total.checked_sub(first.value) else {
+        return Err(first.malformed().expected(format!("at most {total}")).found(first.value));
     };
-    if count <= left {
+    if count.value <= left {
         return Ok(());
     }
-    let expected = format!("at most {left}, from {first} to the end at {total}");
-    Err(field(4).malformed(count_name).expected(expected).found(count))
+    let expected = format!("at most {left}, from {} to the end at {total}", first.value);
+    Err(count.malformed().expected(expected).found(count.value))
 }
 
 /// Checks that a parent comes before its children, which rules out cycles.
-fn check_parent(row: Row, parent: i32, what: &'static str, field: u64) -> Result<()> {
+fn check_parent(row: Row, parent: i32, what: &'static str, offset: u64) -> Result<()> {
     if i64::from(parent) < i64::try_from(row.index).unwrap_or(i64::MAX) {
         return Ok(());
     }
-    let error = row.field(field, 4).malformed(what);
+    let error = row.part(offset, 4).malformed(what);
     Err(error.expected(format!("less than {}, its own index", row.index)).found(parent))
 }
 

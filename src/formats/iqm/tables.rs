@@ -4,13 +4,14 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use zerocopy::FromZeros;
+use zerocopy::little_endian::U32;
 
 use super::pose::synthesised_w;
 use super::raw;
 use super::rules::FILE;
 use crate::bytes::{Array, Element, Scalar, Source};
-use crate::num::{Span, as_u64, span};
-use crate::report::{Address, Place, Result};
+use crate::num::{Span, as_u64, counted, decimal, size_u64, span};
+use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// A structure that version 1 stores in another form.
 pub(crate) trait Versioned: Element + FromZeros + Debug {
@@ -103,22 +104,79 @@ pub(crate) fn table<T: Element>(source: &Source, range: &Range<u64>, what: &'sta
     source.get(range.clone(), what).map(Array::new)
 }
 
-/// An element of a table, from which the places of its fields are made.
+/// The header, or an element of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) start: u64,
+    /// Empty for the header.
     pub(crate) table: &'static str,
     pub(crate) index: u64,
 }
 
 impl Row {
+    pub(crate) const HEADER: Self = Self { start: 0, table: "", index: 0 };
+
     pub(crate) fn address(self) -> Address {
         Address::field(self.table).index(self.index)
     }
 
-    /// The field of `size` bytes at an offset.
-    pub(crate) fn field(self, offset: u64, size: u64) -> Place {
-        FILE.of(self.address()).at(span(self.start.saturating_add(offset), size))
+    /// `size` bytes at an offset.
+    pub(crate) fn part(self, offset: u64, size: u64) -> Place {
+        let file = if self.table.is_empty() { FILE } else { FILE.of(self.address()) };
+        file.at(span(self.start.saturating_add(offset), size))
+    }
+
+    /// The number of four bytes at an offset.
+    pub(crate) fn field(self, what: &'static str, offset: u64, value: U32) -> Field {
+        Field { what, row: self, offset, value: value.get() }
+    }
+}
+
+/// A number of four bytes, its name, and its position in the file.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    pub(super) what: &'static str,
+    pub(super) row: Row,
+    /// The position in the row.
+    pub(super) offset: u64,
+    pub(super) value: u32,
+}
+
+impl Field {
+    pub(crate) fn error(self, kind: ErrorKind) -> Error {
+        self.row.part(self.offset, 4).error(kind, self.what)
+    }
+
+    pub(crate) fn malformed(self) -> Error {
+        self.error(ErrorKind::Malformed)
+    }
+
+    /// The bytes of `count` elements of `size` bytes, of which this is the offset.
+    ///
+    /// They must be after the header and within the file, which ends at `filesize`. What is wrong is the offset where not one
+    /// element fits, and the count where some do.
+    pub(crate) fn section(self, count: Self, size: u64, filesize: u64) -> Result<Range<u64>> {
+        if count.value == 0 || size == 0 {
+            return Ok(0..0);
+        }
+        let start = u64::from(self.value);
+        if start < size_u64::<raw::Header>() {
+            return Err(self.malformed().found(format_args!("{start:#x}, inside the header")));
+        }
+        let room = filesize.saturating_sub(start).checked_div(size).unwrap_or(0);
+        if room == 0 {
+            let expected = format!("room for {} before {filesize:#x} (filesize)", counted(size, "byte"));
+            return Err(self.malformed().expected(expected).found(format_args!("{start:#x}")));
+        }
+        let wanted = u64::from(count.value);
+        if wanted > room {
+            let room = decimal(room);
+            let expected = format!(
+                "at most {room}, for which there is room from {start:#x} to {filesize:#x} (filesize)"
+            );
+            return Err(count.malformed().expected(expected).found(decimal(wanted)));
+        }
+        Ok(span(start, wanted.saturating_mul(size)))
     }
 }
 

@@ -11,7 +11,7 @@ use super::llsd::{Event, Reader, Str};
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Budget, Limits, caps};
 use crate::num::{Span, as_u64, counted, decimal, span};
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
@@ -19,22 +19,19 @@ use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 /// The number of bytes that are read first: the header and, for small assets, some blocks. The viewer reads the same number.
 const HEAD: u64 = 4096;
 
-/// The most keys, faces, joints and assets that are read; the viewer has not a tenth of that.
-const MAX_COUNT: u32 = 4096;
-
 /// The name of a block in errors; the address distinguishes blocks.
 pub(crate) const BLOCK: &str = "block";
 
 /// The name of a decoded array in errors.
 pub(crate) const ARRAY: &str = "array of a face";
 
-/// Fails for more than [`MAX_COUNT`] `parts` of `what`, whose bytes these are.
+/// Fails for more than [`caps::SLMESH_PARTS`] `parts` of `what`, whose bytes these are.
 pub(crate) fn check_count(count: u32, what: &'static str, parts: &str, range: Range<u64>) -> Result<()> {
-    if count <= MAX_COUNT {
+    if count <= caps::SLMESH_PARTS {
         return Ok(());
     }
     let error = FILE.at(range).error(ErrorKind::LimitExceeded, what);
-    Err(error.expected(format!("at most {} {parts}", decimal(MAX_COUNT))).found(decimal(count)))
+    Err(error.expected(format!("at most {} {parts}", decimal(caps::SLMESH_PARTS))).found(decimal(count)))
 }
 
 /// Versions above this are an incompatible format.

@@ -382,7 +382,7 @@ fn openctm_raw(vertices: usize) -> Vec<u8> {
 }
 
 #[test]
-fn opening_holds_the_names_of_a_long_text_and_no_more() {
+fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
     let _alone = alone();
     const TEXT: u32 = 1 << 28;
     const START: u32 = 256;
@@ -395,10 +395,10 @@ fn opening_holds_the_names_of_a_long_text_and_no_more() {
     head.extend(header.iter().flat_map(|number| number.to_le_bytes()));
     head.resize(START as usize, 0);
     let file = Sparse { len: (START + TEXT).into(), parts: vec![(0, head)] };
-    let open = |source| iqm::Model::from_source_with(source, &limited(MIB)).unwrap();
-    let (model, peak, live) = opened(file, open);
-    assert_eq!(model.meshes().len(), 0);
-    assert!(peak < 6 * MIB && live < MIB, "{peak} {live}");
+    let open = |source| iqm::Model::from_source_with(source, &limited(MIB)).unwrap_err();
+    let (error, peak, _) = opened(file, open);
+    assert_eq!((error.kind(), error.what()), (ErrorKind::LimitExceeded, "text"));
+    assert!(peak < MIB, "{peak}");
 }
 
 #[test]

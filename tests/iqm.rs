@@ -760,9 +760,8 @@ fn names_all_over_a_long_text_are_one_step_of_fragments() {
         }
     };
     assert_eq!(model.joints().map(|joint| joint.name.to_string()).collect::<String>(), "abcde");
-    let names = steps.iter().filter(|ranges| ranges.iter().any(|range| range.start > text as u64 + 200_000));
-    // The names, and then all of the text, which is searched for bytes that are not UTF-8.
-    assert!(names.clone().next().unwrap().len() >= 5, "{steps:?}");
+    // The header, and then the rest of the text, whatever names are in it.
+    assert!(text < 65_536 && steps.len() == 2 && steps[1].len() == 1, "{steps:?}");
 }
 
 #[test]

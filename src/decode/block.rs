@@ -172,12 +172,13 @@ impl Block {
             return Ok(as_usize(length));
         }
         let most = budget.block(stored);
+        let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
         // The length is not stored. Memory grows with the output.
         let mut filled = 0_usize;
         let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
         room.adopt();
-        let mut help = Help::with(&mut content, input, options, budget);
+        let mut help = Help::with(&mut content, input, &helped, budget);
         loop {
             let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
             let mut has_room = room.grow(length, self.what)?;
@@ -237,8 +238,9 @@ impl Block {
         scratch: &mut Scratch,
     ) -> Result<()> {
         room.take(as_u64(input.len()), as_u64(length), self.what)?;
+        let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
-        let _help = Help::with(&mut content, input, options, room.budget);
+        let _help = Help::with(&mut content, input, &helped, room.budget);
         let out = room.bytes.get_mut(..length).unwrap_or_default();
         let count = content.read(out).map_err(|fault| self.fault(&fault))?;
         content.finish().map_err(|fault| self.fault(&fault))?;

@@ -79,13 +79,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Goes on with more input where a deflate stream does not end in the input so far, as [`Stream::continued_by`] says.
-    pub(crate) fn continued_by(&mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) {
-        if let Kind::Deflate(stream) = &mut self.kind {
-            stream.set_more(more);
-        }
-    }
-
     /// Reads stored content of this length behind the input, directly into the memory where it goes.
     pub(crate) fn stored_behind(&mut self, length: usize, read_at: ReadAt<'a>) {
         if let Kind::Stored { rest, .. } = &mut self.kind {

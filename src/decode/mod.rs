@@ -5,10 +5,10 @@ mod content;
 mod decode_all;
 mod fault;
 mod help;
-mod once;
 mod reference;
 mod room;
 mod scratch;
+mod slot;
 
 pub use block::Block;
 pub use decode_all::decode_all;
@@ -18,6 +18,6 @@ pub(crate) use block::lzma_into;
 pub(crate) use content::{Content, Decoders};
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
-pub(crate) use once::{Once, lasting};
+pub(crate) use slot::{Slot, lasting};
 #[cfg(any(feature = "cache", feature = "rayon"))]
-pub(crate) use once::{may_wait_for, wait_at_work};
+pub(crate) use slot::{may_wait_for, wait_at_work};

@@ -35,7 +35,7 @@ impl Asked {
         while self.next < order.len() && (self.lengths.is_empty() || self.bytes < AHEAD) {
             // Before a snapshot has been decoded, nothing is known of how much of the others is needed.
             let Ok(snapshot) = proxy.snapshot(order.at(self.next)) else { return };
-            let Some(ranges) = snapshot.likely_ranges(parts) else { return };
+            let Some(ranges) = snapshot.likely_ranges(parts, proxy.source().is_file()) else { return };
             let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
             self.bytes = self.bytes.saturating_add(length);
             self.lengths.push_back(length);

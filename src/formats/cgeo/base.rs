@@ -1,15 +1,22 @@
-//! The decoded parts of the first snapshot's mesh, which differences are added to.
+//! The first snapshot's mesh, which differences are added to: decoded part by part, as far as it is needed, and once.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::mesh::{Mesh, TopologyId};
-use super::parts::Part;
-use super::triangles::Counts;
-use super::triangles::Triangles;
+use bytes::Bytes;
+
+use super::arrays::Arrays;
+use super::layout::snapshot_address;
+use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::out::Out;
+use super::parts::{Part, Parts};
+use super::proxy::Proxy;
+use super::rules::FILE;
+use super::snapshot::Snapshot;
+use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Source};
-use crate::decode::Once;
-use crate::limits::{Kept, Limits};
+use crate::decode::{Scratch, Slot};
+use crate::limits::{Budget, Kept, Limits};
 use crate::num::{Span, as_u64};
 use crate::report::Result;
 
@@ -43,11 +50,11 @@ enum Kind {
 }
 
 impl BaseMesh {
-    pub(super) fn whole(mesh: Arc<Mesh>) -> Self {
+    fn whole(mesh: Arc<Mesh>) -> Self {
         Self { counts: mesh.counts(), kind: Kind::Whole(mesh) }
     }
 
-    pub(super) fn of_parts(counts: Counts, mesh: Mesh) -> Self {
+    fn of_parts(counts: Counts, mesh: Mesh) -> Self {
         Self { counts, kind: Kind::Parts(mesh) }
     }
 
@@ -61,15 +68,15 @@ impl BaseMesh {
 
 /// The parts of the mesh, each of them once. A part that is damaged stays so; errors of reading are not kept.
 pub(super) struct Base {
-    pub(super) head: Once<Head>,
-    positions: Once<Result<BaseArray>>,
-    normals: Once<Result<BaseArray>>,
+    head: OnceLock<Head>,
+    positions: Slot<Result<BaseArray>>,
+    normals: Slot<Result<BaseArray>>,
     /// As many as the mesh has, once one of them is asked for.
-    texcoords: OnceLock<Box<[Once<Result<BaseArray>>]>>,
-    pub(super) triangles: Once<Result<Triangles>>,
+    texcoords: OnceLock<Box<[Slot<Result<BaseArray>>]>>,
+    triangles: Slot<Result<Triangles>>,
     /// All of the arrays; shares the arrays that are decoded already.
-    pub(super) whole: Once<Result<Arc<Mesh>>>,
-    /// The source with the bytes of the snapshot, until the whole mesh is decoded.
+    whole: Slot<Result<Arc<Mesh>>>,
+    /// The source with the bytes of the snapshot from a store, until the whole mesh is decoded.
     loaded: Mutex<Option<Source>>,
     kept: Kept,
 }
@@ -78,24 +85,24 @@ impl Base {
     /// Makes an empty base for a file of `file` bytes.
     pub(super) fn new(limits: &Limits, file: u64) -> Self {
         Self {
-            head: Once::default(),
-            positions: Once::default(),
-            normals: Once::default(),
+            head: OnceLock::new(),
+            positions: Slot::default(),
+            normals: Slot::default(),
             texcoords: OnceLock::new(),
-            triangles: Once::default(),
-            whole: Once::default(),
+            triangles: Slot::default(),
+            whole: Slot::default(),
             loaded: Mutex::new(None),
             kept: Kept::new(limits, file),
         }
     }
 
     /// Returns the slot of an array; `None` if the mesh has no such array.
-    pub(super) fn slot(&self, part: Part, counts: &Counts) -> Option<&Once<Result<BaseArray>>> {
+    fn slot(&self, part: Part, counts: &Counts) -> Option<&Slot<Result<BaseArray>>> {
         match part {
             Part::Positions => Some(&self.positions),
             Part::Normals => Some(&self.normals),
             Part::MapChannel(channel) => {
-                let slots = || (0..counts.texcoord_sets).map(|_| Once::default()).collect();
+                let slots = || (0..counts.texcoord_sets).map(|_| Slot::default()).collect();
                 self.texcoords.get_or_init(slots).get(channel)
             }
             Part::Triangles => None,
@@ -103,8 +110,8 @@ impl Base {
     }
 
     /// Shares arrays that have been decoded separately; the mesh provides the missing ones.
-    pub(super) fn shared(&self, mut mesh: Mesh) -> Mesh {
-        let share = |slot: &Once<Result<BaseArray>>, array: &mut Array<[f32; 3]>| {
+    fn shared(&self, mut mesh: Mesh) -> Mesh {
+        let share = |slot: &Slot<Result<BaseArray>>, array: &mut Array<[f32; 3]>| {
             if let Some(Ok(own)) = slot.get() {
                 *array = own.array.clone();
             }
@@ -120,35 +127,30 @@ impl Base {
     }
 
     /// Returns `true` if a part may be cached, whose memory then counts.
-    pub(super) fn admits(&self, memory: u64) -> bool {
+    fn admits(&self, memory: u64) -> bool {
         self.kept.admits(memory)
     }
 
     /// Returns `true` if a mesh may be cached that shares the existing arrays.
-    pub(super) fn admits_whole(&self, mesh: &Mesh) -> bool {
+    fn admits_whole(&self, mesh: &Mesh) -> bool {
         let arrays = [&self.positions, &self.normals].into_iter();
         let arrays = arrays.chain(self.texcoords.get().into_iter().flatten());
-        let memory = |slot: &Once<Result<BaseArray>>| Some(slot.get()?.as_ref().ok()?.memory);
+        let memory = |slot: &Slot<Result<BaseArray>>| Some(slot.get()?.as_ref().ok()?.memory);
         let arrays = arrays.filter_map(memory).fold(0, u64::saturating_add);
         let triangles = self.triangles.get().and_then(|triangles| triangles.as_ref().ok());
         let triangles = triangles.map_or(0, |triangles| as_u64(triangles.as_bytes().len()));
         self.kept.admits(mesh.memory().saturating_sub(arrays.saturating_add(triangles)))
     }
 
-    /// The source with the bytes of the snapshot, if they are kept.
-    pub(super) fn loaded(&self) -> Option<Source> {
-        self.lock().clone()
-    }
-
     /// Keeps the bytes of the snapshot as long as parts of it are not decoded.
-    pub(super) fn keep_loaded(&self, source: &Source, extent: &Range<u64>) {
+    fn keep_loaded(&self, source: &Source, extent: &Range<u64>) {
         let mut loaded = self.lock();
         if loaded.is_none() && self.whole.get().is_none() && self.kept.admits(extent.length()) {
             *loaded = Some(source.clone());
         }
     }
 
-    pub(super) fn drop_loaded(&self, extent: &Range<u64>) {
+    fn drop_loaded(&self, extent: &Range<u64>) {
         if self.lock().take().is_some() {
             self.kept.give_back(extent.length());
         }
@@ -161,7 +163,7 @@ impl Base {
 
 impl BaseArray {
     /// An array of a mesh that has been decoded as a whole.
-    pub(super) fn of(mesh: &Mesh, part: Part) -> Option<Self> {
+    fn of(mesh: &Mesh, part: Part) -> Option<Self> {
         let (array, before) = match part {
             Part::Positions => (&mesh.positions, 0),
             Part::Normals => (&mesh.normals, 0),
@@ -172,5 +174,157 @@ impl BaseArray {
             Part::Triangles => return None,
         };
         Some(Self { array: array.clone(), before, memory: as_u64(array.as_bytes().len()) })
+    }
+}
+
+impl Proxy {
+    /// The mesh of the first snapshot, which differences are added to. Decoded once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) if the mesh is a difference.
+    pub fn base(&self) -> Result<Arc<Mesh>> {
+        let base = self.base_slots();
+        if let Some(whole) = base.whole.get() {
+            return whole.clone();
+        }
+        let first = self.first_snapshot()?;
+        let keep = |mesh: &Arc<Mesh>| base.admits_whole(mesh);
+        let mesh = first.make_once(&base.whole, Part::Triangles, keep, |section, stream, _, _| {
+            let (id, mut buffer) = (self.topology_at(section.range.start), MeshBuffer::default());
+            stream.complete_mesh(&mut buffer, id)?;
+            Ok(Arc::new(base.shared(buffer.into_mesh(id))))
+        });
+        if mesh.is_ok() {
+            base.drop_loaded(&first.extent);
+        }
+        mesh
+    }
+
+    /// Returns parts of the mesh of the first snapshot. Their memory counts for the call that adds a difference to them.
+    pub(super) fn base_within(&self, parts: Parts, budget: &Budget) -> Result<BaseMesh> {
+        // The length of each map channel is stored before its elements: they are found by decoding all of them.
+        if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
+            let base = self.base()?;
+            self.count_base(base.memory(), budget)?;
+            return Ok(BaseMesh::whole(base));
+        }
+        let head = self.base_head(true)?;
+        let array = |part, wanted| -> Result<Array<[f32; 3]>> {
+            let of_part = || Ok(self.base_array(&head, part, budget)?.array);
+            if parts.contains(wanted) { of_part() } else { Ok(Array::new(Bytes::new())) }
+        };
+        let positions = array(Part::Positions, Parts::POSITIONS)?;
+        let normals = array(Part::Normals, Parts::NORMALS)?;
+        let triangles = if parts.contains(Parts::TRIANGLES) {
+            let triangles = self.base_triangles()?;
+            self.count_base(as_u64(triangles.as_bytes().len()), budget)?;
+            triangles
+        } else {
+            Triangles::default()
+        };
+        let (texcoords, topology, is_complete) = (Vec::new(), head.topology, true);
+        let mesh = Mesh { positions, normals, texcoords, triangles, topology, is_complete, parts };
+        Ok(BaseMesh::of_parts(head.counts, mesh))
+    }
+
+    /// Returns the beginning of the mesh. If arrays `follow`, what is read from a store is enough for them.
+    pub(super) fn base_head(&self, follow: bool) -> Result<Head> {
+        let head = &self.base_slots().head;
+        if let Some(head) = head.get() {
+            return Ok(*head);
+        }
+        let first = if follow { self.first_snapshot()? } else { self.snapshot(0)? };
+        let made =
+            first.with_mesh(None, &first.budget(), &mut Scratch::default(), |section, stream, _| {
+                let counts = stream.in_part().complete_counts()?;
+                Ok(Head { counts, topology: self.topology_at(section.range.start) })
+            })?;
+        Ok(*head.get_or_init(|| made))
+    }
+
+    /// Returns an array that the mesh has. Its memory counts for the call.
+    pub(super) fn base_array(&self, head: &Head, part: Part, budget: &Budget) -> Result<BaseArray> {
+        let array = self.find_base_array(head, part)?;
+        self.count_base(array.memory, budget)?;
+        Ok(array)
+    }
+
+    fn find_base_array(&self, head: &Head, part: Part) -> Result<BaseArray> {
+        let base = self.base_slots();
+        if let Some(Ok(whole)) = base.whole.get()
+            && let Some(found) = BaseArray::of(whole, part)
+        {
+            return Ok(found);
+        }
+        let slot = base.slot(part, &head.counts).ok_or_else(|| FILE.out_of_range("map channel"))?;
+        if let Some(found) = slot.get() {
+            return found.clone();
+        }
+        let first = self.first_snapshot()?;
+        let keep = |made: &BaseArray| base.admits(made.memory);
+        if let Some(found) = first.in_place(part, &first.budget(), &mut Scratch::default())? {
+            return slot.get_or_try_make(|| Ok(Ok(found)), |_| true)?;
+        }
+        first.make_once(slot, part, keep, |_, stream, skipped, _| {
+            let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
+            let before = stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
+            let array = Array::from_vec(out);
+            Ok(BaseArray { memory: as_u64(array.as_bytes().len()), array, before })
+        })
+    }
+
+    /// The triangles of the mesh.
+    pub(super) fn base_triangles(&self) -> Result<Triangles> {
+        let base = self.base_slots();
+        if let Some(Ok(whole)) = base.whole.get() {
+            return Ok(whole.triangles.clone());
+        }
+        if let Some(found) = base.triangles.get() {
+            return found.clone();
+        }
+        let keep = |made: &Triangles| base.admits(as_u64(made.as_bytes().len()));
+        self.first_snapshot()?.make_once(&base.triangles, Part::Triangles, keep, |_, stream, skipped, _| {
+            let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
+            stream.triangles_alone(&counts, skipped, &mut out)?;
+            Ok(out)
+        })
+    }
+
+    fn count_base(&self, memory: u64, budget: &Budget) -> Result<()> {
+        budget.count_read(&self.layout().extent(0)?);
+        if !budget.try_spend_own(memory) {
+            let error = budget.over_total(memory, "mesh of the first snapshot");
+            return Err(FILE.of(snapshot_address(0)).locate(error));
+        }
+        Ok(())
+    }
+
+    /// The first snapshot. From a store, all of it is read, because its arrays follow each other, and each request takes long.
+    fn first_snapshot(&self) -> Result<Snapshot> {
+        let (first, base) = (self.snapshot(0)?, self.base_slots());
+        if self.source().is_in_memory() || self.source().is_file() {
+            return Ok(first);
+        }
+        let loaded = base.lock().clone();
+        match loaded {
+            Some(loaded) => drop(first.kept().loaded.set(loaded)),
+            None => base.keep_loaded(first.load()?, &first.extent),
+        }
+        Ok(first)
+    }
+}
+
+impl Snapshot {
+    /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
+    /// did.
+    #[cfg(feature = "rayon")]
+    pub(super) fn copy_first(&self, parts: Parts, budget: &Budget, out: &mut MeshBuffer) -> bool {
+        match self.proxy.base_slots().whole.get() {
+            Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
+                whole.copy_into(parts, self.extent.length(), budget, out).is_ok()
+            }
+            _ => false,
+        }
     }
 }

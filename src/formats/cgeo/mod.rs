@@ -44,7 +44,6 @@ mod base;
 #[cfg(feature = "cache")]
 mod cache;
 mod dialect_search;
-mod first;
 #[cfg(feature = "cache")]
 mod flight;
 mod header;
@@ -56,15 +55,13 @@ mod motion;
 mod out;
 mod parts;
 mod play;
-mod prefix;
 mod proxy;
 #[cfg(feature = "raw")]
 pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-mod reading;
-mod rest;
+mod read;
 pub mod rules;
 mod sections;
 mod snapshot;

@@ -10,6 +10,16 @@ pub(crate) enum Out<'a> {
     Slice(&'a mut [[f32; 3]]),
 }
 
+impl Out<'_> {
+    /// The same memory, for another attempt.
+    pub(super) fn again(&mut self) -> Out<'_> {
+        match self {
+            Self::Vec(out) => Out::Vec(out),
+            Self::Slice(out) => Out::Slice(out),
+        }
+    }
+}
+
 /// The slice, unless it has another length than the array.
 pub(super) fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32; 3]]> {
     if as_u64(out.len()) == number {

@@ -1,10 +1,9 @@
 //! The proxy: its header, and its snapshots by index and by time.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use super::base::Base;
 use super::dialect_search;
@@ -13,8 +12,7 @@ use super::layout::{Layout, snapshot_address};
 #[cfg(feature = "cache")]
 use super::mesh::FileKey;
 use super::mesh::{FileId, StoredMesh, TopologyId};
-use super::rest::Prefixes;
-use super::sections::Listed;
+use super::read::Prefixes;
 use super::snapshot::Snapshot;
 use super::time::Timing;
 use crate::bytes::{Source, Text};
@@ -48,8 +46,6 @@ struct Inner {
     base: Base,
     prefixes: Prefixes,
     findings: Vec<Finding>,
-    /// The sections of snapshots that several entries of the table name, by their offsets.
-    repeated: OnceLock<HashMap<u64, Arc<Listed>>>,
 }
 
 impl Proxy {
@@ -106,7 +102,6 @@ impl Proxy {
             base,
             prefixes: Prefixes::default(),
             findings,
-            repeated: OnceLock::new(),
         };
         let proxy = Self { inner: Arc::new(inner) };
         refuse_forbidden(options, Format::CGeo, || proxy.validate())?;
@@ -226,14 +221,6 @@ impl Proxy {
     /// The lengths of differences that are read for their first arrays.
     pub(super) fn prefixes(&self) -> &Prefixes {
         &self.inner.prefixes
-    }
-
-    /// Returns the list of the sections of the snapshot at an offset, made once for all entries that name the offset.
-    pub(crate) fn listed(&self, offset: u64) -> Arc<Listed> {
-        let repeated = self.inner.repeated.get_or_init(|| {
-            self.layout().repeated().into_iter().map(|offset| (offset, Arc::default())).collect()
-        });
-        repeated.get(&offset).cloned().unwrap_or_default()
     }
 
     pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {

@@ -1,7 +1,6 @@
 //! The sections of a snapshot.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use zerocopy::FromBytes;
@@ -10,16 +9,13 @@ use zerocopy::little_endian::U32;
 use super::layout::expect_tag;
 use super::raw;
 use super::rules::FILE;
-use crate::bytes::{Source, Walk};
+use crate::bytes::Source;
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::{Content, Decoders, fault_error};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
 use crate::limits::caps;
-use crate::num::{as_u64, as_usize, decimal, size_u64, span};
-use crate::report::Result;
-
-/// More than there are kinds. Sections after this number are kept in a list, and their headers are read many at a time.
-const FEW: usize = 8;
+use crate::num::{as_u64, as_usize, size_u64, span};
+use crate::report::{ErrorKind, Result};
 
 /// The first byte of a complete mesh.
 pub(crate) const COMPLETE: u8 = 1;
@@ -73,125 +69,40 @@ pub(crate) fn region(source: &Source, extent: &Range<u64>, offset: OffsetTarget)
     Ok(first..end.max(first))
 }
 
-/// The sections of a snapshot, as far as they have been walked: none is passed twice, however many are asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Listed(Mutex<List>);
-
-#[derive(Debug, Default)]
-struct List {
-    sections: Vec<Section>,
-    /// The indices of the sections that are meshes.
-    meshes: Vec<usize>,
-    /// `true` if the end tag follows.
-    is_whole: bool,
-}
-
-impl Listed {
-    /// The section with this tag, after `skip` others with it.
-    pub(crate) fn section(
-        &self,
-        tag: u32,
-        skip: usize,
-        sections: &mut Sections<'_>,
-    ) -> Result<Option<Section>> {
-        if tag == raw::TAG_MESH_DATA {
-            return self.find(sections, |list| list.sections.get(*list.meshes.get(skip)?).cloned());
-        }
-        let (mut seen, mut left) = (0, skip);
-        self.find(sections, |list| {
-            let new = list.sections.get(seen..).unwrap_or_default();
-            seen = list.sections.len();
-            new.iter().find(|section| section.tag == tag && is_next(&mut left)).cloned()
-        })
-    }
-
-    /// All sections. Where the end tag is, `sections` has walked to.
-    pub(crate) fn all(&self, sections: &mut Sections<'_>) -> Result<Vec<Section>> {
-        self.find(sections, |_| None)?;
-        Ok(self.lock().sections.clone())
-    }
-
-    /// Walks on until `look` finds a section. The list is not locked while the source is read.
-    fn find(
-        &self,
-        sections: &mut Sections<'_>,
-        mut look: impl FnMut(&List) -> Option<Section>,
-    ) -> Result<Option<Section>> {
-        loop {
-            let known = {
-                let list = self.lock();
-                sections.go_on_after(&list.sections);
-                let found = look(&list);
-                if found.is_some() || list.is_whole {
-                    return Ok(found);
-                }
-                list.sections.len()
-            };
-            let next = sections.next()?;
-            let mut list = self.lock();
-            // Other threads may also walk, and may have been here first.
-            if list.sections.len() == known {
-                list.is_whole = next.is_none();
-                if next.as_ref().is_some_and(|section| section.tag == raw::TAG_MESH_DATA) {
-                    list.meshes.push(known);
-                }
-                list.sections.extend(next);
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, List> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Returns `true` if there are no more to be skipped; otherwise counts one that is.
-fn is_next(left: &mut usize) -> bool {
-    let is_next = *left == 0;
-    *left = left.saturating_sub(1);
-    is_next
-}
-
 /// Walks the sections of a snapshot, one at a time.
 pub(crate) struct Sections<'a> {
-    source: &'a Source,
+    source: Source,
     dialect: Dialect,
     decoder: Decoder,
-    /// The start of the first section.
-    first: u64,
     /// The bytes of the snapshot that are left.
     rest: Range<u64>,
     left: usize,
     decoders: &'a mut Decoders,
     /// The bytes from here on, if they are needed to follow the sections.
     bytes: Option<(u64, Bytes)>,
-    /// Reads the headers after the first few.
-    walk: Option<Walk>,
 }
 
 impl<'a> Sections<'a> {
     pub(crate) fn new(
-        source: &'a Source,
+        source: &Source,
         region: Range<u64>,
         dialect: Dialect,
         decoder: Decoder,
         decoders: &'a mut Decoders,
     ) -> Self {
         Self {
-            source,
+            source: source.clone(),
             dialect,
             decoder,
-            first: region.start,
             rest: region,
             left: caps::CGEO_SECTIONS,
             decoders,
             bytes: None,
-            walk: None,
         }
     }
 
     /// The next section; `Ok(None)` at the end tag.
-    fn next(&mut self) -> Result<Option<Section>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Section>> {
         let at = self.rest.start;
         let tag_range = span(at, 4);
         let lost = |what, range: Range<u64>| FILE.malformed(what).at(range);
@@ -201,19 +112,22 @@ impl<'a> Sections<'a> {
                 .expected(format!("it before {:#x}, where the snapshot ends", self.rest.end))
                 .found("none"));
         }
-        let tag = self.read_struct::<U32>(at, "tag of a section")?.get();
+        self.read_ahead(at)?;
+        let tag = self.source.read_struct::<U32>(at, "tag of a section")?.get();
         if tag == raw::TAG_ANIMATION_SNAPSHOT_END {
             return Ok(None);
         }
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
-        if header_end > self.rest.end || self.left == 0 {
+        if self.left == 0 {
+            let error = FILE.at(tag_range).error(ErrorKind::LimitExceeded, "sections of a snapshot");
+            return Err(error.expected(format!("at most {}", caps::CGEO_SECTIONS)).found("more"));
+        }
+        if header_end > self.rest.end {
             let error = lost("tag of a section", tag_range);
-            let most = decimal(caps::CGEO_SECTIONS);
-            let expected =
-                format!("a section of at most {most}, or the end tag, before {:#x}", self.rest.end);
+            let expected = format!("a section, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
         }
-        let header: raw::SectionHeader = self.read_struct(at, "header of a section")?;
+        let header: raw::SectionHeader = self.source.read_struct(at, "header of a section")?;
         let section = match self.dialect.size {
             SizeMeaning::Inflated => Some(self.inflated(&header, at)?),
             size => Section::stored(&header, at, size),
@@ -230,39 +144,21 @@ impl<'a> Sections<'a> {
         Ok(Some(section))
     }
 
-    fn read_struct<T: FromBytes>(&mut self, at: u64, what: &'static str) -> Result<T> {
-        if caps::CGEO_SECTIONS.saturating_sub(self.left) < FEW {
-            return self.source.read_struct(at, what);
+    /// Reads headers of small sections together, if there are more than a few.
+    fn read_ahead(&mut self, at: u64) -> Result<()> {
+        const FEW: usize = 8;
+        const AHEAD: u64 = 4 << 10;
+        let passed = caps::CGEO_SECTIONS.saturating_sub(self.left);
+        if passed >= FEW && !self.source.is_cached(&span(at, size_u64::<raw::SectionHeader>())) {
+            let ahead = at..at.saturating_add(AHEAD).min(self.rest.end);
+            self.source = self.source.with_ranges(&[ahead], "section")?;
         }
-        self.walk.get_or_insert_with(|| self.source.walk()).read_struct(at, what)
+        Ok(())
     }
 
     /// The start of the next section, or of the end tag.
     pub(crate) fn position(&self) -> u64 {
         self.rest.start
-    }
-
-    /// Goes on after the sections that have been passed before.
-    fn go_on_after(&mut self, passed: &[Section]) {
-        self.rest.start = passed.last().map_or(self.first, |last| last.range.end);
-        self.left = caps::CGEO_SECTIONS.saturating_sub(passed.len());
-    }
-
-    /// Returns the section with this tag, after `skip` others with it, if checking the first few sections is enough; `None` if more
-    /// sections have to be checked.
-    pub(crate) fn among_few(&mut self, tag: u32, skip: usize) -> Result<Option<Option<Section>>> {
-        if self.dialect.size == SizeMeaning::Inflated {
-            return Ok(None);
-        }
-        let mut left = skip;
-        for _ in 0..FEW {
-            match self.next()? {
-                Some(section) if section.tag == tag && is_next(&mut left) => return Ok(Some(Some(section))),
-                Some(_) => {}
-                None => return Ok(Some(None)),
-            }
-        }
-        Ok(None)
     }
 
     /// Returns a section whose size is the size of its inflated content: it ends at the end of the stream.

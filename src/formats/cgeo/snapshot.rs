@@ -13,7 +13,7 @@ use super::parts::{Part, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
-use super::sections::{Listed, Section};
+use super::sections::Section;
 use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
@@ -41,14 +41,14 @@ pub struct Snapshot {
 }
 
 /// The data of a snapshot that has been read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Kept {
     /// The source, with the bytes of the snapshot.
     pub(super) loaded: OnceLock<Source>,
     /// `true` if a part of it has been read separately. The next read is of the whole.
     pub(super) is_read_in_part: AtomicBool,
-    /// Shared by all entries of the table that name it.
-    pub(super) listed: Arc<Listed>,
+    /// Its sections, where they are found by inflating them.
+    pub(super) sections: OnceLock<Vec<Section>>,
 }
 
 impl Snapshot {
@@ -58,10 +58,7 @@ impl Snapshot {
     }
 
     pub(super) fn kept(&self) -> &Kept {
-        self.kept.get_or_init(|| {
-            let listed = self.proxy.listed(self.extent.start);
-            Arc::new(Kept { loaded: OnceLock::new(), is_read_in_part: AtomicBool::new(false), listed })
-        })
+        self.kept.get_or_init(Arc::default)
     }
 
     /// The index in the offset table.
@@ -88,10 +85,7 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
-        let source = self.load()?;
-        let mut decoders = Decoders::default();
-        let mut sections = self.walk(source, &mut decoders)?;
-        self.kept().listed.all(&mut sections).map_err(|error| error.of(self.address()))
+        self.list(self.load()?, &mut Decoders::default())
     }
 
     /// The compressed content of the known sections, to plan reads or to decode them with
@@ -147,16 +141,9 @@ impl Snapshot {
     ///
     /// Returns the errors of [`bounding_box`](Self::bounding_box).
     pub fn bounding_box_reusing(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
-        /// Tag, section header, and a compressed box.
-        const USUALLY: u64 = 4 + 12 + 80;
-        let Some((section, bytes)) = self.small_section(raw::TAG_BOUNDING_BOX, USUALLY, scratch)? else {
-            return Ok(None);
-        };
-        let [min, max] =
-            self.with_stream(&section, &bytes, "TAG_BOUNDING_BOX", (&self.budget(), scratch), |stream| {
-                stream.bounding_box()
-            })?;
-        Ok(Some(Bounds { min, max }))
+        let section = (raw::TAG_BOUNDING_BOX, "TAG_BOUNDING_BOX");
+        let corners = self.with_section(section, scratch, |stream| stream.bounding_box())?;
+        Ok(corners.map(|[min, max]| Bounds { min, max }))
     }
 
     /// The points that viewports draw; `Ok(None)` if the snapshot has no points.
@@ -177,16 +164,9 @@ impl Snapshot {
     ///
     /// Returns the errors of [`point_cloud`](Self::point_cloud).
     pub fn point_cloud_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        /// Tags and the headers of a box and a cloud.
-        const USUALLY: u64 = 4 + 12 + 80 + 12;
-        let Some((section, bytes)) = self.small_section(raw::TAG_POINTCLOUD, USUALLY, scratch)? else {
-            return Ok(false);
-        };
-        let what = "TAG_POINTCLOUD";
-        self.with_stream(&section, &bytes, what, (&self.budget(), scratch), |stream| {
-            stream.point_cloud(out)
-        })?;
-        Ok(true)
+        let section = (raw::TAG_POINTCLOUD, "TAG_POINTCLOUD");
+        let found = self.with_section(section, scratch, |stream| stream.point_cloud(out))?;
+        Ok(found.is_some())
     }
 
     /// The numbers of positions, normals, map channels and triangles. Inflates 17 bytes.
@@ -206,12 +186,12 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
-        let own = self.mesh_beginning(&self.budget(), scratch, |_, stream| {
+        let own = self.with_mesh(None, &self.budget(), scratch, |_, stream, _| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
         match own {
             Some(counts) => Ok(counts),
-            None => Ok(self.proxy.base_head()?.counts),
+            None => Ok(self.proxy.base_head(false)?.counts),
         }
     }
 
@@ -221,7 +201,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn is_complete(&self) -> Result<bool> {
-        self.mesh_beginning(&self.budget(), &mut Scratch::default(), |_, stream| stream.is_complete())
+        self.with_mesh(None, &self.budget(), &mut Scratch::default(), |_, stream, _| stream.is_complete())
     }
 
     /// Identifies the triangles. Inflates one byte.
@@ -234,12 +214,10 @@ impl Snapshot {
     }
 
     pub(super) fn topology_reusing(&self, scratch: &mut Scratch) -> Result<TopologyId> {
-        let mut offset = 0;
-        let complete = self.mesh_beginning(&self.budget(), scratch, |section, stream| {
-            offset = section.range.start;
-            stream.is_complete()
+        let own = self.with_mesh(None, &self.budget(), scratch, |section, stream, _| {
+            Ok(stream.is_complete()?.then(|| self.proxy.topology_at(section.range.start)))
         })?;
-        if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base_head()?.topology) }
+        own.map_or_else(|| Ok(self.proxy.base_head(false)?.topology), Ok)
     }
 
     /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
@@ -287,11 +265,11 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn position_differences_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        self.mesh_section(&self.budget(), scratch, |_, stream| {
+        self.with_mesh(Some(Part::Positions), &self.budget(), scratch, |_, stream, _| {
             if stream.in_part().is_complete()? {
                 return Ok(false);
             }
-            stream.position_differences(&self.proxy.base_head()?.counts, out)?;
+            stream.position_differences(&self.proxy.base_head(false)?.counts, out)?;
             Ok(true)
         })
     }
@@ -363,16 +341,21 @@ impl Snapshot {
         self.array_into(Part::MapChannel(channel), &self.budget(), Out::Slice(out), scratch)
     }
 
-    fn array_into(&self, part: Part, budget: &Budget, out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_prefix_with(part, budget, scratch, |_, stream, skipped| {
+    fn array_into(&self, part: Part, budget: &Budget, mut out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
+        self.with_mesh(Some(part), budget, scratch, |_, stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
-                stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
+                stream.array_alone(Arrays::Complete(&counts), part, skipped, out.again())
             } else {
-                let head = self.proxy.base_head_first()?;
+                let head = self.proxy.base_head(true)?;
                 stream.check_channel(part, as_usize(head.counts.texcoord_sets))?;
                 let base = self.proxy.base_array(&head, part, budget)?;
-                stream.array_alone(Arrays::DifferenceOf(&head.counts, part, &base), part, skipped, out)
+                stream.array_alone(
+                    Arrays::DifferenceOf(&head.counts, part, &base),
+                    part,
+                    skipped,
+                    out.again(),
+                )
             }
         })
         .map(drop)
@@ -400,7 +383,7 @@ impl Snapshot {
         if self.proxy.dialect().codec != Codec::Stored || !source.is_in_memory() {
             return Ok(None);
         }
-        let found = self.mesh_section(budget, scratch, |_, stream| {
+        let found = self.with_mesh(Some(part), budget, scratch, |_, stream, _| {
             if !stream.is_complete()? {
                 return Ok(None);
             }
@@ -429,14 +412,15 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
-        let is_complete = self.mesh_stream_with(&self.budget(), scratch, |_, stream, skipped| {
-            if !stream.is_complete()? {
-                return Ok(false);
-            }
-            let counts = stream.counts()?;
-            stream.triangles_alone(&counts, skipped, out)?;
-            Ok(true)
-        })?;
+        let is_complete =
+            self.with_mesh(Some(Part::Triangles), &self.budget(), scratch, |_, stream, skipped| {
+                if !stream.is_complete()? {
+                    return Ok(false);
+                }
+                let counts = stream.counts()?;
+                stream.triangles_alone(&counts, skipped, out)?;
+                Ok(true)
+            })?;
         if !is_complete {
             *out = self.proxy.base_triangles()?;
         }
@@ -501,30 +485,11 @@ impl Snapshot {
         // Triangles are stored in the first snapshot, and after everything else.
         let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
         let last = if is_to_the_end { Part::Triangles } else { parts.last() };
-        self.mesh_prefix_with(last, budget, scratch, |section, stream, skipped| {
+        self.with_mesh(Some(last), budget, scratch, |section, stream, skipped| {
             let id = self.proxy.topology_at(section.range.start);
             stream.mesh(parts, &|parts| self.proxy.base_within(parts, budget), skipped, out, id)?;
             Ok(stream.unused())
         })
-    }
-
-    /// The whole mesh, which must be stored complete.
-    pub(crate) fn complete_mesh(&self) -> Result<Mesh> {
-        let mut buffer = MeshBuffer::default();
-        self.mesh_section(&self.budget(), &mut Scratch::default(), |section, stream| {
-            let id = self.proxy.topology_at(section.range.start);
-            let none = |_| {
-                let error = FILE.malformed("TAG_MESH_DATA").at(section.content.clone());
-                Err(self
-                    .place()
-                    .locate(error)
-                    .expected("a complete mesh in the first snapshot")
-                    .found("a difference"))
-            };
-            stream.mesh(Parts::ALL, &none, &mut [], &mut buffer, id)?;
-            Ok(id)
-        })
-        .map(|id| buffer.into_mesh(id))
     }
 
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.

@@ -1,5 +1,6 @@
 //! The content of a section while it is inflated, no further than it must be.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
-use crate::codec::{Codec, Fault};
+use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help, fault_error};
 use crate::limits::{Budget, caps};
 use crate::num::{as_u64, as_usize, binary, decimal, span};
@@ -49,6 +50,10 @@ pub(crate) struct Stream<'a> {
     help: Option<Help<'a>>,
     /// `true` if the whole stream is decoded, not only a prefix.
     is_whole: bool,
+    /// Bytes of the content that are needed, as far as that is known.
+    goal: Cell<u64>,
+    /// `true` if the stream ended before the content that was needed.
+    is_too_short: Cell<bool>,
 }
 
 /// A number of elements: how many bytes they take, and where in the content the number is stored.
@@ -98,7 +103,18 @@ impl<'a> Stream<'a> {
     ) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
         let most = unit.stored.saturating_mul(ratio);
-        Self { content, unit, most, input, options: *options, budget, help: None, is_whole: true }
+        Self {
+            content,
+            unit,
+            most,
+            input,
+            options: *options,
+            budget,
+            help: None,
+            is_whole: true,
+            goal: Cell::new(0),
+            is_too_short: Cell::new(false),
+        }
     }
 
     /// Computes no checksum, because only a part of the content is read.
@@ -111,6 +127,17 @@ impl<'a> Stream<'a> {
     /// Bytes of the stream that were needed so far.
     pub(crate) fn used(&self) -> u64 {
         as_u64(self.content.consumed())
+    }
+
+    /// About how many bytes of the stream are needed, if the job ended because it needed more than there were.
+    pub(crate) fn wanted(&self) -> Option<u64> {
+        let (used, produced) = (self.used(), self.content.produced());
+        let goal = u128::from(self.goal.get().max(produced.saturating_add(1)));
+        let wanted = u128::from(used).saturating_mul(goal).checked_div(produced.max(1).into())?;
+        // The rest is compressed about as well as the beginning.
+        let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+        let margin = if self.unit.codec == Codec::Stored { 0 } else { wanted / 32 };
+        self.is_too_short.get().then(|| wanted.saturating_add(margin))
     }
 
     /// Bytes after the end of the stream, once it has ended.
@@ -200,6 +227,10 @@ impl<'a> Stream<'a> {
         last: Part,
         mut each: impl FnMut(&mut Self, Part, u64) -> Result<()>,
     ) -> Result<()> {
+        if last != Part::Positions {
+            let all = arrays.positions().saturating_add(arrays.normals()).saturating_mul(12);
+            self.goal.set(self.content.produced().saturating_add(all));
+        }
         each(self, Part::Positions, arrays.positions())?;
         if last == Part::Positions {
             return Ok(());
@@ -302,6 +333,16 @@ impl<'a> Stream<'a> {
         self.announce(out.as_bytes().len());
         self.triples(out)?;
         self.finish()
+    }
+
+    /// The whole mesh, which must be complete.
+    pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
+        let (range, address) = (self.unit.range.clone(), snapshot_address(self.unit.snapshot));
+        let none = |_| {
+            let error = FILE.of(address.clone()).at(range.clone()).malformed("TAG_MESH_DATA");
+            Err(error.expected("a complete mesh in the first snapshot").found("a difference"))
+        };
+        self.mesh(Parts::ALL, &none, &mut [], out, id)
     }
 
     /// Parts of the mesh, complete or the difference from the base. The stream is inflated no further, and to its end if all
@@ -528,7 +569,9 @@ impl<'a> Stream<'a> {
 
     /// Refuses more elements than the rest of the stream can decode to.
     fn may_come(&self, counted: &Counted) -> Result<()> {
-        if counted.bytes <= self.most.saturating_sub(self.content.produced()) {
+        let produced = self.content.produced();
+        if counted.bytes <= self.most.saturating_sub(produced) {
+            self.goal.set(self.goal.get().max(produced.saturating_add(counted.bytes)));
             return Ok(());
         }
         let stored = decimal(self.unit.stored);
@@ -565,6 +608,7 @@ impl<'a> Stream<'a> {
     }
 
     fn fault(&self, fault: &Fault) -> Error {
+        self.is_too_short.set(matches!(fault.kind, FaultKind::Truncated | FaultKind::Short));
         self.place().locate(fault_error(fault, self.unit.what, None))
     }
 

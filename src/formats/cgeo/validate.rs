@@ -9,7 +9,7 @@ use super::parts::Parts;
 use super::proxy::Proxy;
 use super::proxy::UnitEvidence;
 use super::raw;
-use super::reading::FAR;
+use super::read::FAR;
 use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
 use crate::decode::Scratch;

@@ -116,6 +116,8 @@ impl Layout {
         names: &mut Names<'_>,
         findings: &mut Findings,
     ) -> Result<(Vec<ExtensionNode>, Source)> {
+        /// Bytes that are read for a node.
+        const AHEAD: u64 = 4 << 10;
         let node_size = size_u64::<raw::Extension>();
         let header = &self.header;
         let (announced, filesize) = (header.num_extensions.get(), u64::from(header.filesize.get()));
@@ -134,7 +136,9 @@ impl Layout {
             }
             let node = next.section(Field { value: 1, ..count }, node_size, filesize)?;
             let row = Row { start: node.start, table: "extensions", index };
-            source = source.with_ranges(std::slice::from_ref(&node), "iqmextension")?;
+            // Its data is often next to it.
+            let ahead = node.start..node.start.saturating_add(AHEAD).min(filesize).max(node.end);
+            source = source.with_ranges(&[ahead], "iqmextension")?;
             let extension: raw::Extension = source.read_struct(node.start, "iqmextension")?;
             names.check(row.field("iqmextension.name", 0, extension.name))?;
             let size = row.field("iqmextension.num_data", 4, extension.num_data);

@@ -1,6 +1,6 @@
 //! The arrays of all bodies, for [`MeshFile::arrays`](crate::MeshFile::arrays).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::arrays::MeshArrays;
 use super::bodies::Bodies;
@@ -10,7 +10,6 @@ use super::rules::FILE;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
 use crate::bytes::{Array, Element};
 use crate::codec::Codec;
-use crate::decode::Once;
 use crate::num::as_usize;
 use crate::report::{Address, Result, Segment};
 
@@ -61,7 +60,7 @@ impl Bodies {
 struct Values {
     mesh: Mesh,
     /// All arrays, once the first of them is read; `None` if they cannot be decoded together.
-    all: Option<Arc<Once<Option<Arc<MeshArrays>>>>>,
+    all: Option<Arc<OnceLock<Option<MeshArrays>>>>,
 }
 
 impl Values {
@@ -90,9 +89,14 @@ impl Values {
         move || {
             if let Some(all) = &all {
                 // Arrays next to a damaged one are read on their own.
-                let make = || Ok(mesh.arrays().ok().map(Arc::new));
-                let all = all.get_or_try_make_of(mesh.source(), make, |_| true)?;
-                if let Some(array) = all.as_deref().and_then(&pick) {
+                let all = match all.get() {
+                    Some(all) => all,
+                    None => {
+                        let arrays = mesh.arrays().ok();
+                        all.get_or_init(|| arrays)
+                    }
+                };
+                if let Some(array) = all.as_ref().and_then(&pick) {
                     return Ok(Some(array.clone()));
                 }
             }

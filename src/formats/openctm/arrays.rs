@@ -8,7 +8,7 @@ use super::decode::{Decode, Decoded, Ending};
 use super::layout::{Grid, Map, Method, Section};
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element};
-use crate::decode::{Once, Scratch};
+use crate::decode::{Scratch, Slot};
 use crate::limits::Budget;
 use crate::report::Result;
 
@@ -76,8 +76,8 @@ impl Mesh {
         budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[u32; 3]>> {
-        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).indices(out, scratch);
-        self.array(&self.decoded.indices, &self.layout.indices, scratch, decode)
+        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).indices(out, scratch);
+        self.array(&self.decoded.indices, &[&self.layout.indices], scratch, decode)
     }
 
     /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
@@ -103,8 +103,9 @@ impl Mesh {
         budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 3]>> {
-        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).positions(out, scratch);
-        self.array(&self.decoded.positions, &self.layout.positions, scratch, decode)
+        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).positions(out, scratch);
+        let grid = self.layout.grid.as_ref().map_or(&self.layout.positions, |grid| &grid.indices);
+        self.array(&self.decoded.positions, &[&self.layout.positions, grid], scratch, decode)
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -139,21 +140,27 @@ impl Mesh {
         scratch: &mut Scratch,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
-        let decode = |out: &mut _, scratch: &mut _| match &self.layout.grid {
-            None => self.decode(budget).numbers(section, None, out, scratch),
-            Some(grid) => {
-                let (positions, triangles) = match known {
-                    Some((positions, triangles)) => (positions.clone(), triangles.clone()),
-                    None => {
-                        let positions = self.decoded_positions(budget, scratch)?.array;
-                        (positions, self.decoded_indices(budget, scratch)?.array)
-                    }
-                };
-                let mesh = (&*positions.to_native(), &*triangles.to_native());
-                self.decode(budget).predicted_normals((section, grid), mesh, out, scratch)
+        if let Some(normals) = self.decoded.normals.get() {
+            return Ok(Some(normals.clone()));
+        }
+        let Some(grid) = &self.layout.grid else {
+            let decode = |mesh: &Self, out: &mut _, scratch: &mut _| {
+                mesh.decode(budget).numbers(section, None, out, scratch)
+            };
+            return self.array(&self.decoded.normals, &[section], scratch, decode).map(Some);
+        };
+        let (positions, triangles) = match known {
+            Some((positions, triangles)) => (positions.clone(), triangles.clone()),
+            None => {
+                let positions = self.decoded_positions(budget, scratch)?.array;
+                (positions, self.decoded_indices(budget, scratch)?.array)
             }
         };
-        self.array(&self.decoded.normals, section, scratch, decode).map(Some)
+        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| {
+            let geometry = (&*positions.to_native(), &*triangles.to_native());
+            mesh.decode(budget).predicted_normals((section, grid), geometry, out, scratch)
+        };
+        self.array(&self.decoded.normals, &[section], scratch, decode).map(Some)
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
@@ -279,25 +286,33 @@ impl Mesh {
         maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
     }
 
-    /// An array: RAW as it lies in the file, otherwise decoded, unless it has been.
+    /// An array: RAW as it lies in the file, otherwise decoded from these sections, the first of which is its own, unless it has been.
     pub(crate) fn array<T: Element + FromZeros + IntoBytes + Immutable>(
         &self,
-        once: &Once<Decoded<T>>,
-        section: &Section,
+        slot: &Slot<Decoded<T>>,
+        sections: &[&Section],
         scratch: &mut Scratch,
-        decode: impl FnOnce(&mut Vec<T>, &mut Scratch) -> Result<Ending>,
+        decode: impl FnOnce(&Self, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
-        if self.layout.method == Method::Raw {
+        if let Some(decoded) = slot.get() {
+            return Ok(decoded.clone());
+        }
+        if let (Method::Raw, [section, ..]) = (self.layout.method, sections) {
             let array = self.decode(&self.budget()).view(section)?;
             return Ok(Decoded { array, ending: Ending::Clean });
         }
+        let mut mesh = self.clone();
+        for section in sections {
+            let source = mesh.source.with_ranges(std::slice::from_ref(&section.range), section.what);
+            mesh.source = source.map_err(|error| self.layout.place_of(section).locate(error))?;
+        }
         let make = || {
             let mut out = Vec::new();
-            let ending = decode(&mut out, scratch)?;
+            let ending = decode(&mesh, &mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
         let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
-        once.get_or_try_make_of(&self.source, make, keep)
+        slot.get_or_try_make(make, keep)
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.

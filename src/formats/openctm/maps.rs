@@ -6,7 +6,7 @@ use super::decode::Decoded;
 use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
-use crate::decode::{Once, Scratch};
+use crate::decode::{Scratch, Slot};
 use crate::limits::Budget;
 use crate::report::Result;
 
@@ -94,16 +94,16 @@ impl Mesh {
     fn decoded_map<const N: usize>(
         &self,
         maps: &[Map],
-        decoded: &[Once<Decoded<[f32; N]>>],
+        decoded: &[Slot<Decoded<[f32; N]>>],
         index: usize,
         (budget, scratch): (&Budget, &mut Scratch),
     ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
-        let (map, once) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
-        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).map(map, out, scratch);
-        self.array(once, &map.section, scratch, decode)
+        let (map, slot) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
+        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).map(map, out, scratch);
+        self.array(slot, &[&map.section], scratch, decode)
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {

@@ -9,7 +9,7 @@ use super::decode::{Decode, Decoded};
 use super::layout::{self, Comment, Layout, Method, Part, Section, body_address};
 use super::raw;
 use crate::bytes::{Source, Text, Walk};
-use crate::decode::{Block, Once};
+use crate::decode::{Block, Slot};
 use crate::format::Format;
 use crate::limits::{Budget, Kept, Limits};
 use crate::num::{Span, as_u64, size_u64};
@@ -37,11 +37,11 @@ pub struct Mesh {
 /// The arrays that have been decoded so far.
 #[derive(Clone)]
 pub(crate) struct DecodedArrays {
-    pub(crate) indices: Once<Decoded<[u32; 3]>>,
-    pub(crate) positions: Once<Decoded<[f32; 3]>>,
-    pub(crate) normals: Once<Decoded<[f32; 3]>>,
-    pub(crate) uv_maps: Vec<Once<Decoded<[f32; 2]>>>,
-    pub(crate) attribute_maps: Vec<Once<Decoded<[f32; 4]>>>,
+    pub(crate) indices: Slot<Decoded<[u32; 3]>>,
+    pub(crate) positions: Slot<Decoded<[f32; 3]>>,
+    pub(crate) normals: Slot<Decoded<[f32; 3]>>,
+    pub(crate) uv_maps: Vec<Slot<Decoded<[f32; 2]>>>,
+    pub(crate) attribute_maps: Vec<Slot<Decoded<[f32; 4]>>>,
     /// The amount of decoded arrays that may be cached.
     pub(crate) kept: Arc<Kept>,
 }
@@ -110,11 +110,11 @@ impl Mesh {
         let layout = Layout::read(walk, start, body, &options.limits)
             .map_err(|error| walk.without_windows().tell(error))?;
         let decoded = DecodedArrays {
-            indices: Once::default(),
-            positions: Once::default(),
-            normals: Once::default(),
-            uv_maps: layout.uv_maps.iter().map(|_| Once::default()).collect(),
-            attribute_maps: layout.attribute_maps.iter().map(|_| Once::default()).collect(),
+            indices: Slot::default(),
+            positions: Slot::default(),
+            normals: Slot::default(),
+            uv_maps: layout.uv_maps.iter().map(|_| Slot::default()).collect(),
+            attribute_maps: layout.attribute_maps.iter().map(|_| Slot::default()).collect(),
             kept: kept.unwrap_or_else(|| Arc::new(Kept::new(&options.limits, layout.range.length()))),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));

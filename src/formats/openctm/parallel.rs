@@ -8,7 +8,7 @@ use super::mesh::Mesh;
 use super::normals;
 use crate::bytes::{Array, Element};
 use crate::codec::planes::Planes;
-use crate::decode::{Once, Scratch};
+use crate::decode::{Scratch, Slot};
 use crate::limits::{Budget, cancel};
 use crate::num::{Span, as_u64, as_usize};
 use crate::options::Parallelism;
@@ -100,8 +100,8 @@ impl Mesh {
 }
 
 /// Gives back the memory of an array that the mesh does not keep: it will be decoded again.
-fn give_back<T: Element>(budget: &Budget, kept: Option<&Once<Decoded<T>>>, decoded: &Decoded<T>) {
-    if kept.and_then(Once::get).is_none() {
+fn give_back<T: Element>(budget: &Budget, kept: Option<&Slot<Decoded<T>>>, decoded: &Decoded<T>) {
+    if kept.and_then(Slot::get).is_none() {
         budget.give_back(decoded.bytes());
     }
 }

@@ -12,7 +12,7 @@ use super::layout::{Entry, Layout};
 use super::llsd::Event;
 use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
-use crate::decode::Once;
+use crate::decode::Slot;
 use crate::format::Format;
 use crate::limits::Kept;
 use crate::num::{Span, as_u64};
@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     layout: Layout,
     options: Options,
     /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
-    pub(crate) meshes: [Once<Result<Mesh>>; MeshKey::ALL.len()],
+    pub(crate) meshes: [Slot<Result<Mesh>>; MeshKey::ALL.len()],
     /// The amount of decoded blocks that is cached.
     pub(crate) kept: Kept,
 }

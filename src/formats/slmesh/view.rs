@@ -9,7 +9,7 @@ use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::{Block, Once, Scratch, lasting};
+use crate::decode::{Block, Scratch, Slot, lasting};
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts, MeshEntry,
@@ -70,7 +70,7 @@ impl Asset {
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
     /// succeed later; decoding always gives the same.
     fn kept_mesh(&self, key: MeshKey, budget: &Budget) -> Option<Result<Mesh>> {
-        let mesh = self.once(key).get()?.clone();
+        let mesh = self.slot(key).get()?.clone();
         Some(mesh.and_then(|mesh| {
             let spent = budget.spend_all(mesh.memory(), key.name());
             spent.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
@@ -83,17 +83,12 @@ impl Asset {
             let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
             Mesh::new(key, content, place, budget)
         };
-        // A block that is too large for this call may fit another.
-        let decode = || match decode() {
-            Err(error) if error.kind() == ErrorKind::LimitExceeded => Err(error),
-            decoded => lasting(decoded),
-        };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
-        self.once(key).get_or_try_make_of(self.source(), decode, keep)?
+        self.slot(key).get_or_try_make(|| lasting(decode()), keep)?
     }
 
-    fn once(&self, key: MeshKey) -> &Once<Result<Mesh>> {
+    fn slot(&self, key: MeshKey) -> &Slot<Result<Mesh>> {
         let [high, medium, low, lowest, physics] = &self.inner.meshes;
         match key {
             MeshKey::Lod(Lod::High) => high,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::codec::bits::{field, shift, steps, top, top_few, window};
-use crate::decode::Once;
+use crate::decode::Slot;
 use crate::num::as_usize;
 
 /// Tables for a number of bits: sine and cosine of angles, radius at heights.
@@ -44,11 +44,11 @@ fn radius_height(height: u64, divisor: f32) -> [f32; 2] {
 }
 
 /// The tables of a file, each made once, when it is first worth while.
-pub(crate) struct AngleTables([Once<Arc<Angles>>; Angles::MAX_BITS + 1]);
+pub(crate) struct AngleTables([Slot<Arc<Angles>>; Angles::MAX_BITS + 1]);
 
 impl AngleTables {
     pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Once::default()))
+        Self(std::array::from_fn(|_| Slot::default()))
     }
 
     /// Returns the table for `bits` bits; `None` if making it does not pay.
@@ -57,7 +57,7 @@ impl AngleTables {
         if table.get().is_none() && !Angles::is_worth(bits, count) {
             return None;
         }
-        table.get_or_try_make(|| Ok(Arc::new(Angles::new(bits)))).ok().cloned()
+        table.get_or_try_make(|| Ok(Arc::new(Angles::new(bits))), |_| true).ok()
     }
 }
 

@@ -3,61 +3,33 @@ use std::sync::{Condvar, MutexGuard};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::bytes::{Source, is_rayon_worker};
-use crate::report::Result;
+use crate::report::{ErrorKind, Result};
 
 /// A value that is made once, by the first caller, while others wait for it.
 ///
-/// A failure to make it is not kept: the next caller tries again. A failure that is to be kept is a part of the value:
-/// `Once<Result<T>>`.
-///
-/// Code that makes the value must not wait for another thread, so that a thread which waits is never one that is waited for.
-/// Threads that help with a stream are an exception, as they wait for nothing themselves.
-pub(crate) struct Once<T> {
+/// Code that makes the value reads nothing, runs no code of a caller, and does not wait for rayon: what is needed is read before.
+/// So a thread which waits is never one that is waited for.
+pub(crate) struct Slot<T> {
     value: OnceLock<T>,
     making: Mutex<()>,
 }
 
-impl<T> Once<T> {
+impl<T: Clone> Slot<T> {
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.get()
     }
 
-    pub(crate) fn get_or_try_make(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        if let Some(value) = self.value.get() {
-            return Ok(value);
-        }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = self.value.get() {
-            return Ok(value);
-        }
-        let value = make()?;
-        Ok(self.value.get_or_init(|| value))
-    }
-
-    /// Like `get_or_try_make`, where making the value reads from a source. A copy of the value, which is kept where `keep`
-    /// says so.
-    ///
-    /// A caller's reader may use rayon, and then wait for a worker that waits for this value. So each worker makes a separate
-    /// value, and the first one is kept. On other threads, a reader that requests a value of the file that it serves gets an error,
-    /// because the value may be the one that this thread is making.
-    pub(crate) fn get_or_try_make_of(
+    /// The value. It is made unless it is there, and kept if `keep` says so. A failure to make it is not kept: the next caller tries
+    /// again. A failure that is to be kept is a part of the value: `Slot<Result<T>>`.
+    pub(crate) fn get_or_try_make(
         &self,
-        source: &Source,
         make: impl FnOnce() -> Result<T>,
         keep: impl FnOnce(&T) -> bool,
-    ) -> Result<T>
-    where
-        T: Clone,
-    {
+    ) -> Result<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let _making = if may_wait_for(source) {
-            source.refuse_reentry()?;
-            Some(self.making.lock().unwrap_or_else(PoisonError::into_inner))
-        } else {
-            None
-        };
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
@@ -72,10 +44,11 @@ impl<T> Once<T> {
     }
 }
 
-/// A result that may be kept. A failure to read and a cancelled job are errors instead, because the next caller may succeed.
+/// A result that may be kept. What may be different for the next caller is an error instead: a failure to read, a cancelled job, and
+/// a limit, which also depends on what else a call holds.
 pub(crate) fn lasting<T>(made: Result<T>) -> Result<Result<T>> {
     match made {
-        Err(error) if error.is_of_reading() => Err(error),
+        Err(error) if error.is_of_reading() || error.kind() == ErrorKind::LimitExceeded => Err(error),
         made => Ok(made),
     }
 }
@@ -103,13 +76,13 @@ pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> Mut
 }
 
 /// Clones the value, without the state of a thread that is making one.
-impl<T: Clone> Clone for Once<T> {
+impl<T: Clone> Clone for Slot<T> {
     fn clone(&self) -> Self {
         Self { value: self.value.clone(), making: Mutex::new(()) }
     }
 }
 
-impl<T> Default for Once<T> {
+impl<T> Default for Slot<T> {
     fn default() -> Self {
         Self { value: OnceLock::new(), making: Mutex::new(()) }
     }

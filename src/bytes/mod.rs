@@ -19,7 +19,5 @@ pub use source::{Identity, Source};
 pub use text::Text;
 
 pub(crate) use element::{raw_elements, sealed};
-#[cfg(feature = "cache")]
-pub(crate) use reader::is_in_reader;
 pub(crate) use reader::is_rayon_worker;
 pub(crate) use walk::Walk;

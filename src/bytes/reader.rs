@@ -196,7 +196,7 @@ impl Reader {
     }
 
     /// Returns an error if this thread is in a call of the reader, and so is called by it.
-    pub(super) fn refuse_reentry(&self) -> io::Result<()> {
+    fn refuse_reentry(&self) -> io::Result<()> {
         if is_rayon_worker() || !Running::is_on_this_thread(self) {
             return Ok(());
         }
@@ -273,12 +273,6 @@ pub(crate) fn is_rayon_worker() -> bool {
     #[cfg(not(feature = "rayon"))]
     let is_worker = false;
     is_worker
-}
-
-/// `true` if this thread is in a call of any reader.
-#[cfg(feature = "cache")]
-pub(crate) fn is_in_reader() -> bool {
-    RUNNING.try_with(|running| !running.borrow().is_empty()).unwrap_or(false)
 }
 
 thread_local! {

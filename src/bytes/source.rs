@@ -386,13 +386,6 @@ impl Source {
         matches!(self.backing, Backing::Reader(_)) && self.file.is_none()
     }
 
-    /// Returns an error if this thread is in a call of the source's reader: to wait for a value that is made from the source
-    /// would be to wait for this thread.
-    pub(crate) fn refuse_reentry(&self) -> Result<()> {
-        let Backing::Reader(reader) = &self.backing else { return Ok(()) };
-        reader.refuse_reentry().map_err(|error| self.tell(Error::io(error, "file")))
-    }
-
     /// Returns `true` if these bytes are available without a read.
     pub(crate) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {

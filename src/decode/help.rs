@@ -27,10 +27,7 @@ impl<'a> Help<'a> {
         /// They take no more than this, than half of what may still be taken, and than this many bytes for each of the stream.
         const MOST: u64 = 256 << 20;
         const RATIO: u64 = 64;
-        // Calls that share what they may hold are one for each thread.
-        let is_wanted = options.parallelism == Parallelism::Rayon
-            && !budget.is_shared()
-            && input.len() >= Helpers::MIN_INPUT;
+        let is_wanted = options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
         let most = MOST.min(budget.left() / 2).min(as_u64(input.len()).saturating_mul(RATIO));
         if !is_wanted || !budget.try_spend(most) {
             return Self { budget, bytes: 0 };

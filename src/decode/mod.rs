@@ -19,5 +19,3 @@ pub(crate) use content::{Content, Decoders};
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
 pub(crate) use slot::{Slot, lasting};
-#[cfg(any(feature = "cache", feature = "rayon"))]
-pub(crate) use slot::{may_wait_for, wait_at_work};

@@ -1,8 +1,5 @@
-#[cfg(any(feature = "cache", feature = "rayon"))]
-use std::sync::{Condvar, MutexGuard};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::bytes::{Source, is_rayon_worker};
 use crate::report::{ErrorKind, Result};
 
 /// A value that is made once, by the first caller, while others wait for it.
@@ -50,28 +47,6 @@ pub(crate) fn lasting<T>(made: Result<T>) -> Result<Result<T>> {
     match made {
         Err(error) if error.is_of_reading() || error.kind() == ErrorKind::LimitExceeded => Err(error),
         made => Ok(made),
-    }
-}
-
-/// Returns `true` if this thread may wait for another one that reads from a source.
-pub(crate) fn may_wait_for(source: &Source) -> bool {
-    !(is_rayon_worker() && source.has_own_reader())
-}
-
-/// Runs another job of this worker's pool, or waits for a moment if there is none.
-#[cfg(any(feature = "cache", feature = "rayon"))]
-pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> MutexGuard<'a, T> {
-    /// Interval at which the pool is checked for work.
-    const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
-    #[cfg(feature = "rayon")]
-    let has_worked = crate::limits::cancel::in_pool(|_| rayon::yield_now()) == Some(rayon::Yield::Executed);
-    #[cfg(not(feature = "rayon"))]
-    let has_worked = false;
-    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    if has_worked {
-        state
-    } else {
-        changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 

@@ -1,14 +1,11 @@
 use std::ops::Range;
-#[cfg(feature = "rayon")]
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use zerocopy::FromZeros;
 
 use super::cancel;
 use super::kept::give_back;
 use super::settings::Limits;
-use super::share::Share;
 use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -25,45 +22,28 @@ pub(crate) struct Budget {
     read: AtomicU64,
     /// The end of what it has read: a call that reads the same bytes again and again has read no more than these.
     end: AtomicU64,
-    shared: Option<Share>,
+    /// The most that the call may hold of its own, and what it does.
+    cap: u64,
+    own: AtomicU64,
+    /// `true` if the cap refused memory that the limits allow.
+    is_refused: AtomicBool,
 }
 
 impl Budget {
     pub(crate) fn new(limits: &Limits) -> Self {
+        Self::capped(limits, u64::MAX)
+    }
+
+    /// A budget of a call that holds at most `cap` bytes of its own, not counting what the file keeps.
+    pub(crate) fn capped(limits: &Limits, cap: u64) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { limits: *limits, held: zero(), read: zero(), end: zero(), shared: None }
+        let [held, read, end, own] = [zero(), zero(), zero(), zero()];
+        Self { limits: *limits, held, read, end, cap, own, is_refused: AtomicBool::new(false) }
     }
 
-    /// Makes a budget for one of several calls that together hold no more than `all` allows. `all` counts `counted` bytes for this
-    /// call already: memory that the call reuses.
-    #[cfg(feature = "rayon")]
-    pub(crate) fn sharing(limits: &Limits, all: &Arc<Self>, counted: u64) -> Self {
-        Self { shared: Some(Share::new(all, counted)), ..Self::new(limits) }
-    }
-
-    /// Returns `true` if other calls share what this one may hold.
-    #[cfg(feature = "rayon")]
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared.is_some()
-    }
-
-    /// Returns `true` if this call was refused memory within its limits because of what other calls hold.
-    #[cfg(feature = "rayon")]
+    /// Returns `true` if the cap refused memory that the limits allow.
     pub(crate) fn is_refused(&self) -> bool {
-        self.shared.as_ref().is_some_and(Share::is_refused)
-    }
-
-    /// Returns the bytes that are counted for this call in the shared budget.
-    #[cfg(feature = "rayon")]
-    pub(crate) fn counted(&self) -> u64 {
-        self.shared.as_ref().map_or(0, Share::counted)
-    }
-
-    /// Counts other bytes in place of some that were spent, however many may be held.
-    #[cfg(feature = "rayon")]
-    pub(crate) fn replace(&self, spent: u64, bytes: u64) {
-        let replaced = |held: u64| Some(held.saturating_sub(spent).saturating_add(bytes));
-        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced);
+        self.is_refused.load(Ordering::Relaxed)
     }
 
     /// A budget of a call that has read a part of the file.
@@ -118,14 +98,16 @@ impl Budget {
         if !self.try_spend_own(bytes) {
             return false;
         }
-        let is_granted = self.shared.as_ref().is_none_or(|share| share.try_spend(bytes));
+        let own = |own: u64| own.checked_add(bytes).filter(|own| *own <= self.cap);
+        let is_granted = self.own.fetch_update(Ordering::Relaxed, Ordering::Relaxed, own).is_ok();
         if !is_granted {
+            self.is_refused.store(true, Ordering::Relaxed);
             give_back(&self.held, bytes);
         }
         is_granted
     }
 
-    /// Spends bytes that this call holds together with the others that it shares with.
+    /// Spends bytes of something that the file keeps.
     pub(crate) fn try_spend_own(&self, bytes: u64) -> bool {
         let total = self.total();
         let held = |held: u64| held.checked_add(bytes).filter(|held| *held <= total);
@@ -135,9 +117,7 @@ impl Budget {
     /// Gives back bytes that were spent.
     pub(crate) fn give_back(&self, bytes: u64) {
         give_back(&self.held, bytes);
-        if let Some(share) = &self.shared {
-            share.give_back(bytes);
-        }
+        give_back(&self.own, bytes);
     }
 
     /// Bytes that the call holds.
@@ -255,37 +235,15 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "rayon")]
-    fn calls_that_share_a_budget_hold_no_more_than_it_allows_together() {
+    fn a_cap_counts_what_a_call_holds_of_its_own() {
         let limits = Limits::default().with_max_total_bytes(100);
-        let all = Arc::new(Budget::new(&limits.with_max_total_bytes(150)));
-        let [first, second] = [0; 2].map(|counted| Budget::sharing(&limits, &all, counted));
-        assert!(first.is_shared() && second.is_shared() && !all.is_shared());
-        // The call's own limits refuse the second charge, not the common budget.
-        assert!(first.try_spend(100) && !first.try_spend(1) && !first.is_refused() && !all.is_refused());
-        assert!(!second.try_spend(51) && second.is_refused());
-        assert_eq!((second.held(), second.counted(), all.left()), (0, 0, 50));
-        assert!(second.try_spend(50) && !first.is_refused());
-
-        // Bytes that a call gives back stay counted, so that no other call can take them.
-        first.give_back(60);
-        assert_eq!((first.held(), first.counted(), all.left()), (40, 100, 0));
-        assert!(first.try_spend(20) && first.try_spend(40) && !first.is_refused());
-        assert_eq!((first.counted(), all.left()), (100, 0));
-        // The call has ended with a result of 30 bytes.
-        all.replace(first.counted(), 30);
-        assert_eq!((all.held(), all.left()), (80, 70));
-    }
-
-    #[test]
-    #[cfg(feature = "rayon")]
-    fn memory_that_a_call_uses_again_is_charged_once() {
-        let limits = Limits::default().with_max_total_bytes(100);
-        let all = Arc::new(Budget::new(&limits));
-        assert!(all.try_spend(40));
-        let call = Budget::sharing(&limits, &all, 40);
-        assert!(call.try_spend(30) && call.try_spend(30));
-        assert_eq!((call.held(), call.counted(), all.held()), (60, 60, 60));
+        let budget = Budget::capped(&limits, 50);
+        assert!(budget.try_spend(40) && budget.try_spend_own(40) && !budget.is_refused());
+        // The limits refuse, and not the cap.
+        assert!(!budget.try_spend(21) && !budget.is_refused());
+        assert!(!budget.try_spend(11) && budget.is_refused());
+        budget.give_back(10);
+        assert!(budget.try_spend(20) && budget.held() == 90);
     }
 
     #[test]

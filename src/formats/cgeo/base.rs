@@ -38,12 +38,14 @@ pub(crate) struct BaseArray {
 }
 
 /// The mesh, or parts of it.
+#[derive(Clone)]
 pub(crate) struct BaseMesh {
     /// The counts of the whole mesh.
     pub(crate) counts: Counts,
     kind: Kind,
 }
 
+#[derive(Clone)]
 enum Kind {
     Whole(Arc<Mesh>),
     Parts(Mesh),
@@ -177,6 +179,11 @@ impl BaseArray {
     }
 }
 
+/// The first snapshot needs nothing but its own bytes.
+fn alone(_: bool, _: &Budget) -> Result<()> {
+    Ok(())
+}
+
 impl Proxy {
     /// The mesh of the first snapshot, which differences are added to. Decoded once.
     ///
@@ -190,7 +197,8 @@ impl Proxy {
         }
         let first = self.first_snapshot()?;
         let keep = |mesh: &Arc<Mesh>| base.admits_whole(mesh);
-        let mesh = first.make_once(&base.whole, Part::Triangles, keep, |section, stream, _, _| {
+        let slot = (&base.whole, Part::Triangles);
+        let mesh = first.make_once(slot, keep, &mut Scratch::default(), alone, |(), section, stream, _| {
             let (id, mut buffer) = (self.topology_at(section.range.start), MeshBuffer::default());
             stream.complete_mesh(&mut buffer, id)?;
             Ok(Arc::new(base.shared(buffer.into_mesh(id))))
@@ -266,7 +274,7 @@ impl Proxy {
         if let Some(found) = first.in_place(part, &first.budget(), &mut Scratch::default())? {
             return slot.get_or_try_make(|| Ok(Ok(found)), |_| true)?;
         }
-        first.make_once(slot, part, keep, |_, stream, skipped, _| {
+        first.make_once((slot, part), keep, &mut Scratch::default(), alone, |(), _, stream, skipped| {
             let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
             let before = stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
             let array = Array::from_vec(out);
@@ -284,7 +292,9 @@ impl Proxy {
             return found.clone();
         }
         let keep = |made: &Triangles| base.admits(as_u64(made.as_bytes().len()));
-        self.first_snapshot()?.make_once(&base.triangles, Part::Triangles, keep, |_, stream, skipped, _| {
+        let slot = (&base.triangles, Part::Triangles);
+        let first = self.first_snapshot()?;
+        first.make_once(slot, keep, &mut Scratch::default(), alone, |(), _, stream, skipped| {
             let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
             stream.triangles_alone(&counts, skipped, &mut out)?;
             Ok(out)
@@ -318,7 +328,6 @@ impl Proxy {
 impl Snapshot {
     /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
     /// did.
-    #[cfg(feature = "rayon")]
     pub(super) fn copy_first(&self, parts: Parts, budget: &Budget, out: &mut MeshBuffer) -> bool {
         match self.proxy.base_slots().whole.get() {
             Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {

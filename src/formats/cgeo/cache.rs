@@ -1,29 +1,28 @@
 //! Decoded snapshots, shared by all threads.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::flight::{Flight, Waited};
-use super::held::{Held, Key};
-use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::mesh::{FileKey, Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
+use super::stream::no_base;
 use super::time::{Timing, Wrap};
-use crate::decode::Scratch;
+use crate::bytes::Array;
+use crate::decode::{Scratch, Slot};
 use crate::limits::{Budget, cancel};
-use crate::report::{ErrorKind, Result};
+use crate::num::{as_u64, size_u64};
+use crate::report::Result;
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
-/// If several threads request a snapshot, one of them decodes it, and the others wait; a worker of a rayon pool runs other jobs of
-/// its pool meanwhile. Code inside a [`ReadRange`](crate::ReadRange) does not wait, and decodes; a worker also decodes after it has
-/// waited for the caller's reader for a tenth of a second, as the reader may need that worker. The least recently used snapshots
-/// are evicted first. A snapshot larger than the capacity is decoded and returned, but not cached. Meshes that callers hold are not
-/// counted.
+/// If several threads request a snapshot, each of them reads its bytes, one decodes them, and the others wait for the result. The least
+/// recently used snapshots are evicted first. A snapshot larger than the capacity is decoded and returned, but not cached. Meshes
+/// that callers hold are not counted.
 ///
 /// The cache holds the [parts](Parts) of a snapshot that were requested. If others are requested later, they are decoded and
 /// added.
@@ -55,7 +54,7 @@ pub struct SnapshotCache {
 struct Shared {
     held: Held,
     /// Snapshots that threads are decoding.
-    flights: HashMap<Key, Decoding>,
+    flights: Vec<Arc<Flight>>,
     /// Snapshots that are to be decoded by threads of a pool.
     #[cfg(feature = "rayon")]
     wanted: std::collections::VecDeque<(Snapshot, Parts)>,
@@ -72,21 +71,22 @@ struct Shared {
     repeated: u64,
 }
 
-/// A snapshot that a thread is decoding.
-#[derive(Clone)]
-struct Decoding {
-    /// The parts that were asked for.
+/// A snapshot that threads wait for.
+struct Flight {
+    key: Key,
+    /// The parts that it will have.
     parts: Parts,
-    flight: Arc<Flight<Result<Arc<Mesh>>>>,
+    /// The mesh with some of them that is there.
+    have: Option<Arc<Mesh>>,
+    mesh: Slot<Result<Arc<Mesh>>>,
 }
 
 /// The next action for a mesh.
 enum Next {
     /// It is there.
     Take(Arc<Mesh>),
-    Wait(Decoding),
-    /// Decode what is missing, if there is a part of it.
-    Decode(Option<Arc<Mesh>>, Decoding),
+    /// Decode it, or wait for the thread that does.
+    Decode(Arc<Flight>),
 }
 
 /// Statistics of a [`SnapshotCache`].
@@ -113,7 +113,7 @@ impl SnapshotCache {
     pub fn new(capacity_bytes: u64) -> Self {
         let shared = Shared {
             held: Held::new(capacity_bytes),
-            flights: HashMap::new(),
+            flights: Vec::new(),
             #[cfg(feature = "rayon")]
             wanted: std::collections::VecDeque::new(),
             #[cfg(feature = "rayon")]
@@ -153,78 +153,49 @@ impl SnapshotCache {
     }
 
     fn snapshot(&self, snapshot: &Snapshot, parts: Parts) -> Result<Arc<Mesh>> {
-        let (key, source) = (Key::new(snapshot), snapshot.proxy.source());
-        let mut next = self.lock().begin(&key, parts);
-        loop {
-            let decoding = match next {
-                Next::Take(mesh) => return Ok(mesh),
-                Next::Decode(have, decoding) => return self.fly(snapshot, &key, have, &decoding),
-                Next::Wait(decoding) => decoding,
-            };
-            source.refuse_reentry()?;
-            match decoding.flight.wait(source) {
-                Waited::Landed(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
-                // Another thread asked for the same parts. If its job was cancelled, this one decodes.
-                Waited::Landed(Err(error))
-                    if decoding.parts == parts && error.kind() != ErrorKind::Cancelled =>
-                {
-                    return Err(error);
-                }
-                Waited::Landed(_) | Waited::InVain => next = self.lock().next(&key, parts),
-                Waited::NoLonger => return self.decode(snapshot, &key, parts, None),
-            }
+        let next = self.lock().begin(&Key::new(snapshot), parts);
+        match next {
+            Next::Take(mesh) => Ok(mesh),
+            Next::Decode(flight) => self.decode(snapshot, &flight),
         }
     }
 
-    /// Decodes the missing parts of a mesh, for this thread and the threads that wait.
-    fn fly(
-        &self,
-        snapshot: &Snapshot,
-        key: &Key,
-        have: Option<Arc<Mesh>>,
-        decoding: &Decoding,
-    ) -> Result<Arc<Mesh>> {
-        /// Lets those who come later look for the mesh, or decode it themselves, even if a reader panics.
-        struct Ending<'a>(&'a SnapshotCache, &'a Key);
-        impl Drop for Ending<'_> {
+    /// Decodes what is missing of a mesh, unless another thread does, and keeps it.
+    fn decode(&self, snapshot: &Snapshot, flight: &Arc<Flight>) -> Result<Arc<Mesh>> {
+        /// Ends the flight, even if a reader panics.
+        struct Landing<'a>(&'a SnapshotCache, &'a Arc<Flight>);
+        impl Drop for Landing<'_> {
             fn drop(&mut self) {
-                self.0.lock().flights.remove(self.1);
+                self.0.lock().land(self.1);
             }
         }
-        decoding.flight.fly(|| {
-            let _ending = Ending(self, key);
-            snapshot.proxy.source().refuse_reentry()?;
-            self.decode(snapshot, key, decoding.parts, have)
-        })
-    }
-
-    /// Decodes what is missing of a mesh, and keeps it.
-    fn decode(
-        &self,
-        snapshot: &Snapshot,
-        key: &Key,
-        parts: Parts,
-        have: Option<Arc<Mesh>>,
-    ) -> Result<Arc<Mesh>> {
-        let missing = have.as_ref().map_or(parts, |have| parts.without(have.parts));
+        let _landing = Landing(self, flight);
+        let missing = flight.have.as_ref().map_or(flight.parts, |have| flight.parts.without(have.parts));
         let mut scratch = self.lock().scratches.pop().unwrap_or_default();
         scratch.set_cancel(cancel::current());
-        let mut buffer = MeshBuffer::default();
-        let decoded = snapshot.mesh_parts_into(missing, &mut buffer, &mut scratch);
+        let mut is_decoded = false;
+        let made = snapshot.mesh_once(&flight.mesh, missing, &mut scratch, |mesh| {
+            is_decoded = true;
+            Arc::new(match &flight.have {
+                Some(have) => have.with(&mesh),
+                None => mesh,
+            })
+        });
         let mut shared = self.lock();
         shared.scratches.push(scratch);
-        decoded?;
-        shared.count_decoded(key, missing);
-        let mesh = buffer.into_mesh(snapshot.proxy.topology_at(0));
-        // There may be more of it by now than there was.
-        let have = shared.held.get(key).cloned().or(have);
-        let mesh = Arc::new(match have {
-            Some(have) => have.with(&mesh),
-            None => mesh,
-        });
-        let dropped = shared.held.insert(key.clone(), Arc::clone(&mesh));
-        drop(shared);
-        drop(dropped);
+        let mesh = made?;
+        if is_decoded {
+            shared.count_decoded(&flight.key, missing);
+        }
+        // The first thread that comes here keeps it, at the moment at which no other one waits for it any more.
+        if shared.land(flight) {
+            // There may be more of it by now than there was.
+            let have = shared.held.get(&flight.key).filter(|have| !mesh.parts.contains(have.parts));
+            let kept = have.map_or_else(|| Arc::clone(&mesh), |have| Arc::new(have.with(&mesh)));
+            let dropped = shared.held.insert(flight.key.clone(), kept);
+            drop(shared);
+            drop(dropped);
+        }
         Ok(mesh)
     }
 
@@ -286,13 +257,12 @@ impl SnapshotCache {
             if !shared.is_to_be_decoded(&key, parts) {
                 continue;
             }
-            if let Next::Decode(have, decoding) = shared.begin(&key, parts) {
-                drop(shared);
+            let next = shared.begin(&key, parts);
+            drop(shared);
+            if let Next::Decode(flight) = next {
                 // A reader that panics ends this snapshot, and not the program.
-                let fly = || drop(self.fly(&snapshot, &key, have, &decoding));
-                drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fly)));
-            } else {
-                drop(shared);
+                let decode = || drop(self.decode(&snapshot, &flight));
+                drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode)));
             }
             while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         }
@@ -372,29 +342,36 @@ impl SnapshotCache {
 impl Shared {
     /// Returns the next action for a request, which is counted.
     fn begin(&mut self, key: &Key, parts: Parts) -> Next {
-        let next = self.next(key, parts);
-        self.count_request(matches!(next, Next::Take(_)));
-        next
+        let have = self.held.get(key).cloned();
+        let found = have.as_ref().filter(|mesh| mesh.parts.contains(parts)).cloned();
+        self.count_request(found.is_some());
+        if let Some(mesh) = found {
+            return Next::Take(mesh);
+        }
+        if let Some(flight) = self.flight(key, parts) {
+            return Next::Decode(Arc::clone(flight));
+        }
+        let parts = have.as_ref().map_or(parts, |have| have.parts | parts);
+        let flight = Arc::new(Flight { key: key.clone(), parts, have, mesh: Slot::default() });
+        self.flights.push(Arc::clone(&flight));
+        Next::Decode(flight)
     }
 
-    fn next(&mut self, key: &Key, parts: Parts) -> Next {
-        let have = self.held.get(key).cloned();
-        if let Some(mesh) = have.as_ref().filter(|mesh| mesh.parts.contains(parts)) {
-            return Next::Take(Arc::clone(mesh));
-        }
-        if let Some(decoding) = self.flights.get(key) {
-            return Next::Wait(decoding.clone());
-        }
-        let decoding = Decoding { parts, flight: Arc::new(Flight::new()) };
-        self.flights.insert(key.clone(), decoding.clone());
-        Next::Decode(have, decoding)
+    /// Ends a flight; returns `false` if it has ended.
+    fn land(&mut self, flight: &Arc<Flight>) -> bool {
+        let place = self.flights.iter().position(|other| Arc::ptr_eq(other, flight));
+        place.map(|place| self.flights.swap_remove(place)).is_some()
+    }
+
+    /// The flight that will have these parts.
+    fn flight(&self, key: &Key, parts: Parts) -> Option<&Arc<Flight>> {
+        self.flights.iter().find(|flight| flight.key == *key && flight.parts.contains(parts))
     }
 
     /// Returns `true` if a prefetch of a snapshot has something to do.
     #[cfg(feature = "rayon")]
     fn is_to_be_decoded(&self, key: &Key, parts: Parts) -> bool {
-        let is_in_flight = self.flights.get(key).is_some_and(|decoding| decoding.parts.contains(parts));
-        !is_in_flight && !self.held.has(key, parts)
+        self.flight(key, parts).is_none() && !self.held.has(key, parts)
     }
 
     fn count_request(&mut self, is_hit: bool) {
@@ -414,6 +391,126 @@ impl Shared {
             self.repeated = self.repeated.saturating_add(1);
         }
         *seen |= parts;
+    }
+}
+
+impl Snapshot {
+    /// Makes these parts of the mesh, once for all threads.
+    fn mesh_once<T: Clone>(
+        &self,
+        slot: &Slot<Result<T>>,
+        parts: Parts,
+        scratch: &mut Scratch,
+        mut finish: impl FnMut(Mesh) -> T,
+    ) -> Result<T> {
+        let prepare = |is_complete: bool, budget: &Budget| {
+            if is_complete { Ok(None) } else { self.proxy.base_within(parts, budget).map(Some) }
+        };
+        self.make_once(
+            (slot, self.last_of(parts)),
+            |_| true,
+            scratch,
+            prepare,
+            |base, section, stream, skipped| {
+                let (id, mut out) = (self.proxy.topology_at(section.range.start), MeshBuffer::default());
+                let base = |_| base.clone().ok_or_else(|| no_base(self.index, &section.content));
+                stream.mesh(parts, &base, skipped, &mut out, id)?;
+                Ok(finish(out.into_mesh(id)))
+            },
+        )
+    }
+}
+
+/// A snapshot of a file: entries of its table that name the same offset are one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    file: Arc<FileKey>,
+    offset: u64,
+}
+
+impl Key {
+    fn new(snapshot: &Snapshot) -> Self {
+        Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
+    }
+
+    fn is_of(&self, proxy: &Proxy) -> bool {
+        self.file == *proxy.key()
+    }
+}
+
+/// Meshes by what they are decoded from, within a capacity in bytes. The least recently used are dropped first.
+struct Held {
+    capacity: u64,
+    meshes: HashMap<Key, Entry>,
+    /// The keys by when they were used last.
+    by_use: BTreeMap<u64, Key>,
+    /// Uses so far.
+    uses: u64,
+    /// Bytes of all meshes.
+    bytes: u64,
+    /// The greatest value of `bytes` so far.
+    peak: u64,
+}
+
+struct Entry {
+    mesh: Arc<Mesh>,
+    size: u64,
+    last_use: u64,
+}
+
+impl Held {
+    fn new(capacity: u64) -> Self {
+        Self { capacity, meshes: HashMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, peak: 0 }
+    }
+
+    /// A mesh, which is now the last one used.
+    fn get(&mut self, key: &Key) -> Option<&Arc<Mesh>> {
+        let entry = self.meshes.get_mut(key)?;
+        self.uses = self.uses.saturating_add(1);
+        if let Some(key) = self.by_use.remove(&entry.last_use) {
+            entry.last_use = self.uses;
+            self.by_use.insert(self.uses, key);
+        }
+        Some(&entry.mesh)
+    }
+
+    /// Returns `true` if there is a mesh with these parts. Does not count as a use.
+    #[cfg(feature = "rayon")]
+    fn has(&self, key: &Key, parts: Parts) -> bool {
+        self.meshes.get(key).is_some_and(|entry| entry.mesh.parts.contains(parts))
+    }
+
+    /// Keeps a mesh, if it fits the capacity, in place of the one with this key. Returns the meshes that were dropped for it, to be
+    /// freed later.
+    fn insert(&mut self, key: Key, mesh: Arc<Mesh>) -> Vec<Arc<Mesh>> {
+        let size = mesh.size();
+        if size > self.capacity {
+            return Vec::new();
+        }
+        let mut dropped = Vec::from_iter(self.remove(&key));
+        while self.bytes.saturating_add(size) > self.capacity {
+            let Some((_, oldest)) = self.by_use.pop_first() else { break };
+            dropped.extend(self.remove(&oldest));
+        }
+        self.uses = self.uses.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(size);
+        self.peak = self.peak.max(self.bytes);
+        self.by_use.insert(self.uses, key.clone());
+        self.meshes.insert(key, Entry { mesh, size, last_use: self.uses });
+        dropped
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Arc<Mesh>> {
+        let entry = self.meshes.remove(key)?;
+        self.by_use.remove(&entry.last_use);
+        self.bytes = self.bytes.saturating_sub(entry.size);
+        Some(entry.mesh)
+    }
+
+    /// Drops the meshes whose keys are `unwanted`. Returns them, to be freed later.
+    fn drop_where(&mut self, unwanted: impl Fn(&Key) -> bool) -> Vec<Arc<Mesh>> {
+        let keys: Vec<Key> = self.meshes.keys().filter(|key| unwanted(key)).cloned().collect();
+        keys.iter().filter_map(|key| self.remove(key)).collect()
     }
 }
 
@@ -439,6 +536,17 @@ impl Frames for Cached<'_> {
 }
 
 impl Mesh {
+    /// The memory that only this mesh uses in the cache, in bytes. Triangles shared with another mesh are not counted.
+    fn size(&self) -> u64 {
+        /// The overhead in bytes of an entry, and of an array for the object that owns its memory.
+        const ENTRY: u64 = 512;
+        const OWNER: u64 = 64;
+        let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
+        let arrays = as_u64(self.texcoords.len()).saturating_add(2);
+        let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
+        self.size_of(Parts::ALL).saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
+    }
+
     /// This mesh with the parts of another one of the same snapshot. Shares the arrays of both.
     fn with(&self, other: &Self) -> Self {
         let newer = |part| if other.parts.contains(part) { other } else { self };

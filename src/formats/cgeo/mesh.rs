@@ -4,12 +4,10 @@ use super::parts::Parts;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
 use crate::dialect::Dialect;
-#[cfg(feature = "rayon")]
 use crate::limits::Budget;
 use crate::num::as_u64;
 #[cfg(feature = "cache")]
 use crate::options::Options;
-#[cfg(feature = "rayon")]
 use crate::report::Result;
 
 /// Identifies the triangles of a mesh.
@@ -94,7 +92,6 @@ impl Mesh {
     }
 
     /// Copies parts of the mesh, which occupies `stored` bytes in the file. The triangles are shared.
-    #[cfg(feature = "rayon")]
     pub(crate) fn copy_into(
         &self,
         parts: Parts,
@@ -130,7 +127,6 @@ impl Mesh {
 
 impl MeshBuffer {
     /// The memory that it holds, used or not, in bytes. Triangles that it shares are not counted.
-    #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
         let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));

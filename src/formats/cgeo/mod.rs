@@ -35,20 +35,13 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
-#[cfg(feature = "rayon")]
-mod ahead;
 mod array_list;
 mod arrays;
-mod asked;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;
 mod dialect_search;
-#[cfg(feature = "cache")]
-mod flight;
 mod header;
-#[cfg(feature = "cache")]
-mod held;
 mod layout;
 mod mesh;
 mod motion;
@@ -68,7 +61,6 @@ mod snapshot;
 mod stream;
 mod time;
 mod triangles;
-mod turns;
 mod validate;
 mod view;
 

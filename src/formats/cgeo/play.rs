@@ -1,16 +1,25 @@
-//! Playing: snapshots one after the other, in bounded memory.
+//! Playing: snapshots one after the other, in bounded memory, of which threads of a pool decode the next ones.
+//!
+//! A window of jobs lies ahead of the snapshot that is played. Each has an equal share of the capacity. The thread that plays takes
+//! the first one: it decodes the snapshot itself if no other thread has begun to, and otherwise decodes others until that one is
+//! done. A snapshot that does not fit its share is decoded alone, without others in memory.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{ControlFlow, Deref, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-#[cfg(feature = "rayon")]
-use super::ahead::Queue;
-use super::asked::Asked;
 use super::mesh::{Mesh, MeshBuffer};
 use super::parts::Parts;
 use super::proxy::Proxy;
-use super::turns::{Free, Order, Slot};
+use crate::bytes::is_rayon_worker;
 use crate::decode::Scratch;
+use crate::limits::Budget;
+#[cfg(feature = "rayon")]
+use crate::limits::cancel;
+use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
 
 impl Proxy {
@@ -122,10 +131,21 @@ impl<'a> IntoIterator for Play<'a> {
     }
 }
 
+/// Memory of snapshots that have been played, and of decoders.
+#[derive(Default)]
+struct Memory {
+    buffers: Mutex<Vec<MeshBuffer>>,
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A mesh while it is played. Dropping it gives its memory to a later one.
 pub struct PlayedMesh {
-    slot: Slot,
-    free: Free,
+    mesh: MeshBuffer,
+    memory: Arc<Memory>,
     proxy: Proxy,
 }
 
@@ -133,7 +153,7 @@ impl PlayedMesh {
     /// The mesh, to be kept. It no longer counts towards the [capacity](Play::capacity).
     #[must_use]
     pub fn into_mesh(mut self) -> Mesh {
-        std::mem::take(&mut self.slot.mesh).into_mesh(self.proxy.topology_at(0))
+        std::mem::take(&mut self.mesh).into_mesh(self.proxy.topology_at(0))
     }
 }
 
@@ -141,89 +161,313 @@ impl Deref for PlayedMesh {
     type Target = MeshBuffer;
 
     fn deref(&self) -> &MeshBuffer {
-        &self.slot.mesh
+        &self.mesh
     }
 }
 
 impl fmt::Debug for PlayedMesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.slot.mesh.fmt(f)
+        self.mesh.fmt(f)
     }
 }
 
 impl Drop for PlayedMesh {
     fn drop(&mut self) {
-        self.free.lock().push(std::mem::take(&mut self.slot));
+        locked(&self.memory.buffers).push(std::mem::take(&mut self.mesh));
     }
+}
+
+/// The outcome of decoding a snapshot: its error, or the panic of a reader; `None` if it does not fit its share of the capacity.
+type Outcome = Option<std::thread::Result<Result<()>>>;
+
+/// A snapshot that is to be decoded, by whichever thread comes first.
+struct Job {
+    proxy: Proxy,
+    index: usize,
+    parts: Parts,
+    /// The most bytes that it may hold; `None` if it is alone.
+    share: Option<u64>,
+    memory: Arc<Memory>,
+    state: Mutex<State>,
+    decoded: Condvar,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is one for each snapshot ahead")]
+enum State {
+    Waiting,
+    Running,
+    Decoded(MeshBuffer, Outcome),
+    /// Its result was taken, or is not wanted any more.
+    Ended,
+}
+
+impl Job {
+    /// Decodes the snapshot, unless another thread has begun to; returns whether it did.
+    fn run(&self) -> bool {
+        {
+            let mut state = locked(&self.state);
+            if !matches!(*state, State::Waiting) {
+                return false;
+            }
+            *state = State::Running;
+        }
+        let (mesh, outcome) = self.decode();
+        *locked(&self.state) = State::Decoded(mesh, outcome);
+        self.decoded.notify_all();
+        true
+    }
+
+    fn decode(&self) -> (MeshBuffer, Outcome) {
+        let limits = &self.proxy.options().limits;
+        let budget = self.share.map_or_else(|| Budget::new(limits), |share| Budget::capped(limits, share));
+        let mut mesh = locked(&self.memory.buffers).pop().unwrap_or_default();
+        if self.share.is_some_and(|share| mesh.memory() > share) {
+            mesh = MeshBuffer::default();
+        }
+        let mut scratch = locked(&self.memory.scratches).pop().unwrap_or_default();
+        let decode = || {
+            let snapshot = self.proxy.snapshot(self.index)?;
+            if snapshot.copy_first(self.parts, &budget, &mut mesh) {
+                return Ok(());
+            }
+            snapshot.mesh_into_within(self.parts, &budget, &mut mesh, &mut scratch).map(drop)
+        };
+        // A reader that panics must not leave the thread that plays waiting.
+        let outcome = catch_unwind(AssertUnwindSafe(decode));
+        locked(&self.memory.scratches).push(scratch);
+        if budget.is_refused() { (MeshBuffer::default(), None) } else { (mesh, Some(outcome)) }
+    }
+
+    /// Waits until another thread has decoded the snapshot, or less long. If a caller's reader reads it, which may need this worker of a
+    /// pool, the worker does other work of the pool meanwhile.
+    fn wait(&self) {
+        const PAUSE: Duration = Duration::from_micros(100);
+        let is_needed = is_rayon_worker() && self.proxy.source().has_own_reader();
+        if is_needed && has_worked() {
+            return;
+        }
+        let state = locked(&self.state);
+        if !matches!(*state, State::Running) {
+        } else if is_needed {
+            drop(self.decoded.wait_timeout(state, PAUSE));
+        } else {
+            drop(self.decoded.wait(state));
+        }
+    }
+
+    /// The result, if it is there.
+    fn take(&self) -> Option<(MeshBuffer, Outcome)> {
+        let mut state = locked(&self.state);
+        match std::mem::replace(&mut *state, State::Ended) {
+            State::Decoded(mesh, outcome) => Some((mesh, outcome)),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+/// Runs another job of this worker's pool, if there is one.
+fn has_worked() -> bool {
+    #[cfg(feature = "rayon")]
+    return cancel::in_pool(|_| rayon::yield_now()) == Some(rayon::Yield::Executed);
+    #[cfg(not(feature = "rayon"))]
+    false
 }
 
 /// Iterates over the snapshots that are played; made from a [`Play`].
 pub struct Player<'a> {
-    proxy: &'a Proxy,
-    order: Order,
+    play: Play<'a>,
     /// Snapshots that have been played.
     turn: usize,
-    parts: Parts,
+    /// The snapshots ahead, the next one first.
+    window: VecDeque<Arc<Job>>,
+    /// The threads that may decode ahead.
+    threads: usize,
+    /// About how many bytes the next snapshot takes, if that is known.
+    size: Option<u64>,
+    memory: Arc<Memory>,
     asked: Asked,
-    free: Free,
-    scratch: Scratch,
-    #[cfg(feature = "rayon")]
-    ahead: Option<Queue<'a>>,
 }
 
 impl<'a> Player<'a> {
     fn new(play: Play<'a>) -> Self {
-        let order = Order { range: play.range, stride: play.stride, is_backwards: play.is_backwards };
-        let free = Free::default();
-        #[cfg(feature = "rayon")]
-        let ahead = (play.proxy.options().parallelism == crate::options::Parallelism::Rayon).then(|| {
-            Queue::new(play.proxy, order.clone(), play.parts, play.capacity, play.pool, free.clone())
-        });
-        Self {
-            proxy: play.proxy,
-            order,
-            turn: 0,
-            parts: play.parts,
-            asked: Asked::new(),
-            free,
-            scratch: Scratch::default(),
-            #[cfg(feature = "rayon")]
-            ahead,
+        let threads = play.threads();
+        let size = if threads > 0 { play.first_size() } else { None };
+        let (window, memory) = (VecDeque::new(), Arc::default());
+        Self { play, turn: 0, window, threads, size, memory, asked: Asked::default() }
+    }
+
+    fn job(&self, turn: usize, share: Option<u64>) -> Arc<Job> {
+        Arc::new(Job {
+            proxy: self.play.proxy.clone(),
+            index: self.play.at(turn),
+            parts: self.play.parts,
+            share,
+            memory: Arc::clone(&self.memory),
+            state: Mutex::new(State::Waiting),
+            decoded: Condvar::new(),
+        })
+    }
+
+    /// Lets threads begin with the next snapshots, as far as the capacity has room for them.
+    fn fill(&mut self) {
+        /// Snapshots for each thread. More gain nothing and take fresh memory.
+        const AHEAD_OF_EACH: usize = 2;
+        let fits = self.size.and_then(|size| self.play.capacity.checked_div(size.max(1))).unwrap_or(0);
+        // The caller has one more.
+        let most = self.threads.saturating_mul(AHEAD_OF_EACH).min(as_usize(fits.saturating_sub(1)));
+        let Some(share) = self.play.capacity.checked_div(as_u64(most).saturating_add(1)) else { return };
+        while self.window.len() < most && self.turn.saturating_add(self.window.len()) < self.play.len() {
+            let job = self.job(self.turn.saturating_add(self.window.len()), Some(share));
+            if !self.window.is_empty() {
+                self.play.spawn(&job);
+            }
+            self.window.push_back(job);
         }
     }
 
     /// Decodes the snapshot that is played next.
-    fn decode(&mut self) -> (Slot, Result<()>) {
-        #[cfg(feature = "rayon")]
-        if let Some(ahead) = &mut self.ahead {
-            return ahead.next(self.turn, &mut self.scratch);
+    fn decode(&mut self) -> (MeshBuffer, Result<()>) {
+        self.fill();
+        let (mesh, outcome) = match self.window.pop_front() {
+            Some(job) => self.finish(&job),
+            None => (MeshBuffer::default(), None),
+        };
+        let (mesh, outcome) = match outcome {
+            Some(outcome) => (mesh, outcome),
+            None => {
+                // It does not fit next to others. What comes after it is decoded once more.
+                self.clear();
+                let job = self.job(self.turn, None);
+                job.run();
+                let (mesh, outcome) = job.take().unwrap_or_default();
+                (mesh, outcome.unwrap_or(Ok(Ok(()))))
+            }
+        };
+        let outcome = outcome.unwrap_or_else(|payload| resume_unwind(payload));
+        if outcome.is_ok() {
+            self.size = Some(mesh.memory());
         }
-        let mut slot = self.free.lock().pop().unwrap_or_default();
-        let snapshot = self.proxy.snapshot(self.order.at(self.turn));
-        let outcome = snapshot
-            .and_then(|snapshot| snapshot.mesh_parts_into(self.parts, &mut slot.mesh, &mut self.scratch));
-        (slot, outcome)
+        (mesh, outcome)
     }
+
+    /// Decodes a snapshot or, if another thread does, the ones after it until it is done.
+    fn finish(&self, job: &Job) -> (MeshBuffer, Outcome) {
+        job.run();
+        loop {
+            if let Some(result) = job.take() {
+                return result;
+            }
+            if !self.window.iter().any(|other| other.run()) {
+                job.wait();
+            }
+        }
+    }
+
+    /// Drops what is decoded ahead, or is to be.
+    fn clear(&mut self) {
+        for job in &self.window {
+            let mut state = locked(&job.state);
+            if matches!(*state, State::Waiting) {
+                *state = State::Ended;
+            }
+        }
+        for job in std::mem::take(&mut self.window) {
+            while matches!(*locked(&job.state), State::Running) {
+                job.wait();
+            }
+        }
+        locked(&self.memory.buffers).clear();
+    }
+}
+
+impl Drop for Player<'_> {
+    /// Leaves nothing to threads that come when playing has ended, in whatever way.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Play<'_> {
+    /// The number of snapshots that are played.
+    fn len(&self) -> usize {
+        self.range.len().div_ceil(self.stride)
+    }
+
+    /// The index of the snapshot that is played after `turn` others.
+    fn at(&self, turn: usize) -> usize {
+        let distance = turn.saturating_mul(self.stride);
+        if self.is_backwards {
+            self.range.end.saturating_sub(1).saturating_sub(distance)
+        } else {
+            self.range.start.saturating_add(distance)
+        }
+    }
+
+    /// Returns the approximate size of a snapshot in bytes, if the second one that is played is a difference from the first one of
+    /// the file: the size of the arrays of the first snapshot. The size of complete snapshots is unknown, and the first one of the
+    /// file may not be needed.
+    fn first_size(&self) -> Option<u64> {
+        let second = (self.len() > 1).then(|| self.at(1))?;
+        let snapshot = self.proxy.snapshot(second).ok()?;
+        if snapshot.is_complete().ok()? {
+            return None;
+        }
+        let base = self.proxy.base_within(self.parts, &Budget::new(&self.proxy.options().limits)).ok()?;
+        Some(base.mesh().size_of(self.parts))
+    }
+
+    /// The threads of the pool, if there are others than this one and the file's options use them.
+    #[cfg(feature = "rayon")]
+    fn threads(&self) -> usize {
+        use rayon::ThreadPool;
+        let threads = self.pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+        let worker = self.pool.map_or_else(rayon::current_thread_index, ThreadPool::current_thread_index);
+        let is_off = self.proxy.options().parallelism != crate::options::Parallelism::Rayon;
+        if is_off || threads <= usize::from(worker.is_some()) { 0 } else { threads }
+    }
+
+    #[cfg(feature = "rayon")]
+    fn spawn(&self, job: &Arc<Job>) {
+        let job = Arc::clone(job);
+        let run = move || {
+            job.run();
+        };
+        match self.pool {
+            Some(pool) => pool.spawn(run),
+            None => rayon::spawn(run),
+        }
+    }
+
+    #[cfg(not(feature = "rayon"))]
+    fn threads(&self) -> usize {
+        0
+    }
+
+    #[cfg(not(feature = "rayon"))]
+    fn spawn(&self, _: &Arc<Job>) {}
 }
 
 impl Iterator for Player<'_> {
     type Item = (usize, Result<PlayedMesh>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.turn >= self.order.len() {
+        if self.turn >= self.play.len() {
             return None;
         }
-        let index = self.order.at(self.turn);
-        self.asked.play(self.turn, self.proxy, &self.order, self.parts);
-        let (slot, outcome) = self.decode();
+        let index = self.play.at(self.turn);
+        self.asked.play(self.turn, &self.play);
+        let (mesh, outcome) = self.decode();
         self.turn = self.turn.saturating_add(1);
         // An error also gives the memory back.
-        let mesh = PlayedMesh { slot, free: self.free.clone(), proxy: self.proxy.clone() };
+        let mesh = PlayedMesh { mesh, memory: Arc::clone(&self.memory), proxy: self.play.proxy.clone() };
         Some((index, outcome.map(|()| mesh)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.order.len().saturating_sub(self.turn);
+        let left = self.play.len().saturating_sub(self.turn);
         (left, Some(left))
     }
 }
@@ -244,6 +488,45 @@ impl fmt::Debug for Play<'_> {
 
 impl fmt::Debug for Player<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Player").field("order", &self.order).field("turn", &self.turn).finish_non_exhaustive()
+        f.debug_struct("Player").field("play", &self.play).field("turn", &self.turn).finish_non_exhaustive()
+    }
+}
+
+/// The snapshots that the system has been asked to read ahead: up to [`AHEAD`] bytes, but at least the next snapshot.
+#[derive(Default)]
+struct Asked {
+    /// The next turn to ask for.
+    next: usize,
+    /// The bytes of each snapshot that was asked for and has not been played, and of all of them.
+    lengths: VecDeque<u64>,
+    bytes: u64,
+}
+
+/// Enough to keep a disk busy while a snapshot is decoded, and little memory.
+const AHEAD: u64 = 16 << 20;
+
+impl Asked {
+    /// Asks for what comes after this turn, which is played now.
+    fn play(&mut self, turn: usize, play: &Play<'_>) {
+        let after = turn.saturating_add(1);
+        self.next = self.next.max(after);
+        while self.lengths.len() > self.next.saturating_sub(after) {
+            let played = self.lengths.pop_front().unwrap_or(0);
+            self.bytes = self.bytes.saturating_sub(played);
+        }
+        while self.next < play.len() && (self.lengths.is_empty() || self.bytes < AHEAD) {
+            // Before a snapshot has been decoded, nothing is known of how much of the others is needed.
+            let Ok(snapshot) = play.proxy.snapshot(play.at(self.next)) else { return };
+            let Some(ranges) = snapshot.likely_ranges(play.parts, play.proxy.source().is_file()) else {
+                return;
+            };
+            let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
+            self.bytes = self.bytes.saturating_add(length);
+            self.lengths.push_back(length);
+            self.next = self.next.saturating_add(1);
+            for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+                play.proxy.source().will_read(range);
+            }
+        }
     }
 }

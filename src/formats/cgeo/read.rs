@@ -37,7 +37,7 @@ pub(super) const FAR: u64 = 8 << 20;
 /// The length to read after differences that needed this length: a little more. Reading on costs less in files than another request
 /// to a store.
 fn grown(length: u64, is_file: bool) -> u64 {
-    length.saturating_add(length / if is_file { 32 } else { 8 })
+    length.saturating_add(if is_file { length / 32 } else { length / 8 })
 }
 
 /// The bytes of a mesh that the last differences needed; 0 as long as unknown.
@@ -360,31 +360,36 @@ impl Snapshot {
         }
     }
 
-    /// Makes a value of the mesh, once for all threads. Nothing is read while others wait.
-    pub(super) fn make_once<T: Clone>(
+    /// Makes a value of the mesh, once for all threads. What it needs besides the stream is prepared before: nothing is read while others
+    /// wait.
+    pub(super) fn make_once<P, T: Clone>(
         &self,
-        slot: &Slot<Result<T>>,
-        last: Part,
+        (slot, last): (&Slot<Result<T>>, Part),
         keep: impl Fn(&T) -> bool,
-        mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8], &Budget) -> Result<T>,
+        scratch: &mut Scratch,
+        prepare: impl FnOnce(bool, &Budget) -> Result<P>,
+        mut job: impl FnMut(&P, &Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        let mut scratch = Scratch::default();
-        let mut begun = self.begin_mesh(Some(last), &mut scratch)?;
+        let budget = self.budget();
+        let mut begun = self.begin_mesh(Some(last), scratch)?;
+        let kind = |_: &Section, stream: &mut Stream<'_>, _: &mut [u8]| stream.in_part().is_complete();
+        let is_complete = self.decode(&begun, MESH, false, (&budget, scratch), kind).0?;
+        let prepared = prepare(is_complete, &budget)?;
+        let held = budget.held();
         loop {
-            let (budget, mut more) = (self.budget(), None);
+            let mut more = None;
             let make = || {
                 let job = |section: &Section, stream: &mut Stream<'_>, skipped: &mut [u8]| {
-                    job(section, stream, skipped, &budget)
+                    job(&prepared, section, stream, skipped)
                 };
-                let (made, progress) = self.decode(&begun, MESH, false, (&budget, &mut scratch), job);
+                let (made, progress) = self.decode(&begun, MESH, false, (&budget, scratch), job);
                 more = progress.wanted;
                 if more.is_some() { made.map(Ok) } else { lasting(made) }
             };
             let made = slot.get_or_try_make(make, |made| made.as_ref().map_or(true, &keep));
-            match more {
-                Some(wanted) => self.read_on(&mut begun, wanted)?,
-                None => return made?,
-            }
+            let Some(wanted) = more else { return made? };
+            budget.give_back_to(held);
+            self.read_on(&mut begun, wanted)?;
         }
     }
 

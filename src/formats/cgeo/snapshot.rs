@@ -482,14 +482,18 @@ impl Snapshot {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        // Triangles are stored in the first snapshot, and after everything else.
-        let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
-        let last = if is_to_the_end { Part::Triangles } else { parts.last() };
-        self.with_mesh(Some(last), budget, scratch, |section, stream, skipped| {
+        self.with_mesh(Some(self.last_of(parts)), budget, scratch, |section, stream, skipped| {
             let id = self.proxy.topology_at(section.range.start);
             stream.mesh(parts, &|parts| self.proxy.base_within(parts, budget), skipped, out, id)?;
             Ok(stream.unused())
         })
+    }
+
+    /// The last array that is decoded for these parts.
+    pub(super) fn last_of(&self, parts: Parts) -> Part {
+        // Triangles are stored in the first snapshot, and after everything else.
+        let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
+        if is_to_the_end { Part::Triangles } else { parts.last() }
     }
 
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.

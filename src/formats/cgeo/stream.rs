@@ -86,6 +86,12 @@ const NORMAL_COUNT: Range<u64> = 5..9;
 const MAP_CHANNEL_COUNT: Range<u64> = 9..13;
 const TRIANGLE_COUNT: Range<u64> = 13..17;
 
+/// The error of a mesh section that is a difference where there is nothing to add it to.
+pub(super) fn no_base(snapshot: usize, range: &Range<u64>) -> Error {
+    let error = FILE.of(snapshot_address(snapshot)).at(range.clone()).malformed("TAG_MESH_DATA");
+    error.expected("a complete mesh in the first snapshot").found("a difference")
+}
+
 /// Deflate makes no more of a byte than this.
 const DEFLATE_RATIO: u64 = 1032;
 
@@ -172,8 +178,7 @@ impl<'a> Stream<'a> {
         if self.is_complete()? {
             return self.counts();
         }
-        let error = self.place().malformed("TAG_MESH_DATA");
-        Err(error.expected("a complete mesh in the first snapshot").found("a difference"))
+        Err(no_base(self.unit.snapshot, &self.unit.range))
     }
 
     pub(crate) fn counts(&mut self) -> Result<Counts> {
@@ -337,11 +342,8 @@ impl<'a> Stream<'a> {
 
     /// The whole mesh, which must be complete.
     pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
-        let (range, address) = (self.unit.range.clone(), snapshot_address(self.unit.snapshot));
-        let none = |_| {
-            let error = FILE.of(address.clone()).at(range.clone()).malformed("TAG_MESH_DATA");
-            Err(error.expected("a complete mesh in the first snapshot").found("a difference"))
-        };
+        let (snapshot, range) = (self.unit.snapshot, self.unit.range.clone());
+        let none = |_| Err(no_base(snapshot, &range));
         self.mesh(Parts::ALL, &none, &mut [], out, id)
     }
 

@@ -97,7 +97,6 @@ impl Triangles {
     }
 
     /// Returns the memory of the records, used or not, in bytes; 0 if they are shared.
-    #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
         if Arc::strong_count(&self.records) > 1 { 0 } else { crate::num::as_u64(self.records.capacity()) }
     }

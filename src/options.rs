@@ -143,9 +143,10 @@ pub enum Strictness {
 pub enum Parallelism {
     /// Everything runs on the calling thread.
     Off,
-    /// Large jobs are split over the caller's rayon pool, which is the global one outside of any: arrays, blocks, and a
-    /// single deflate stream of 256 KiB or more. The library makes no pool. Without the feature `rayon`, everything runs on the
-    /// calling thread.
+    /// Large arrays and several blocks are decoded in the caller's rayon pool, which is the global one outside of any, and
+    /// [`Proxy::play`](crate::cgeo::Proxy::play) decodes ahead. Calls with a [`Scratch`](crate::Scratch) run on the calling thread,
+    /// unless [`Scratch::set_parallel`](crate::Scratch::set_parallel) is set. The library makes no pool. Without the feature `rayon`,
+    /// everything runs on the calling thread.
     #[default]
     Rayon,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Budget {
     read: AtomicU64,
     /// The end of what it has read: a call that reads the same bytes again and again has read no more than these.
     end: AtomicU64,
-    /// The most that the call may hold of its own, and what it does.
+    /// The most that the call may hold besides the data that the file keeps, and what it holds.
     cap: u64,
     own: AtomicU64,
     /// `true` if the cap refused memory that the limits allow.
@@ -34,7 +34,7 @@ impl Budget {
         Self::capped(limits, u64::MAX)
     }
 
-    /// A budget of a call that holds at most `cap` bytes of its own, not counting what the file keeps.
+    /// A budget of a call that holds at most `cap` bytes, not counting the data that the file keeps.
     pub(crate) fn capped(limits: &Limits, cap: u64) -> Self {
         let zero = || AtomicU64::new(0);
         let [held, read, end, own] = [zero(), zero(), zero(), zero()];
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_counts_what_a_call_holds_of_its_own() {
+    fn a_cap_counts_what_a_call_holds_besides_the_data_of_the_file() {
         let limits = Limits::default().with_max_total_bytes(100);
         let budget = Budget::capped(&limits, 50);
         assert!(budget.try_spend(40) && budget.try_spend_own(40) && !budget.is_refused());

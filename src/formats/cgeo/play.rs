@@ -2,7 +2,7 @@
 //!
 //! A window of jobs lies ahead of the snapshot that is played. Each has an equal share of the capacity. The thread that plays takes
 //! the first one: it decodes the snapshot itself if no other thread has begun to, and otherwise decodes others until that one is
-//! done. A snapshot that does not fit its share is decoded alone, without others in memory.
+//! done. A snapshot that does not fit its share is decoded when it is played, without others in memory.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -123,7 +123,7 @@ impl<'a> IntoIterator for Play<'a> {
     ///
     /// As many snapshots are held at a time as fit the [capacity](Play::capacity), and at most two for each thread of the rayon
     /// pool (see [`Parallelism`](crate::Parallelism)). The threads go on decoding while the caller works; after each snapshot they
-    /// give way to other jobs of the pool. Where only one snapshot fits, the threads decode its stream together, if it is long.
+    /// give way to other jobs of the pool. A snapshot that does not fit next to others is decoded when it is played.
     /// A snapshot that cannot be decoded is an error, and the next ones follow. The result does not depend on the number
     /// of threads.
     fn into_iter(self) -> Player<'a> {
@@ -185,7 +185,7 @@ struct Job {
     proxy: Proxy,
     index: usize,
     parts: Parts,
-    /// The most bytes that it may hold; `None` if it is alone.
+    /// The most bytes that it may hold; `None` if no other snapshot is in memory.
     share: Option<u64>,
     memory: Arc<Memory>,
     state: Mutex<State>,

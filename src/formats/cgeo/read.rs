@@ -253,7 +253,7 @@ impl Snapshot {
             is_wanted
         };
         if self.proxy.dialect().size == SizeMeaning::Inflated {
-            // Where a section ends is known when it has been inflated.
+            // The end of a section is known when it has been inflated.
             let sections = match self.kept().sections.get() {
                 Some(sections) => sections,
                 None => {
@@ -320,7 +320,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Runs a job on the whole content of the first section with this tag; `Ok(None)` if there is no such section.
+    /// Runs a job on the whole content of the first section with this tag; `Ok(None)` if the snapshot lacks it.
     pub(super) fn with_section<T>(
         &self,
         (tag, what): (u32, &'static str),

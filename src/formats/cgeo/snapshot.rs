@@ -47,7 +47,7 @@ pub(super) struct Kept {
     pub(super) loaded: OnceLock<Source>,
     /// `true` if a part of it has been read separately. The next read is of the whole.
     pub(super) is_read_in_part: AtomicBool,
-    /// Its sections, where they are found by inflating them.
+    /// Its sections, if they are found by inflating them.
     pub(super) sections: OnceLock<Vec<Section>>,
 }
 

@@ -86,7 +86,7 @@ const NORMAL_COUNT: Range<u64> = 5..9;
 const MAP_CHANNEL_COUNT: Range<u64> = 9..13;
 const TRIANGLE_COUNT: Range<u64> = 13..17;
 
-/// The error of a mesh section that is a difference where there is nothing to add it to.
+/// The error of a mesh section that is a difference from nothing.
 pub(super) fn no_base(snapshot: usize, range: &Range<u64>) -> Error {
     let error = FILE.of(snapshot_address(snapshot)).at(range.clone()).malformed("TAG_MESH_DATA");
     error.expected("a complete mesh in the first snapshot").found("a difference")

@@ -128,7 +128,8 @@ impl Snapshot {
         let length = grown(prefixes.estimate(last, is_file)?, is_file);
         let mesh = start.saturating_add(prefixes.before());
         let end = mesh.saturating_add(length).clamp(self.extent.start, self.extent.end);
-        Some(if is_file { [self.beginning(HEADERS), mesh.min(end)..end] } else { [0..0, start..end] })
+        let is_apart = is_file && prefixes.before() > HEADERS;
+        Some(if is_apart { [self.beginning(HEADERS), mesh.min(end)..end] } else { [0..0, start..end] })
     }
 
     /// The start of the 4 bytes that are the start tag in some dialects.
@@ -288,8 +289,10 @@ impl Snapshot {
             let bytes = source.get(section.content.clone(), "section").map_err(located)?;
             return Ok(Some(Begun { section, bytes }));
         };
-        let is_at_once = !source.is_file() && length < u64::MAX;
-        let both = if is_at_once { self.proxy.prefixes().before().saturating_add(length) } else { 0 };
+        // In a file, a point cloud before the mesh is not read.
+        let before = self.proxy.prefixes().before();
+        let is_at_once = length < u64::MAX && (!source.is_file() || (1..HEADERS).contains(&before));
+        let both = if is_at_once { before.saturating_add(length) } else { 0 };
         let first = self.beginning(headers.max(both));
         let light = self.read_ahead(source, first.clone())?;
         let Some(section) = self.find(&light, tag, skip, decoders)? else { return Ok(None) };

@@ -194,7 +194,7 @@ fn types_are_told_from_other_text() {
         assert!(shows_a_type(text), "{text}");
     }
     for text in
-        ["iqm: truncated iqmheader at 0x0..0x7c: expected 124 bytes", "A (b", "Number of faces: 12", "max(3)"]
+        ["iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes", "A (b", "Number of faces: 12", "max(3)"]
     {
         assert!(!shows_a_type(text), "{text}");
     }

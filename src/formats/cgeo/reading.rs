@@ -9,11 +9,11 @@ use super::sections::{self, Section, Sections};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, Unit};
 use crate::bytes::Source;
-use crate::decode::{Content, Decoders, Scratch, fault_error};
+use crate::decode::{Content, Decoders, Scratch};
 use crate::limits::Budget;
 use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Checksums;
-use crate::report::{ErrorKind, Result};
+use crate::report::{Error, ErrorKind, Result};
 
 /// Reading this much costs no more than reading each header of a section.
 pub(super) const FAR: u64 = 8 << 20;
@@ -108,7 +108,7 @@ impl Snapshot {
         bytes.get(prefix.size()..).ok_or_else(|| {
             let error =
                 FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
-            self.place().locate(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
+            self.place().locate(error).truncated(as_u64(prefix.size()), as_u64(bytes.len()))
         })
     }
 
@@ -139,8 +139,8 @@ impl Snapshot {
         let range = section.content.clone();
         budget.count_read(&range);
         let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
-        let mut content = content
-            .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
+        let mut content =
+            content.map_err(|fault| self.place().locate(Error::stream(fault, what).at(range.clone())))?;
         if options.checksums == Checksums::Ignore {
             content.ignore_checksum();
         }

@@ -12,10 +12,10 @@ use super::raw;
 use super::rules::FILE;
 use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
-use crate::decode::{Content, Decoders, fault_error};
+use crate::decode::{Content, Decoders};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
 use crate::num::{as_u64, as_usize, decimal, size_u64, span};
-use crate::report::Result;
+use crate::report::{Error, Result};
 
 /// The greatest number of sections in a snapshot. The published text has three kinds.
 pub(crate) const MAX_SECTIONS: usize = 4096;
@@ -279,7 +279,7 @@ impl<'a> Sections<'a> {
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.decoders);
         let used =
-            used.map_err(|fault| FILE.at(start..self.rest.end).locate(fault_error(&fault, "section", None)))?;
+            used.map_err(|fault| FILE.at(start..self.rest.end).locate(Error::stream(fault, "section")))?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }

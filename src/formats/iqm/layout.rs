@@ -245,7 +245,7 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     if let Some(len) = source.len()?.filter(|len| filesize > *len) {
         let error = FILE.error(ErrorKind::Truncated, "file").at(0..filesize);
         let expected = format!("{} bytes (iqmheader.filesize)", decimal(filesize));
-        return Err(error.expected(expected).found(decimal(len)));
+        return Err(error.expected(expected).found(len));
     }
     Ok(())
 }
@@ -312,7 +312,7 @@ impl Bound {
             let room = decimal(room);
             let expected =
                 format!("at most {room}, for which there is room from {start:#x} to {end:#x} (filesize)");
-            return Err(count.malformed().expected(expected).found(decimal(wanted)));
+            return Err(count.malformed().expected(expected).found(wanted));
         }
         Ok(span(start, wanted.saturating_mul(size)))
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::bytes::{Source, Text};
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, as_usize, decimal};
+use crate::num::{Span, as_u64, as_usize};
 use crate::report::{ErrorKind, Place, Result};
 
 /// The text of a file: names, each followed by a 0 byte.
@@ -267,8 +267,7 @@ impl<'a> Names<'a> {
             return Ok(());
         }
         let error = place().error(ErrorKind::LimitExceeded, what);
-        let expected = format!("less than {} bytes of all names together", decimal(self.most));
-        Err(error.expected(expected).found("names that share their text many times"))
+        Err(error.above(self.most, "bytes of all names together", None))
     }
 }
 

@@ -11,7 +11,7 @@ use super::rules::{self, FILE};
 use super::tables::{Row, recommended, scalar};
 use crate::bytes::Source;
 use crate::limits::Limits;
-use crate::num::{Span, as_u64, decimal, size_u64, span};
+use crate::num::{Span, as_u64, at_most, decimal, less_than, size_u64, span};
 use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
@@ -100,7 +100,7 @@ impl Layout {
         let announced = self.header.num_framechannels.get();
         if self.header.num_frames.get() > 0 && channels != u64::from(announced) {
             let error = FILE.at(0x60..0x64).malformed("iqmheader.num_framechannels");
-            let expected = format!("{channels}, the bits in the masks of the poses");
+            let expected = format!("{}, the bits in the masks of the poses", decimal(channels));
             return Err(error.expected(expected).found(announced));
         }
         Ok(())
@@ -143,13 +143,13 @@ impl Layout {
             let row = Row { start: node.start, table: "extensions", index };
             if index >= fits {
                 let error = row.field(12, 4).malformed("iqmextension.ofs_extensions");
-                let expected = format!("an end of the list within {fits} nodes");
+                let expected = format!("an end of the list within {} nodes", decimal(fits));
                 return Err(error.expected(expected).found("a cycle"));
             }
             if index >= MAX_EXTENSIONS {
                 let place = FILE.at(NUM_EXTENSIONS);
                 let error = place.error(ErrorKind::LimitExceeded, "iqmheader.num_extensions");
-                return Err(error.expected(format!("at most {MAX_EXTENSIONS}")).found(announced));
+                return Err(error.above(MAX_EXTENSIONS, "", Some(announced)));
             }
             let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
             names.check(extension.name.get(), "iqmextension.name", || row.field(0, 4))?;
@@ -409,11 +409,12 @@ struct Part {
 fn check_run(run: [U32; 3], what: [&'static str; 2], field: impl FnOnce(u64) -> Place) -> Result<()> {
     let ([first, count, total], [first_name, count_name]) = (run.map(U32::get), what);
     let Some(left) = total.checked_sub(first) else {
-        return Err(field(0).malformed(first_name).expected(format!("at most {total}")).found(first));
+        return Err(field(0).malformed(first_name).expected(at_most(total)).found(first));
     };
     if count <= left {
         return Ok(());
     }
+    let [left, first, total] = [left, first, total].map(decimal);
     let expected = format!("at most {left}, from {first} to the end at {total}");
     Err(field(4).malformed(count_name).expected(expected).found(count))
 }
@@ -424,7 +425,7 @@ fn check_parent(row: Row, parent: i32, what: &'static str, field: u64) -> Result
         return Ok(());
     }
     let error = row.field(field, 4).malformed(what);
-    Err(error.expected(format!("less than {}, its own index", row.index)).found(parent))
+    Err(error.expected(format!("{}, its own index", less_than(row.index))).found(parent))
 }
 
 fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place) {

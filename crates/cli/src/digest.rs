@@ -22,7 +22,7 @@ pub enum Refused {
     Damaged(String),
     /// Its parts are so much larger than the file that hashing them would take hours, or their list needs more memory than the limits
     /// allow.
-    #[error("{format}: {what} needs {}, above the limit of {}{remedy}", text::size(*needed), text::size(*most))]
+    #[error("{format}: {what} needs {}, above the limit of {}{remedy}", text::plural(*needed, "byte"), text::plural(*most, "byte"))]
     TooLarge {
         /// The format of the file.
         format: Format,

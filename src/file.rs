@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::mesh::{Bounds, Entries, MeshCounts, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
 use crate::options::Options;
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Rule};
+use crate::report::{Address, Cause, Error, ErrorKind, Finding, Item, Result, Rule};
 
 /// A file of any of the formats.
 ///
@@ -446,16 +446,10 @@ fn unknown(head: &[u8]) -> Error {
         (b"<?xml", "an XML file"),
     ];
     let shown = head.get(..head.len().min(16)).unwrap_or_default();
-    let found = match look_alikes.iter().find(|(magic, _)| head.starts_with(magic)) {
-        Some((_, name)) => format!("\"{}\": {name}", shown.escape_ascii()),
-        None if head.is_empty() => "an empty file".to_owned(),
-        None => format!("\"{}\"", shown.escape_ascii()),
-    };
-    let end = as_u64(shown.len());
+    let known_as = look_alikes.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
     Error::new(ErrorKind::UnknownFormat, "signature")
-        .at(0..end)
-        .expected("that of CGeo, OpenCTM, a Second Life mesh, IQM or TMF")
-        .found(found)
+        .at(0..as_u64(shown.len()))
+        .because(Cause::Signature { start: shown.to_vec(), known_as })
 }
 
 #[cfg(test)]

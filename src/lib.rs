@@ -93,7 +93,7 @@ pub use crate::bytes::{
 };
 /// Shared bytes, of the crate `bytes`.
 pub use ::bytes::Bytes;
-pub use codec::{Codec, Decoder};
+pub use codec::{Codec, Decoder, Fault, FaultKind};
 pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
 pub use file::{Arrays, MeshFile};
@@ -107,8 +107,8 @@ pub use mesh::{
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Error, ErrorKind, Finding, Item, ParseAddressError, ParseNameError, Result, Rule, Segment,
-    Severity,
+    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseAddressError, ParseNameError, Result, Rule,
+    Segment, Severity,
 };
 
 /// The examples of the README.

@@ -51,18 +51,31 @@ impl Span for Range<u64> {
     }
 }
 
-/// `1234567` as `1,234,567`: how whole numbers stand in messages.
+/// `1234567` as `1,234,567`: how whole numbers stand in messages. Other values stay.
 pub(crate) fn decimal(number: impl Display) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len().saturating_mul(2));
+    let text = number.to_string();
+    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
+    if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text;
+    }
+    let mut out = sign.to_owned();
     for (position, digit) in digits.chars().enumerate() {
-        let left = digits.len().saturating_sub(position);
-        if position > 0 && left.is_multiple_of(3) {
+        if position > 0 && digits.len().saturating_sub(position).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
     }
     out
+}
+
+/// The expected value of a number: `less than 1,152`.
+pub(crate) fn less_than(number: impl Display) -> String {
+    format!("less than {}", decimal(number))
+}
+
+/// `at most 1,152`.
+pub(crate) fn at_most(number: impl Display) -> String {
+    format!("at most {}", decimal(number))
 }
 
 /// `1 byte`, `1,152 bytes`.
@@ -84,15 +97,17 @@ pub(crate) fn component(index: usize) -> Cow<'static, str> {
     }
 }
 
-/// Bytes in the largest unit that they fill: `24 GiB`, `1.5 KiB`.
-pub(crate) fn binary(bytes: u64) -> String {
-    let unit = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+/// A number of bytes, from 1 MiB on in the largest unit that they fill: `1,536 bytes`, `1.5 MiB`, `24 GiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = ["MiB", "GiB", "TiB", "PiB", "EiB"];
     let step = bytes.checked_ilog2().unwrap_or(0) / 10;
+    let Some(unit) = step.checked_sub(2).and_then(|step| units.get(as_usize(step))) else {
+        return counted(bytes, "byte");
+    };
     let shift = step.saturating_mul(10);
     let (whole, rest) = (bytes >> shift, bytes & !(u64::MAX << shift));
-    let tenths = u128::from(rest).saturating_mul(10) >> shift;
-    let unit = unit.get(as_usize(step)).unwrap_or(&"");
-    if tenths == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenths} {unit}") }
+    let tenth = u128::from(rest).saturating_mul(10) >> shift;
+    if tenth == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenth} {unit}") }
 }
 
 #[cfg(test)]
@@ -100,12 +115,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binary_units_have_one_decimal_where_it_is_not_0() {
-        let cases = [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (24 << 30, "24 GiB")];
+    fn sizes_have_units_and_one_decimal_where_it_is_not_0() {
+        let cases = [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1_048_575, "1,048,575 bytes"),
+            (3 << 19, "1.5 MiB"),
+            (536_870_912, "512 MiB"),
+            ((2 << 30) - 1, "1.9 GiB"),
+            (24 << 30, "24 GiB"),
+        ];
         for (number, text) in cases {
-            assert_eq!(binary(number), text);
+            assert_eq!(size(number), text);
         }
-        assert_eq!(binary(u64::MAX), "15.9 EiB");
+        assert_eq!(size(u64::MAX), "15.9 EiB");
     }
 
     #[test]
@@ -114,5 +137,9 @@ mod tests {
         for (number, text) in cases {
             assert_eq!(decimal(number), text);
         }
+        assert_eq!(
+            ["-214", "-2147483648", "0.12345", "\"12345\""].map(decimal),
+            ["-214", "-2,147,483,648", "0.12345", "\"12345\""]
+        );
     }
 }

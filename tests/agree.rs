@@ -165,8 +165,8 @@ fn errors_of_a_reader_come_through() {
     }
     let error: Error = iqm::Model::from_source(Source::ranged(Broken)).unwrap_err();
     assert_eq!(error.kind(), meshmap::ErrorKind::Io(std::io::ErrorKind::ConnectionReset));
-    assert_eq!(error.to_string(), "iqm: cannot read iqmheader at 0x0..0x10000");
-    assert_eq!(format!("{error:#}"), "iqm: cannot read iqmheader at 0x0..0x10000: gone");
+    assert_eq!(error.to_string(), "iqm: cannot read iqmheader (0x0..0x10000)");
+    assert_eq!(format!("{error:#}"), "iqm: cannot read iqmheader (0x0..0x10000): gone");
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "gone");
 }
 

@@ -139,7 +139,7 @@ fn ranges_are_checked_against_the_length() {
     let reversed = source.read(2..1).unwrap_err();
     assert_eq!(reversed.kind(), ErrorKind::OutOfRange);
     let error = source.read(1..20_001).unwrap_err();
-    assert_eq!(error.to_string(), "truncated range at 0x1..0x4e21: expected 20,000 bytes, found 2");
+    assert_eq!(error.to_string(), "range (0x1..0x4e21) is cut off: expected 20,000 bytes, found 2");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn look_alikes_are_named() {
     let cases: [(&[u8], &str); 5] = [
         (b"CGEOv006........", "cluster-LOD"),
         (b"# Inter-Quake Export\n", ".iqe"),
-        (b"", "an empty file"),
+        (b"", "the file is empty"),
         (b"glTF\x02\0\0\0", "glb"),
         (b"\xc3\x9d\x1f\x00", "Ceetron"),
     ];

@@ -168,7 +168,7 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
         (VertexLayout::new(), "at least 1 bytes"),
         (
             position().with_default(Semantic::Joints(9), VertexFormat::UINT8X4, [300.; 4]),
-            "numbers that u8x4 can hold, found 300",
+            "is 300, expected numbers that u8x4 can hold",
         ),
     ] {
         let error = written(&mesh, &layout).unwrap_err();

@@ -9,8 +9,8 @@ use meshmap::cgeo::{
     Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
 };
 use meshmap::{
-    Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Scratch, Semantic, Severity, Source,
-    Strictness,
+    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Scratch, Semantic, Severity,
+    Source, Strictness,
 };
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 use meshmap_testing::{Recorder, data, fixtures};
@@ -699,7 +699,8 @@ fn arrays_are_decoded_into_slices_of_exactly_their_length() {
             let mut out = vec![[7.0; 3]; length.min(expected.len() + 1)];
             let error = into(&mut out).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange, "{what}");
-            assert_eq!(error.expected_text(), expected.len().to_string(), "{what}");
+            let cause = Cause::Length { expected: expected.len() as u64, found: out.len() as u64 };
+            assert_eq!(*error.cause(), cause, "{what}");
             assert!(out.iter().all(|triple| *triple == [7.0; 3]), "{what}");
         }
     };

@@ -231,7 +231,7 @@ fn arrays_of_another_format_are_no_typed_arrays() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(error.byte_range(), Some(array.range));
     assert_eq!(error.address().unwrap().to_string(), "vertex_arrays[0]");
-    assert_eq!((error.expected_text(), error.found_text()), ("f32x3", "f16x3"));
+    assert_eq!((&*error.cause().expected(), &*error.cause().found()), ("f32x3", "f16x3"));
     assert!(model.vertex_array_of(&VertexArrayType::Position).unwrap().is_some());
 }
 
@@ -677,7 +677,7 @@ fn extensions_in_a_cycle_are_refused() {
         set(&mut cycle, 0x74, count);
         set(&mut cycle, second + 12, link as u32);
         let error = Model::from_source(Source::from_bytes(cycle)).unwrap_err();
-        assert_eq!((error.kind(), error.found_text()), (ErrorKind::Malformed, "a cycle"), "{error}");
+        assert_eq!((error.kind(), &*error.cause().found()), (ErrorKind::Malformed, "a cycle"), "{error}");
     }
     // A list that goes on after the announced number of nodes is read that far.
     let mut longer = file;

@@ -260,7 +260,7 @@ fn what_the_reference_refuses_is_refused() {
     missing.flags = 0;
     missing.normals.clear();
     let file = patched(&missing, 28, 1);
-    assert!(open(file).unwrap_err().to_string().contains("expected \"NORM\", found \"TEXC\""));
+    assert!(open(file).unwrap_err().to_string().contains("is \"TEXC\", expected \"NORM\""));
 }
 
 /// A file with one word changed.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Error, ErrorKind, Format, Options, Result, Source};
+use meshmap::{
+    Cause, Error, ErrorKind, Fault, FaultKind, Format, Options, Result, Source, cgeo, openctm, slmesh,
+};
 use meshmap_testing::calls::{self, Caller, Look};
 use meshmap_testing::{data, test_files};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -190,16 +192,33 @@ fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
     }
 }
 
+/// The value in the file that an error names.
+fn found(error: &Error) -> Option<Value> {
+    match error.cause() {
+        Cause::Limit { count: Some(count), .. } => Some(Value::Integer((*count).into())),
+        Cause::TooLarge { count, .. } => error.decoded_range().map(|_| Value::Integer((*count).into())),
+        Cause::Stream(Fault { kind: FaultKind::Checksum { stored, .. }, .. }) => {
+            Some(Value::Integer((*stored).into()))
+        }
+        Cause::Stream(_) => None,
+        Cause::Signature { start, .. } if start.is_empty() => None,
+        cause => value(&cause.found()),
+    }
+}
+
 /// `true` if an error's bytes hold its value; `None` without a value or without bytes.
 fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool> {
     let is_of_caller = [ErrorKind::OutOfRange, ErrorKind::Mismatch].contains(&error.kind());
     // Strict reading reports errors inside of findings; they are also seen separately.
-    let is_told_twice = error.found_text().starts_with(&format!("{format}: "));
+    let names =
+        [cgeo::rules::SNAPSHOT, openctm::rules::DAMAGED_BODY, slmesh::rules::BLOCK].map(|rule| rule.name);
+    let is_told_twice = error.kind() == ErrorKind::Malformed
+        && names.contains(&error.what())
+        && error.cause().expected().is_empty();
     if is_of_caller || is_told_twice {
         return None;
     }
-    let (range, found) = (error.byte_range()?, value(error.found_text())?);
-    let inside = error.decoded_range();
+    let (range, found, inside) = (error.byte_range()?, found(error)?, error.decoded_range());
     let content = match &inside {
         Some(inside) => {
             decoded(part(file, &range).0, usize::try_from(inside.end).unwrap_or(0).min(1 << 24) + 64)
@@ -214,10 +233,10 @@ fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool>
     if error.what().starts_with("MIN_TMF_MAJOR") {
         let [major, minor] =
             [&bytes[..2], &bytes[2..]].map(|half| u16::from_le_bytes(half.try_into().unwrap()));
-        return Some(error.found_text() == format!("{major}.{minor}"));
+        return Some(error.cause().found() == format!("{major}.{minor}"));
     }
     let Value::Integer(number) = &found else { return Some(holds(bytes, &found, format)) };
-    if error.expected_text().starts_with("the Adler-32 ") || error.expected_text().starts_with("the CRC ") {
+    if matches!(error.cause(), Cause::Stream(_)) {
         let checksum = u32::try_from(*number).unwrap();
         let is = |window: &[u8]| window == checksum.to_be_bytes() || window == checksum.to_le_bytes();
         return Some(bytes.windows(4).any(is));

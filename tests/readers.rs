@@ -28,7 +28,7 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
         for (path, kind) in cases {
             let error = MeshFile::open(&path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-            assert!(error.found_text().contains(kind), "{error}");
+            assert!(error.cause().found().contains(kind), "{error}");
             assert_eq!(error.path(), Some(&*path), "{error}");
             assert_eq!(mapped(&path), Some(ErrorKind::Unsupported), "{path:?}");
         }

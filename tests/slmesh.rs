@@ -836,7 +836,7 @@ fn headers_that_are_longer_than_a_window_are_read_and_their_ends_reported() {
         for len in [22, 21 + filler as u64 / 2, 20 + filler as u64] {
             for source in sources(&bytes[..len as usize]) {
                 let error = Asset::from_source(source).unwrap_err();
-                let found: String = error.found_text().chars().filter(char::is_ascii_digit).collect();
+                let found: String = error.cause().found().chars().filter(char::is_ascii_digit).collect();
                 let there = len - error.byte_range().unwrap().start;
                 assert_eq!((error.kind(), found), (ErrorKind::Truncated, there.to_string()), "{error}");
             }

@@ -213,7 +213,7 @@ fn every_truncation_of_an_asset_is_an_error() {
                     // Whole parts are checked anyway.
                     let is_cut = |finding: &&Finding| finding.rule == meshmap::slmesh::rules::BLOCK;
                     let cut = findings.iter().find(is_cut).expect("a file that lacks bytes was read");
-                    assert!(cut.detail.contains("truncated"), "{len} bytes: {}", cut.detail);
+                    assert!(cut.detail.contains("cut off"), "{len} bytes: {}", cut.detail);
                     continue;
                 }
                 Err(error) => error,

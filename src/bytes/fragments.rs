@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::fragment_store::{FragmentStore, State, piece_range};
 use super::range::truncated;
 use crate::bytes::{Source, coalesce};
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, at_most, decimal};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The bytes of a file that a client has fetched so far, for reading without I/O.
@@ -213,7 +213,7 @@ impl Fragments {
     fn supply_parts(&self, ranges: &[Range<u64>], parts: Vec<Bytes>) -> Result<()> {
         if parts.len() != ranges.len() {
             let error = Error::new(ErrorKind::Mismatch, "parts of a response");
-            return Err(error.expected(format!("{} of them", ranges.len())).found(parts.len()));
+            return Err(error.expected(format!("{} of them", decimal(ranges.len()))).found(parts.len()));
         }
         for (range, mut part) in ranges.iter().zip(parts) {
             part.truncate(usize::try_from(range.length()).unwrap_or(usize::MAX));
@@ -242,7 +242,7 @@ impl fmt::Debug for Fragments {
 }
 
 fn mismatch(what: &'static str, known: u64, found: u64) -> Error {
-    Error::new(ErrorKind::Mismatch, what).expected(format!("at most {known} bytes")).found(found)
+    Error::new(ErrorKind::Mismatch, what).expected(format!("{} bytes", at_most(known))).found(found)
 }
 
 #[cfg(test)]

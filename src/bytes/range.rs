@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::num::{counted, decimal};
+use crate::num::Span;
 use crate::report::{Error, ErrorKind};
 
 /// Merges ranges at most `gap` bytes apart, to save requests.
@@ -37,8 +37,5 @@ pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Byt
 
 /// The error of a source that ends inside a range.
 pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
-    Error::new(ErrorKind::Truncated, what)
-        .at(range.clone())
-        .expected(counted(range.end.saturating_sub(range.start), "byte"))
-        .found(decimal(found))
+    Error::new(ErrorKind::Truncated, what).at(range.clone()).truncated(range.length(), found)
 }

@@ -1,5 +1,12 @@
 //! The codecs: bytes in, bytes out. They know no file and no format. Deflate is the package `meshmap-inflate`.
 
+use std::fmt;
+
+#[doc(inline)]
+pub use meshmap_inflate::ErrorKind as FaultKind;
+
+use crate::num::decimal;
+
 pub(crate) mod bits;
 pub(crate) mod dequant;
 pub(crate) mod lzma;
@@ -37,33 +44,54 @@ pub enum Decoder {
     Reference,
 }
 
-/// The reason why a stream cannot be decoded, and how far decoding came. Callers that know the file turn this into an error.
+/// The reason why a compressed stream cannot be decoded, and how far decoding came.
+///
+/// Displayed as `the zlib stream is cut off after 6,621 decoded bytes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) kind: FaultKind,
-    /// The kind of stream, such as `zlib`.
-    pub(crate) stream: &'static str,
-    /// Bytes that came out before.
-    pub(crate) decoded: u64,
+#[non_exhaustive]
+pub struct Fault {
+    /// The reason.
+    pub kind: FaultKind,
+    /// The kind of stream: `uncompressed`, `zlib`, `gzip`, `deflate` or `LZMA`.
+    pub stream: &'static str,
+    /// The number of bytes that were decoded before.
+    pub decoded: u64,
+    /// The decoded length of the whole stream, if it is known.
+    pub length: Option<u64>,
     /// The position in the stream, if it is known: a byte, and a bit of it, from the lowest.
-    pub(crate) bit: Option<(u64, u32)>,
+    pub bit: Option<(u64, u32)>,
 }
 
-/// The reason why a stream cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FaultKind {
-    /// The input ends before the stream does.
-    Truncated,
-    /// The stream ends before the output is full.
-    Short,
-    /// The stream goes on when the output is full.
-    Long,
-    /// Not a stream of its kind, or a damaged one: what was found.
-    Corrupt(&'static str),
-    /// The checksum after the stream differs from the checksum of the output.
-    Checksum { stored: u32, computed: u32 },
-    /// The caller does not want the output any more.
-    Cancelled,
+impl Fault {
+    /// The fault of a stream whose decoded length is known.
+    pub(crate) fn with_length(self, length: Option<u64>) -> Self {
+        Self { length, ..self }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stream = self.stream;
+        let length = self.length.map(|length| format!(" of {}", decimal(length))).unwrap_or_default();
+        let after = format!("after {}{length} decoded bytes", decimal(self.decoded));
+        match &self.kind {
+            FaultKind::Truncated => write!(f, "the {stream} stream is cut off {after}"),
+            FaultKind::TooShort => write!(f, "the {stream} stream ends too early, {after}"),
+            FaultKind::TooLong => write!(f, "the {stream} stream goes on {after}, where it should end"),
+            FaultKind::Corrupt(problem) => {
+                write!(f, "damaged {stream} stream: {problem}")?;
+                if let Some((byte, bit)) = self.bit {
+                    write!(f, ", in bit {bit} of its byte {}", decimal(byte))?;
+                }
+                write!(f, ", {after}")
+            }
+            FaultKind::Checksum { stored, computed } => {
+                let name = if stream == "zlib" { "Adler-32" } else { "CRC" };
+                write!(f, "corrupt: {name} {stored:#010x} stored, {computed:#010x} computed")
+            }
+            _ => write!(f, "the {stream} stream is not decoded further, {after}"),
+        }
+    }
 }
 
 impl Codec {
@@ -80,7 +108,7 @@ impl Codec {
 
     /// The fault of a stream before anything has come out.
     pub(crate) fn fault(self, kind: FaultKind) -> Fault {
-        Fault { kind, stream: self.name(), decoded: 0, bit: None }
+        Fault { kind, stream: self.name(), decoded: 0, length: None, bit: None }
     }
 }
 
@@ -92,7 +120,7 @@ mod tests {
     fn faults_name_the_kind_of_stream() {
         let lzma = Codec::Lzma { properties: [0; 5] };
         let names = [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate, lzma]
-            .map(|codec| codec.fault(FaultKind::Long).stream);
+            .map(|codec| codec.fault(FaultKind::TooLong).stream);
         assert_eq!(names, ["uncompressed", "zlib", "gzip", "deflate", "LZMA"]);
     }
 }

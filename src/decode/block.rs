@@ -3,14 +3,13 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::content::Content;
-use super::fault::fault_error;
 use super::help::Help;
 use super::room::Room;
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::limits::Budget;
-use crate::num::{as_u64, as_usize};
+use crate::num::{as_u64, as_usize, decimal};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -122,7 +121,7 @@ impl Block {
             .ok_or_else(|| malformed().expected("the length of what an LZMA stream holds").found("none"))?;
         let stored = as_u64(input.len());
         lzma::check_length(length, stored)
-            .map_err(|fault| self.locate(fault_error(&fault, self.what, Some(length))))?;
+            .map_err(|fault| self.locate(Error::stream(fault.with_length(Some(length)), self.what)))?;
         let mut out = budget.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
         let is_too_long = |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
@@ -130,7 +129,7 @@ impl Block {
             if !is_too_long(&end) {
                 return Ok(());
             }
-            let found = format!("{} of {} bytes used", end.consumed, input.len());
+            let found = format!("{} of {} bytes used", decimal(end.consumed), decimal(input.len()));
             Err(malformed().expected("an end with nothing left over").found(found))
         });
         if end.is_err() {
@@ -191,17 +190,15 @@ impl Block {
             let free = room.bytes.get_mut(filled..).unwrap_or_default();
             let count = content.read(free);
             *reached = content.produced();
-            let count = count.map_err(|fault| self.fault(&fault))?;
+            let count = count.map_err(|fault| self.fault(fault))?;
             let is_full = count == free.len();
             filled = filled.saturating_add(count);
             if !is_full || as_u64(filled) >= most {
                 let end = content.finish();
                 *reached = content.produced();
                 return end.map(|()| filled).map_err(|fault| match fault.kind {
-                    FaultKind::Long => {
-                        budget.exceeded(stored, most.saturating_add(1), self.what).found("more")
-                    }
-                    _ => self.fault(&fault),
+                    FaultKind::TooLong => budget.exceeded(stored, most.saturating_add(1), self.what),
+                    _ => self.fault(fault),
                 });
             }
             more = if as_u64(filled) < LARGE { as_u64(filled).max(4096) } else { as_u64(filled) / 4 };
@@ -214,15 +211,13 @@ impl Block {
             let count = content.read(&mut buffer);
             *reached = content.produced();
             if *reached > left {
-                return Err(budget
-                    .exceeded(stored, reached.saturating_sub(room.held), self.what)
-                    .found("more"));
+                return Err(budget.exceeded(stored, reached.saturating_sub(room.held), self.what));
             }
-            if count.map_err(|fault| self.fault(&fault))? < buffer.len() {
+            if count.map_err(|fault| self.fault(fault))? < buffer.len() {
                 break;
             }
         }
-        content.finish().map_err(|fault| self.fault(&fault))?;
+        content.finish().map_err(|fault| self.fault(fault))?;
         let length = as_usize(*reached);
         self.inflate_exactly(input, length, options, room, scratch)?;
         Ok(length)
@@ -242,11 +237,11 @@ impl Block {
         let mut content = self.begin(input, options, scratch)?;
         let _help = Help::with(&mut content, input, &helped, room.budget);
         let out = room.bytes.get_mut(..length).unwrap_or_default();
-        let count = content.read(out).map_err(|fault| self.fault(&fault))?;
-        content.finish().map_err(|fault| self.fault(&fault))?;
+        let count = content.read(out).map_err(|fault| self.fault(fault))?;
+        content.finish().map_err(|fault| self.fault(fault))?;
         if count < length {
-            let fault = Fault { decoded: as_u64(count), ..self.codec.fault(FaultKind::Short) };
-            return Err(self.fault(&fault));
+            let fault = Fault { decoded: as_u64(count), ..self.codec.fault(FaultKind::TooShort) };
+            return Err(self.fault(fault));
         }
         Ok(())
     }
@@ -254,15 +249,15 @@ impl Block {
     fn begin<'a>(&self, input: &'a [u8], options: &Options, scratch: &'a mut Scratch) -> Result<Content<'a>> {
         let Scratch { decoders, cancel, .. } = scratch;
         let content = Content::new(decoders, input, self.codec, options.decoder, cancel.as_deref());
-        let mut content = content.map_err(|fault| self.fault(&fault))?;
+        let mut content = content.map_err(|fault| self.fault(fault))?;
         if options.checksums == Checksums::Ignore {
             content.ignore_checksum();
         }
         Ok(content)
     }
 
-    fn fault(&self, fault: &Fault) -> Error {
-        fault_error(fault, self.what, self.decoded_len)
+    fn fault(&self, fault: Fault) -> Error {
+        Error::stream(fault.with_length(self.decoded_len), self.what)
     }
 
     fn locate(&self, error: Error) -> Error {
@@ -290,7 +285,7 @@ pub(crate) fn lzma_into(
 ) -> Result<lzma::End> {
     let Scratch { lzma, cancel, .. } = scratch;
     let end = lzma.decode(properties, input, out, options.decoder, cancel.as_deref());
-    end.map_err(|fault| fault_error(&fault, what, Some(as_u64(out.len()))))
+    end.map_err(|fault| Error::stream(fault.with_length(Some(as_u64(out.len()))), what))
 }
 
 /// The ratio of content to stream that memory is first taken for.

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use meshmap_inflate::{ErrorKind, Format, Inflater, Stream};
+use meshmap_inflate::{Format, Inflater, Stream};
 
 use super::reference::Miniz;
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
@@ -138,7 +138,7 @@ impl<'a> Content<'a> {
 
     /// Reads until `out` is full.
     pub(crate) fn read_exact(&mut self, out: &mut [u8]) -> Result<(), Fault> {
-        if self.read(out)? < out.len() { Err(self.fault(FaultKind::Short)) } else { Ok(()) }
+        if self.read(out)? < out.len() { Err(self.fault(FaultKind::TooShort)) } else { Ok(()) }
     }
 
     /// The next `count` bytes in place; `None` if the input has fewer, they are compressed, or reading is cancelled.
@@ -159,7 +159,7 @@ impl<'a> Content<'a> {
             let left = rest.map_or(input.len(), |(length, _)| length).saturating_sub(*read);
             let length = usize::try_from(count).unwrap_or(usize::MAX);
             *read = read.saturating_add(length.min(left));
-            return if length <= left { Ok(()) } else { Err(self.fault(FaultKind::Short)) };
+            return if length <= left { Ok(()) } else { Err(self.fault(FaultKind::TooShort)) };
         }
         while count > 0 {
             let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
@@ -175,7 +175,7 @@ impl<'a> Content<'a> {
         if let Kind::Deflate(stream) = &mut self.kind {
             return stream.finish().map_err(|error| fault(self.codec, &error));
         }
-        if self.read(&mut [0])? > 0 { Err(self.fault(FaultKind::Long)) } else { Ok(()) }
+        if self.read(&mut [0])? > 0 { Err(self.fault(FaultKind::TooLong)) } else { Ok(()) }
     }
 
     fn fault(&self, kind: FaultKind) -> Fault {
@@ -189,17 +189,8 @@ fn is_set(flag: Option<&AtomicBool>) -> bool {
 
 /// The fault of an error of the decoder.
 fn fault(codec: Codec, error: &meshmap_inflate::Error) -> Fault {
-    let kind = match *error.kind() {
-        ErrorKind::Truncated => FaultKind::Truncated,
-        ErrorKind::TooShort => FaultKind::Short,
-        ErrorKind::TooLong => FaultKind::Long,
-        ErrorKind::Corrupt(found) => FaultKind::Corrupt(found),
-        ErrorKind::Checksum { stored, computed } => FaultKind::Checksum { stored, computed },
-        ErrorKind::Cancelled => FaultKind::Cancelled,
-        _ => FaultKind::Corrupt("an unknown problem"),
-    };
     let bit = error.position().map(|position| (position.byte, position.bit));
-    Fault { bit, decoded: error.decoded(), ..codec.fault(kind) }
+    Fault { bit, decoded: error.decoded(), ..codec.fault(error.kind().clone()) }
 }
 
 #[cfg(test)]
@@ -249,9 +240,9 @@ mod tests {
                 let mut content = Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
                 content.skip(as_u64(DATA.len()) - 1, &mut [0; 10]).unwrap();
                 let fault = content.finish().unwrap_err();
-                assert_eq!((fault.kind, fault.decoded), (FaultKind::Long, as_u64(DATA.len())));
+                assert_eq!((fault.kind, fault.decoded), (FaultKind::TooLong, as_u64(DATA.len())));
                 let fault = content.skip(1, &mut [0; 10]).unwrap_err();
-                assert_eq!((fault.kind, fault.decoded), (FaultKind::Short, as_u64(DATA.len())));
+                assert_eq!((fault.kind, fault.decoded), (FaultKind::TooShort, as_u64(DATA.len())));
             }
         }
     }

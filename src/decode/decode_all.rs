@@ -97,8 +97,7 @@ impl Call {
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
         if self.inflatable.is_none() {
-            let error = self.budget.exceeded(0, u64::MAX, block.what);
-            return Err(error.found("more in blocks that share bytes").at(block.range.clone()));
+            return Err(self.budget.exceeded(0, u64::MAX, block.what).at(block.range.clone()));
         }
         let Attempt { result, reached, .. } = attempt(source, block, options, &self.budget, scratch);
         self.count(block, reached);

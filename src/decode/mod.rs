@@ -3,7 +3,6 @@
 mod block;
 mod content;
 mod decode_all;
-mod fault;
 mod help;
 mod reference;
 mod room;
@@ -16,6 +15,5 @@ pub use scratch::Scratch;
 
 pub(crate) use block::lzma_into;
 pub(crate) use content::{Content, Decoders};
-pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
 pub(crate) use slot::{Slot, lasting};

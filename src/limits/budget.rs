@@ -6,8 +6,8 @@ use zerocopy::FromZeros;
 use super::cancel;
 use super::kept::give_back;
 use super::settings::Limits;
-use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64};
-use crate::report::{Error, ErrorKind, Result};
+use crate::num::{Span, as_u64, as_usize, size_u64};
+use crate::report::{Cause, Error, ErrorKind, Limit, Result};
 
 /// The memory that one call may hold by numbers from a file.
 ///
@@ -83,7 +83,7 @@ impl Budget {
     pub(crate) fn spend(&self, stored: u64, bytes: u64, what: &'static str) -> Result<()> {
         cancel::check(what)?;
         if bytes > self.limits.block(stored) {
-            return Err(self.over_block(stored, bytes, what));
+            return Err(self.over_block(stored, Some(bytes), what));
         }
         self.spend_all(bytes, what)
     }
@@ -130,26 +130,23 @@ impl Budget {
         self.give_back(self.held().saturating_sub(held));
     }
 
-    /// The error of a block of `stored` bytes whose decoded size exceeds the limit.
+    /// The error of a block of `stored` bytes whose decoded size exceeds the limit: it is `bytes` or more.
     pub(crate) fn exceeded(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
-        if bytes > self.limits.block(stored) {
-            return self.over_block(stored, bytes, what);
-        }
-        self.over_total(bytes, what)
+        let is_block = bytes > self.limits.block(stored);
+        if is_block { self.over_block(stored, None, what) } else { self.over(None, what) }
     }
 
-    fn over_block(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
-        let most = self.limits.block(stored);
-        over_limit(what, "max_block_bytes", most, most > self.limits.max_block_bytes)
-            .found(counted(bytes, "byte"))
+    fn over_block(&self, stored: u64, needed: Option<u64>, what: &'static str) -> Error {
+        self.limits.exceeded(Limit::BlockBytes, self.limits.block(stored), needed, what)
     }
 
     /// The error of bytes that are more than what is left.
     pub(crate) fn over_total(&self, bytes: u64, what: &'static str) -> Error {
-        let most = self.total();
-        let held = self.held.load(Ordering::Relaxed);
-        let error = over_limit(what, "max_total_bytes", most, most > self.limits.max_total_bytes);
-        error.found(counted(held.saturating_add(bytes), "byte"))
+        self.over(Some(self.held().saturating_add(bytes)), what)
+    }
+
+    fn over(&self, needed: Option<u64>, what: &'static str) -> Error {
+        self.limits.exceeded(Limit::TotalBytes, self.total(), needed, what)
     }
 
     /// Returns zeroed elements for an array that occupies `stored` bytes in the file. Their pages are untouched pages of the
@@ -182,15 +179,7 @@ impl Budget {
 
 /// The error of memory that the limits allow and the machine does not have.
 pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
-    Error::new(ErrorKind::LimitExceeded, what)
-        .expected("as much memory as the machine has free")
-        .found(counted(bytes, "byte"))
-}
-
-fn over_limit(what: &'static str, limit: &str, most: u64, is_by_ratio: bool) -> Error {
-    let why = if is_by_ratio { "free_ratio" } else { limit };
-    let expected = format!("at most {} bytes ({why}; raised by Limits::with_{limit})", decimal(most));
-    Error::new(ErrorKind::LimitExceeded, what).expected(expected)
+    Error::new(ErrorKind::LimitExceeded, what).because(Cause::OutOfMemory { needed: bytes })
 }
 
 #[cfg(test)]
@@ -204,8 +193,8 @@ mod tests {
         for count in [17, u64::MAX / 4, u64::MAX] {
             let error = budget.vec::<u32>(0, count, "x").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-            let expected = "at most 64 bytes (max_block_bytes; raised by Limits::with_max_block_bytes)";
-            assert_eq!(error.expected_text(), expected);
+            let expected = "above the limit of 64 bytes; raise it with Limits::with_max_block_bytes";
+            assert!(error.to_string().ends_with(expected), "{error}");
         }
     }
 
@@ -214,8 +203,9 @@ mod tests {
         let budget = Budget::new(&Limits::default().with_max_total_bytes(100));
         budget.spend(0, 60, "x").unwrap();
         let error = budget.spend(0, 60, "x").unwrap_err();
-        let expected = "at most 100 bytes (max_total_bytes; raised by Limits::with_max_total_bytes)";
-        assert_eq!((error.expected_text(), error.found_text()), (expected, "120 bytes"));
+        let expected =
+            "x needs 120 bytes, above the limit of 100 bytes; raise it with Limits::with_max_total_bytes";
+        assert_eq!(error.to_string(), expected);
         assert_eq!(budget.left(), 40);
         budget.spend(0, 40, "x").unwrap();
         assert!(!budget.try_spend(1));
@@ -230,7 +220,7 @@ mod tests {
         let budget = Budget::new(&Limits::default().with_max_block_bytes(64).with_max_total_bytes(32));
         for (bytes, limit) in [(64, "max_total_bytes"), (65, "max_block_bytes")] {
             let error = budget.exceeded(0, bytes, "x");
-            assert!(error.expected_text().contains(limit), "{error}");
+            assert!(error.to_string().contains(limit), "{error}");
         }
     }
 
@@ -253,15 +243,13 @@ mod tests {
         assert_eq!((budget.block(10), budget.block(1), budget.block(0), budget.left()), (160, 16, 10, 160));
         budget.spend(10, 160, "x").unwrap();
         let error = budget.spend(10, 161, "x").unwrap_err();
-        assert_eq!(
-            error.expected_text(),
-            "at most 160 bytes (free_ratio; raised by Limits::with_max_block_bytes)"
-        );
+        let cause = |limit, remedy| {
+            let needed = Some(161);
+            Cause::Limit { limit, allowed: 160, needed, count: None, remedy }
+        };
+        assert_eq!(*error.cause(), cause(Limit::BlockBytes, "Limits::with_max_block_bytes"));
         let error = Budget::of_part(&limits, &(100..110)).spend_all(161, "x").unwrap_err();
-        assert_eq!(
-            error.expected_text(),
-            "at most 160 bytes (free_ratio; raised by Limits::with_max_total_bytes)"
-        );
+        assert_eq!(*error.cause(), cause(Limit::TotalBytes, "Limits::with_max_total_bytes"));
         let strict = Budget::of_part(&limits.with_free_ratio(0), &(100..110));
         assert_eq!((strict.block(10), strict.left()), (10, 20));
     }

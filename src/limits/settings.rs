@@ -1,3 +1,5 @@
+use crate::report::{Cause, Error, ErrorKind, Limit};
+
 /// Limits on the memory that a file may make the library use.
 ///
 /// The limits are against small files that become huge, not against huge files: what is stored large may decode large. A
@@ -38,11 +40,15 @@ pub struct Limits {
     pub free_ratio: u64,
     /// The maximum nesting depth of containers, in formats that nest them (LLSD). 96 by default, and never more than 256.
     pub max_depth: u32,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    remedies: [&'static str; 3],
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30, free_ratio: 16, max_depth: 96 }
+        let remedies =
+            ["Limits::with_max_block_bytes", "Limits::with_max_total_bytes", "Limits::with_max_depth"];
+        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30, free_ratio: 16, max_depth: 96, remedies }
     }
 }
 
@@ -75,6 +81,36 @@ impl Limits {
         self
     }
 
+    /// Sets the options that raise `max_block_bytes`, `max_total_bytes` and `max_depth`, as the program that the user is running names
+    /// them.
+    ///
+    /// A message about a limit ends with `raise it with` and the option: the functions of this struct by default. An empty text leaves
+    /// this out.
+    #[must_use]
+    pub fn with_remedies(mut self, remedies: [&'static str; 3]) -> Self {
+        self.remedies = remedies;
+        self
+    }
+
+    /// The error of `what` that exceeds a limit.
+    pub(crate) fn exceeded(
+        &self,
+        limit: Limit,
+        allowed: u64,
+        needed: Option<u64>,
+        what: &'static str,
+    ) -> Error {
+        let [block, total, depth] = self.remedies;
+        let remedy = match limit {
+            Limit::BlockBytes => block,
+            Limit::TotalBytes => total,
+            Limit::Depth => depth,
+            Limit::Fixed(_) => "",
+        };
+        let cause = Cause::Limit { limit, allowed, needed, count: None, remedy };
+        Error::new(ErrorKind::LimitExceeded, what).because(cause)
+    }
+
     /// Returns the maximum decoded size of a block that occupies `stored` bytes in the file.
     pub(super) fn block(&self, stored: u64) -> u64 {
         self.max_block_bytes.max(stored.saturating_mul(self.free_ratio))
@@ -97,6 +133,10 @@ mod tests {
             .with_max_total_bytes(2)
             .with_free_ratio(3)
             .with_max_depth(4);
-        assert_eq!(set, Limits { max_block_bytes: 1, max_total_bytes: 2, free_ratio: 3, max_depth: 4 });
+        let remedies = Limits::default().remedies;
+        assert_eq!(
+            set,
+            Limits { max_block_bytes: 1, max_total_bytes: 2, free_ratio: 3, max_depth: 4, remedies }
+        );
     }
 }

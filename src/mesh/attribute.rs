@@ -13,6 +13,7 @@ use super::vertex_format::VertexFormat;
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::cancel;
+use crate::num::decimal;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
@@ -337,7 +338,7 @@ impl Attribute {
             let vertex = component.checked_div(converter.components()).unwrap_or(0).saturating_add(first);
             let error = self.error("number of a vertex attribute");
             let expected = format!("one that {} can hold", converter.target());
-            error.expected(expected).found(format_args!("{value} at vertex {vertex}"))
+            error.expected(expected).found(format_args!("{value} at vertex {}", decimal(vertex)))
         })
     }
 

@@ -11,7 +11,7 @@ use super::used::UsedVertices;
 use super::view::MeshView;
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
-use crate::num::{as_u64, as_usize};
+use crate::num::{as_u64, as_usize, decimal, less_than};
 use crate::report::{Error, ErrorKind, Result};
 
 impl MeshView {
@@ -89,7 +89,7 @@ impl MeshView {
         let run = starts.get(index).and_then(|start| self.materials().run_at(*start, self.triangle_count()));
         let (material, triangles) = run.ok_or_else(|| {
             let error = Error::new(ErrorKind::OutOfRange, "material group");
-            error.expected(format!("less than {}, the number of groups", starts.len())).found(index)
+            error.expected(format!("{}, the number of groups", less_than(starts.len()))).found(index)
         })?;
         let corners = || self.indices().corners(triangles.clone());
         let count = as_u64(triangles.len()).saturating_mul(3);
@@ -128,7 +128,7 @@ impl LoadAttribute for Compacted {
                 let start = as_usize(*vertex).saturating_mul(size);
                 let element = whole.as_bytes().get(start..start.saturating_add(size)).ok_or_else(|| {
                     let error = Error::new(ErrorKind::Malformed, "attribute of a mesh");
-                    error.expected(format!("an element for vertex {vertex}")).found(whole.len())
+                    error.expected(format!("an element for vertex {}", decimal(vertex))).found(whole.len())
                 })?;
                 place.copy_from_slice(element);
             }

@@ -10,6 +10,7 @@ use super::vertex_format::VertexFormat;
 use super::view::MeshView;
 use super::write::{WriteResult, sized, written};
 use crate::limits::cancel;
+use crate::num::decimal;
 use crate::report::{ErrorKind, Result};
 
 /// The layout of one vertex in a vertex buffer: a list of attributes and their byte offsets.
@@ -326,7 +327,7 @@ impl MeshView {
             let from = match (self.attribute_within(&to.semantic, &budget)?, to.default) {
                 (Some(attribute), _) if attribute.len() != self.vertex_count() => {
                     let error = self.place().malformed("attribute of a mesh");
-                    let expected = format!("{} elements of {}", self.vertex_count(), to.semantic);
+                    let expected = format!("{} elements of {}", decimal(self.vertex_count()), to.semantic);
                     return Err(error.expected(expected).found(attribute.len()));
                 }
                 (Some(attribute), _) => {

@@ -2,7 +2,7 @@
 
 use super::material_group::MaterialGroup;
 use crate::limits::cancel;
-use crate::num::as_u64;
+use crate::num::{as_u64, decimal, less_than};
 use crate::report::{Address, Error, ErrorKind, Result};
 
 /// One index buffer for a mesh that stores an index for each attribute.
@@ -83,9 +83,11 @@ impl VertexRemap {
         let corners = check(streams, counts)?;
         if materials.len().checked_mul(3) != Some(corners) {
             let error = Error::new(ErrorKind::Mismatch, "materials of a vertex remap");
-            return Err(error
-                .expected("one for three corners")
-                .found(format_args!("{} for {corners}", materials.len())));
+            return Err(error.expected("one for three corners").found(format_args!(
+                "{} for {}",
+                decimal(materials.len()),
+                decimal(corners)
+            )));
         }
         let material = |triangle: u32| materials.get(at(triangle)).copied().unwrap_or(0);
         let mut triangles: Vec<u32> = (0..u32::try_from(materials.len()).unwrap_or(u32::MAX)).collect();
@@ -182,7 +184,7 @@ impl VertexRemap {
         let sources = self.checked_sources(attribute, elements.len())?;
         if out.len() != sources.len() {
             let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-            return Err(error.expected(format!("{} vertices", sources.len())).found(out.len()));
+            return Err(error.expected(format!("{} vertices", decimal(sources.len()))).found(out.len()));
         }
         for (out, source) in out.iter_mut().zip(sources) {
             if let Some(element) = elements.get(at(*source)) {
@@ -195,11 +197,11 @@ impl VertexRemap {
     fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
         let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute)) else {
             let error = Error::new(ErrorKind::OutOfRange, "attribute of a vertex remap");
-            return Err(error.expected(format!("less than {}", self.sources.len())).found(attribute));
+            return Err(error.expected(less_than(self.sources.len())).found(attribute));
         };
         if *count != elements {
             let error = Error::new(ErrorKind::Mismatch, "elements of a remapped attribute");
-            return Err(error.expected(count.to_string()).found(elements));
+            return Err(error.expected(decimal(count)).found(elements));
         }
         Ok(sources)
     }
@@ -355,20 +357,20 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
     }
     if u32::try_from(corners).is_err() {
         let error = Error::new(ErrorKind::LimitExceeded, "corners of a vertex remap");
-        return Err(error.expected(format!("at most {}", u32::MAX)).found(corners));
+        return Err(error.above(u32::MAX.into(), "", Some(as_u64(corners))));
     }
     for (attribute, (stream, count)) in (0..).zip(streams.iter().zip(counts)) {
         let address = Address::field("streams").index(attribute);
         if stream.len() != corners {
             let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap").of(address);
-            return Err(error.expected(format!("{corners} corners")).found(stream.len()));
+            return Err(error.expected(format!("{} corners", decimal(corners))).found(stream.len()));
         }
         let greatest = stream.iter().copied().max();
         if greatest.is_some_and(|greatest| at(greatest) >= *count) {
             let mut wrong = (0_u64..).zip(*stream).filter(|(_, index)| at(**index) >= *count);
             let (corner, index) = wrong.next().unwrap_or((0, &0));
             let error = Error::new(ErrorKind::OutOfRange, "index of a corner").of(address.index(corner));
-            return Err(error.expected(format!("less than {count}")).found(index));
+            return Err(error.expected(less_than(count)).found(index));
         }
     }
     Ok(corners)

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::num::decimal;
 use crate::report::{Error, ErrorKind, Result};
 
 /// The return type of a write callback: nothing, or an [`io::Result`] whose error ends the call.
@@ -40,7 +41,7 @@ pub(super) fn sized(out: &mut [u8], needed: usize) -> Result<&mut [u8]> {
     let length = out.len();
     out.get_mut(..needed).ok_or_else(|| {
         let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-        error.expected(format!("at least {needed} bytes")).found(length)
+        error.expected(format!("at least {} bytes", decimal(needed))).found(length)
     })
 }
 

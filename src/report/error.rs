@@ -6,18 +6,21 @@ use std::{fmt, io};
 
 use super::address::Address;
 use super::address::ParseAddressError;
+use super::cause::{Cause, Limit};
 use super::parse_name::ParseNameError;
+use crate::codec::{Fault, FaultKind};
 use crate::format::Format;
+use crate::num::decimal;
 
 /// A result with this library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A problem: its kind and location, what was expected and what was found.
+/// A problem: its kind, location and cause.
 ///
 /// One pointer wide. Displayed as one line, which begins with the [`path`](Self::path) if the path is known:
 ///
 /// ```text
-/// hall.iqm: iqm: unsupported iqmheader.version at 0x10..0x14: expected 1 or 2, found 9
+/// hall.iqm: iqm: iqmheader.version (0x10..0x14) is 9, which is not supported; supported: 1 or 2
 /// ```
 ///
 /// `{}` leaves out the text of the error of the system or of the reader that caused it, which
@@ -35,7 +38,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0")).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Truncated);
-/// assert_eq!(error.to_string(), "iqm: truncated iqmheader at 0x0..0x7c: expected 124 bytes, found 16");
+/// assert_eq!(error.to_string(), "iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes, found 16");
 /// ```
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
@@ -51,8 +54,7 @@ struct Inner {
     address: Option<Address>,
     byte_range: Option<Range<u64>>,
     decoded_range: Option<Range<u64>>,
-    expected: Cow<'static, str>,
-    found: Cow<'static, str>,
+    cause: Cause,
     io: Option<Arc<io::Error>>,
 }
 
@@ -121,8 +123,7 @@ impl Error {
             address: None,
             byte_range: None,
             decoded_range: None,
-            expected: Cow::Borrowed(""),
-            found: Cow::Borrowed(""),
+            cause: Cause::Value { expected: "".into(), found: "".into() },
             io: None,
         }))
     }
@@ -186,13 +187,56 @@ impl Error {
         self
     }
 
-    pub(crate) fn expected(mut self, expected: impl Into<Cow<'static, str>>) -> Self {
-        self.edit().expected = expected.into();
+    /// An error with a fault of the stream of `what`.
+    pub(crate) fn stream(fault: Fault, what: &'static str) -> Self {
+        match fault.kind {
+            FaultKind::Cancelled => return Self::new(ErrorKind::Cancelled, what),
+            FaultKind::Truncated => Self::new(ErrorKind::Truncated, what),
+            FaultKind::TooShort => {
+                let end = fault.decoded..fault.decoded.saturating_add(1);
+                Self::new(ErrorKind::Malformed, what).decoded_at(end)
+            }
+            _ => Self::new(ErrorKind::Malformed, what),
+        }
+        .because(Cause::Stream(fault))
+    }
+
+    pub(crate) fn because(mut self, cause: Cause) -> Self {
+        self.edit().cause = cause;
         self
     }
 
+    /// Describes the valid values. Numbers that a caller or a file chooses are grouped: see [`decimal`].
+    pub(crate) fn expected(self, expected: impl Into<Cow<'static, str>>) -> Self {
+        self.because(Cause::Value { expected: expected.into(), found: "".into() })
+    }
+
+    /// The value that was found. Call it after [`expected`](Self::expected).
     pub(crate) fn found(mut self, found: impl fmt::Display) -> Self {
-        self.edit().found = found.to_string().into();
+        let text = decimal(found).into();
+        match &mut self.edit().cause {
+            Cause::Value { found, .. } => *found = text,
+            cause => *cause = Cause::Value { expected: cause.expected().into_owned().into(), found: text },
+        }
+        self
+    }
+
+    /// Fewer bytes than expected.
+    pub(crate) fn truncated(self, expected: u64, found: u64) -> Self {
+        self.because(Cause::Truncated { expected, found })
+    }
+
+    /// More than a constant of the library allows.
+    pub(crate) fn above(self, allowed: u64, items: &'static str, needed: Option<u64>) -> Self {
+        let limit = Limit::Fixed(items);
+        self.because(Cause::Limit { limit, allowed, needed, count: None, remedy: "" })
+    }
+
+    /// The number in the file that needs more than a limit allows.
+    pub(crate) fn needed_by(mut self, number: u64) -> Self {
+        if let Cause::Limit { count, .. } = &mut self.edit().cause {
+            *count = Some(number);
+        }
         self
     }
 
@@ -230,34 +274,36 @@ impl Error {
     /// It is the same for every kind of source.
     #[must_use]
     pub fn message(&self) -> String {
+        self.line(None)
+    }
+
+    /// Like [`message`](Self::message), without the format, and without the address if it is `part`: for text that stands next to the
+    /// address of the part.
+    #[must_use]
+    pub fn message_at(&self, part: &Address) -> String {
+        self.line(Some(part))
+    }
+
+    fn line(&self, part: Option<&Address>) -> String {
         let mut text = String::new();
         // Writing into a string does not fail.
-        let _ = self.write_message(&mut text, true);
+        let _ = self.write_message(&mut text, part, true);
         text
     }
 
-    fn write_message(&self, f: &mut impl fmt::Write, with_source: bool) -> fmt::Result {
-        let inner = &*self.0;
-        if let Some(format) = inner.format {
+    /// Writes the message. The format is left out, and the address `part`, if that is known where the message stands.
+    fn write_message(
+        &self,
+        f: &mut impl fmt::Write,
+        part: Option<&Address>,
+        with_source: bool,
+    ) -> fmt::Result {
+        let Inner { kind, format, cause, io, .. } = &*self.0;
+        if let Some(format) = format.filter(|_| part.is_none()) {
             write!(f, "{format}: ")?;
         }
-        write!(f, "{} {}", inner.kind, inner.what)?;
-        if let Some(address) = &inner.address {
-            write!(f, " of {address}")?;
-        }
-        if let Some(range) = &inner.byte_range {
-            write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
-        }
-        if let Some(range) = &inner.decoded_range {
-            write!(f, " (decoded {:#x}..{:#x})", range.start, range.end)?;
-        }
-        match (inner.expected.is_empty(), inner.found.is_empty()) {
-            (true, true) => {}
-            (false, true) => write!(f, ": expected {}", inner.expected)?,
-            (true, false) => write!(f, ": found {}", inner.found)?,
-            (false, false) => write!(f, ": expected {}, found {}", inner.expected, inner.found)?,
-        }
-        match &inner.io {
+        cause.write(f, kind, |number| Subject { error: self, part, number })?;
+        match io {
             Some(io) if with_source => write!(f, ": {}", one_line(&io.to_string())),
             _ => Ok(()),
         }
@@ -288,16 +334,37 @@ impl Error {
         self.0.decoded_range.clone()
     }
 
-    /// The expected value; empty if [`kind`](Self::kind) is sufficient.
+    /// The cause: the numbers and texts of the message.
     #[must_use]
-    pub fn expected_text(&self) -> &str {
-        &self.0.expected
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
     }
+}
 
-    /// The value that was found; empty if [`kind`](Self::kind) is sufficient.
-    #[must_use]
-    pub fn found_text(&self) -> &str {
-        &self.0.found
+/// The structure of an error and its location: `iqmheader.ofs_joints (0x48..0x4c)`, with a number after the name.
+struct Subject<'a> {
+    error: &'a Error,
+    /// An address that is left out.
+    part: Option<&'a Address>,
+    number: Option<u64>,
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { what, address, byte_range, decoded_range, .. } = &*self.error.0;
+        f.write_str(what)?;
+        if let Some(number) = self.number {
+            write!(f, " {}", decimal(number))?;
+        }
+        if let Some(address) = address.as_ref().filter(|address| Some(*address) != self.part) {
+            write!(f, " of {address}")?;
+        }
+        match (byte_range, decoded_range) {
+            (None, None) => Ok(()),
+            (Some(stored), None) => write!(f, " ({stored:#x?})"),
+            (None, Some(inflated)) => write!(f, " (inflated {inflated:#x?})"),
+            (Some(stored), Some(inflated)) => write!(f, " ({stored:#x?}, inflated {inflated:#x?})"),
+        }
     }
 }
 
@@ -307,7 +374,7 @@ impl fmt::Display for Error {
             write!(f, "{}: ", one_line(&path.to_string_lossy()))?;
         }
         let with_source = f.alternate();
-        self.write_message(f, with_source)
+        self.write_message(f, None, with_source)
     }
 }
 
@@ -360,7 +427,7 @@ mod tests {
             .found(99);
         assert_eq!(
             error.to_string(),
-            "iqm: malformed iqmmesh.name of meshes[3] at 0x7c..0x80: expected less than 12, found 99"
+            "iqm: iqmmesh.name of meshes[3] (0x7c..0x80) is 99, expected less than 12"
         );
     }
 

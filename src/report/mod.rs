@@ -1,6 +1,7 @@
 //! Reports of problems: errors, findings, and their locations in a file.
 
 mod address;
+mod cause;
 mod error;
 mod finding;
 mod parse_name;
@@ -9,6 +10,7 @@ mod rule;
 
 pub use address::ParseAddressError;
 pub use address::{Address, Segment};
+pub use cause::{Cause, Limit};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use finding::Item;

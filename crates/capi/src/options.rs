@@ -160,7 +160,8 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
         .with_max_block_bytes(from.max_block_bytes)
         .with_max_total_bytes(from.max_total_bytes)
         .with_free_ratio(from.free_ratio)
-        .with_max_depth(from.max_depth);
+        .with_max_depth(from.max_depth)
+        .with_remedies(["mm_options.max_block_bytes", "mm_options.max_total_bytes", "mm_options.max_depth"]);
     let [tolerant, off, fast, verify] = [
         one_of("strictness", from.strictness)?,
         one_of("parallelism", from.parallelism)?,

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use meshmap::{Error, ErrorKind, Format, MeshFile};
+use meshmap::{Error, ErrorKind, Format, Limits, MeshFile, Options, Source};
 use meshmap_capi::*;
 use meshmap_testing::{data, test_files};
 use support::*;
@@ -40,7 +40,7 @@ fn same<T>(path: &Path, status: mm_status, ours: Result<T, &Error>) -> bool {
     assert_eq!(decoded, ours.decoded_range(), "{path:?}: {ours}");
     assert_eq!(text(error.text), format!("{ours:#}").replace('\0', "\u{fffd}"));
     assert_eq!(text(error.what), ours.what());
-    assert_eq!(text(error.expected), ours.expected_text().replace('\0', "\u{fffd}"));
+    assert_eq!(text(error.expected), ours.cause().expected().replace('\0', "\u{fffd}"));
     assert_eq!(text(error.address), ours.address().map(ToString::to_string).unwrap_or_default());
     assert_eq!(text(error.path), ours.path().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default());
     true
@@ -56,7 +56,9 @@ fn compare(path: &Path) -> bool {
     let mut file = null_mut();
     // SAFETY: places and text that are there.
     let status = unsafe { mm_open(name.as_ptr(), null(), &raw mut file) };
-    let ours = MeshFile::open(path);
+    let remedies = ["mm_options.max_block_bytes", "mm_options.max_total_bytes", "mm_options.max_depth"];
+    let options = Options::default().with_limits(Limits::default().with_remedies(remedies));
+    let ours = Source::open(path).and_then(|source| MeshFile::from_source_with(source, &options));
     let mut bad = same(path, status, ours.as_ref());
     let Ok(ours) = ours else {
         assert!(file.is_null());

@@ -80,7 +80,7 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 // SAFETY: handles that are open.
                 let status = unsafe { mm_cache_get(cache.get(), own, 1000 + thread, MM_PARTS_ALL, place) };
                 assert_eq!(status, MM_ERROR_OUT_OF_RANGE);
-                assert!(text(last_error().text).contains(&format!("{}", 1000 + thread)));
+                assert!(text(last_error().text).contains(&format!("1,{thread:03}")));
                 assert_eq!(
                     (mm_snapshot_free(place), mm_scratch_free(scratch), mm_close(own)),
                     (MM_OK, MM_OK, MM_OK)

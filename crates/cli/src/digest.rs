@@ -20,29 +20,20 @@ pub enum Refused {
     /// A part of it cannot be used, as `meshmap verify` reports it.
     #[error("{0}")]
     Damaged(String),
-    /// Its parts are so much larger than the file that hashing them would take hours.
-    #[error("{format}: limit exceeded by {what}: expected at most {most} bytes, found {found}")]
+    /// Its parts are so much larger than the file that hashing them would take hours, or their list needs more memory than the limits
+    /// allow.
+    #[error("{format}: {what} needs {}, above the limit of {}{remedy}", text::plural(*needed, "byte"), text::plural(*most, "byte"))]
     TooLarge {
         /// The format of the file.
         format: Format,
-        /// The array or text at which the limit was exceeded.
-        what: Address,
-        /// The most that is hashed.
+        /// The array or text at which the limit was exceeded, or the list.
+        what: String,
+        /// The limit in bytes.
         most: u64,
-        /// The value that was found.
-        found: u64,
-    },
-    /// The list of its arrays and texts takes more memory than the limits allow.
-    #[error(
-        "{format}: limit exceeded by the list of arrays: expected at most {most} bytes of memory, found {found}; raise the limit with --max-memory"
-    )]
-    TooMany {
-        /// The format of the file.
-        format: Format,
-        /// The most memory that the list may take.
-        most: u64,
-        /// The memory that is needed.
-        found: u64,
+        /// The number of bytes that are needed.
+        needed: u64,
+        /// The option that raises the limit, if there is one.
+        remedy: &'static str,
     },
 }
 
@@ -223,7 +214,8 @@ impl Listing {
         if self.kept <= self.most_kept {
             return Ok(());
         }
-        Err(Refused::TooMany { format: self.digest.format, most: self.most_kept, found: self.kept })
+        let remedy = "; raise it with --max-memory";
+        Err(self.too_large("the list of arrays".to_owned(), self.most_kept, self.kept, remedy))
     }
 
     fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Refused> {
@@ -232,8 +224,11 @@ impl Listing {
             self.hashed = found;
             return Ok(());
         }
-        let (format, most) = (self.digest.format, self.most);
-        Err(Refused::TooLarge { format, what: what.clone(), most, found })
+        Err(self.too_large(what.to_string(), self.most, found, ""))
+    }
+
+    fn too_large(&self, what: String, most: u64, needed: u64, remedy: &'static str) -> Refused {
+        Refused::TooLarge { format: self.digest.format, what, most, needed, remedy }
     }
 }
 

@@ -88,7 +88,11 @@ impl Memory {
         let (bytes, ratio) =
             self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
         let bytes = bytes / parts;
-        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes).with_free_ratio(ratio)
+        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes).with_free_ratio(ratio).with_remedies([
+            "--max-memory",
+            "--max-memory",
+            "",
+        ])
     }
 
     /// The whole of the memory, of which the limits are shares.
@@ -452,7 +456,7 @@ impl From<io::Error> for Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Library(error) => f.write_str(&text::line(&crate::words::error(error))),
+            Self::Library(error) => f.write_str(&text::line(&error.message())),
             Self::Other(_, message) => f.write_str(&text::line(message)),
         }
     }

@@ -72,7 +72,7 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
     lines.extend(text::listed(&findings, "finding", |finding| {
         vec![format!("finding     {} ({})", finding.rule.id, text::plural(finding.count, "occurrence"))]
     }));
-    lines.extend(error.map(|error| format!("x           {}", crate::words::error(&error))));
+    lines.extend(error.map(|error| format!("x           {}", error.message())));
 }
 
 /// Removes names, because the names in an address come from the file.
@@ -147,13 +147,13 @@ fn count(text: &[u8], end: &[u8]) -> usize {
 fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
     let snapshot = match proxy.snapshot(index) {
         Ok(snapshot) => snapshot,
-        Err(error) => return lines.push(format!("snapshot {index}: {}", crate::words::error(&error))),
+        Err(error) => return lines.push(format!("snapshot {index}: {}", error.message())),
     };
     let range = snapshot.range();
     lines.push(format!("snapshot {index}  {:#x}..{:#x}", range.start, range.end));
     let sections = match snapshot.sections() {
         Ok(sections) => sections,
-        Err(error) => return lines.push(format!("  x {}", crate::words::error(&error))),
+        Err(error) => return lines.push(format!("  x {}", error.message())),
     };
     lines.extend(text::listed(sections, "section", |section| {
         let beginning = section.content.start..section.content.end.min(section.content.start + 4);
@@ -167,10 +167,10 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
             "  {} vertices, {} normals, {} map channels, {} triangles",
             counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles
         )),
-        Err(error) => lines.push(format!("  x {}", crate::words::error(&error))),
+        Err(error) => lines.push(format!("  x {}", error.message())),
     }
     if let Err(error) = snapshot.mesh() {
-        lines.push(format!("  x {}", crate::words::error(&error)));
+        lines.push(format!("  x {}", error.message()));
     }
 }
 

@@ -91,8 +91,8 @@ fn files_that_are_cut_off_say_how_much_of_what_is_there() {
     assert!(words.contains("cgeo: header (0x5..0x1d8) is cut off: expected 467 bytes"), "{words}");
     let (_folder, path) = file("cut.cgeo", &proxy[..1500]);
     let words = said("info", &path);
-    let wanted = "snapshots[0]: no end tag before the end of the file (0x5dc): cut off, or an unknown dialect; please send \
-                  `meshmap info --report`";
+    let wanted = "sections of snapshots[0] (0x248..0x5dc): no end tag before the end of the file: cut off, or an unknown dialect; \
+                  please send `meshmap info --report`";
     assert!(words.contains(wanted), "{words}");
     let asset = fs::read(data::valid("slmesh", "gen_08_server_header.slmesh")).unwrap();
     let (_folder, path) = file("cut.slmesh", &asset[..asset.len() * 7 / 10]);

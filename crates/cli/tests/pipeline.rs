@@ -710,7 +710,7 @@ fn a_report_is_made_of_files_that_are_not_read() {
     assert_eq!(output.status.code(), Some(1));
     for part in [
         "format      cgeo",
-        "x           cgeo: snapshots[0]: no end tag",
+        "x           cgeo: sections of snapshots[0] (0x248..0x5dc): no end tag",
         "header      Version: 7",
         "offset 0    0x",
         "file ends",

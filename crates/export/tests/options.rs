@@ -418,7 +418,7 @@ fn indices_beyond_their_array_reach_no_file() {
         match Convert::new(target).write_file(&file, &path) {
             Ok(_) => assert!(matches!(target, Target::Stl | Target::Pc2), "{target:?} has normals"),
             Err(error) => {
-                assert!(error.to_string().contains("4294967295"), "{target:?}: {error}");
+                assert!(error.to_string().replace(',', "").contains("4294967295"), "{target:?}: {error}");
                 assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{target:?}");
             }
         }

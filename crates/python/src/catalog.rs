@@ -7,7 +7,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use meshmap::Format;
+use meshmap::{Format, Limits};
 use meshmap_cli::catalog::{self, Columns, Geometry, How, Item, Row, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -85,7 +85,7 @@ pub(crate) fn make(
     let columns = columns
         .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
         .map_err(PyValueError::new_err)?;
-    let how = How::default()
+    let how = own_how()
         .with_full(full && columns.need_values())
         .with_hash(hash && columns.need_hash())
         .with_formats(named_formats(formats)?)
@@ -158,8 +158,13 @@ pub(crate) fn make_geometry(
     options.set_item("batch_bytes", batch_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
-    let how = How::default().with_hash(has_hash).with_formats(named_formats(formats)?).with_mmap(mmap);
+    let how = own_how().with_hash(has_hash).with_formats(named_formats(formats)?).with_mmap(mmap);
     made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
+}
+
+/// The usual options. No argument of a catalogue raises the limits, and messages name none.
+fn own_how() -> How {
+    How::default().with_limits(Limits::default().with_remedies([""; 3]))
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {

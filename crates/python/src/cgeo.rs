@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use meshmap::cgeo::{self, Proxy, SnapshotCache};
-use meshmap::{Address, Array, Scalar, Scratch};
+use meshmap::{Address, Array, Cause, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -284,13 +284,16 @@ impl Snapshot {
         let decoded = Work::with(|work| {
             self.run(py, |snapshot| match into(snapshot, memory, &mut work.scratch) {
                 // A wrong length is a mistake of the caller, not an error of the file.
-                Err(error) if error.what() == "length of the slice" => Ok(Some(error)),
-                decoded => decoded.map(|()| None),
+                Err(error) => match error.cause() {
+                    Cause::Length { expected, .. } => Ok(Some(*expected)),
+                    _ => Err(error),
+                },
+                Ok(()) => Ok(None),
             })
         })?;
         match decoded {
             None => Ok(out.filled()),
-            Some(error) => Err(out.expected_shape(&[error.expected_text(), "3"])),
+            Some(expected) => Err(out.expected_shape(&[&expected.to_string(), "3"])),
         }
     }
 }

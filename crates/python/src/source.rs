@@ -32,7 +32,8 @@ impl How {
         max_block_bytes: Option<u64>,
         max_total_bytes: Option<u64>,
     ) -> Self {
-        let mut limits = Limits::default();
+        let mut limits =
+            Limits::default().with_remedies(["open(.., max_block_bytes=)", "open(.., max_total_bytes=)", ""]);
         if let Some(bytes) = max_block_bytes {
             limits = limits.with_max_block_bytes(bytes).with_free_ratio(0);
         }

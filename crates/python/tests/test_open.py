@@ -122,7 +122,7 @@ def test_errors_have_fields(iqm: Path) -> None:
         meshmap.open(iqm.read_bytes()[:60])
     error = caught.value
     assert (error.kind, error.format, error.byte_range) == ("truncated", "iqm", (0, 124))
-    assert str(error) == "iqm: truncated iqmheader at 0x0..0x7c: expected 124 bytes, found 60"
+    assert str(error) == "iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes, found 60"
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.kind, again.byte_range) == (str(error), error.kind, error.byte_range)
 

@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, Write};
 
-use meshmap::{Attribute, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{Attribute, MeshFile, Options, Parallelism, Source};
 use meshmap_web::Settings;
 use serde_json::{Value, json};
 
@@ -34,11 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn open(name: &str) -> meshmap::Result<MeshFile> {
-    let settings = Settings::default();
-    let limits = Limits::default()
-        .with_max_block_bytes(settings.max_block_bytes)
-        .with_max_total_bytes(settings.max_total_bytes)
-        .with_free_ratio(0);
+    let limits = Settings::default().limits();
     let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
     MeshFile::from_source_with(Source::open(name)?, &options)
 }

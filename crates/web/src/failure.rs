@@ -87,8 +87,8 @@ impl From<Error> for Failure {
             address: error.address().map(ToString::to_string),
             byte_range: error.byte_range(),
             decoded_range: error.decoded_range(),
-            expected: error.expected_text().to_owned(),
-            found: error.found_text().to_owned(),
+            expected: error.cause().expected().into_owned(),
+            found: error.cause().found().into_owned(),
         }))
     }
 }

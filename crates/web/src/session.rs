@@ -26,6 +26,18 @@ pub struct Settings {
     pub max_total_bytes: u64,
 }
 
+impl Settings {
+    /// The limits of the library. A module has no memory for highly compressible data.
+    #[must_use]
+    pub fn limits(self) -> Limits {
+        Limits::default()
+            .with_max_block_bytes(self.max_block_bytes)
+            .with_max_total_bytes(self.max_total_bytes)
+            .with_free_ratio(0)
+            .with_remedies(["maxBlockBytes", "maxTotalBytes", ""])
+    }
+}
+
 impl Default for Settings {
     /// 512 MiB and 1 GiB: what a module with 4 GiB of memory has room for.
     fn default() -> Self {
@@ -49,14 +61,9 @@ impl Session {
     /// A file of this length, if it is known, without any bytes yet.
     #[must_use]
     pub fn new(length: Option<u64>, settings: Settings) -> Self {
-        // A module has no memory for what is stored large and decodes larger.
-        let limits = Limits::default()
-            .with_max_block_bytes(settings.max_block_bytes)
-            .with_max_total_bytes(settings.max_total_bytes)
-            .with_free_ratio(0);
         Self {
             fragments: Fragments::new(length),
-            options: Options::default().with_limits(limits).with_parallelism(Parallelism::Off),
+            options: Options::default().with_limits(settings.limits()).with_parallelism(Parallelism::Off),
             file: None,
             needed: Vec::new(),
             #[cfg(feature = "cgeo")]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap::{Format, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{Format, MeshFile, Options, Parallelism, Source};
 use meshmap_testing::fixtures;
 use meshmap_web::{Failure, Reply, Session, Settings, Wanted};
 use serde_json::Value;
@@ -104,11 +104,7 @@ fn data(format: &str, folder: &str) -> Vec<PathBuf> {
 
 /// The library over the same file, with the limits of a session.
 fn library(path: &Path) -> meshmap::Result<MeshFile> {
-    let settings = Settings::default();
-    let limits = Limits::default()
-        .with_max_block_bytes(settings.max_block_bytes)
-        .with_max_total_bytes(settings.max_total_bytes)
-        .with_free_ratio(0);
+    let limits = Settings::default().limits();
     let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
     MeshFile::from_source_with(Source::from_bytes(std::fs::read(path).unwrap()), &options)
 }

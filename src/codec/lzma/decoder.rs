@@ -148,7 +148,7 @@ mod tests {
             0, 36, 25, 73, 152, 111, 22, 2, 140, 232, 230, 91, 177, 71, 198, 206, 183, 99, 255, 255, 60, 172,
             0, 0,
         ];
-        assert_eq!(decode(&stream, 14, Decoder::Fast), Err(FaultKind::Short));
+        assert_eq!(decode(&stream, 14, Decoder::Fast), Err(FaultKind::TooShort));
         for decoder in DECODERS {
             let (out, end) = decode(&stream, 13, decoder).unwrap();
             assert_eq!(out, b"Hello, world!");

@@ -41,7 +41,7 @@ pub(super) fn lzma_rs(
     let kind = match result {
         _ if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) => FaultKind::Cancelled,
         _ if reader.is_short => FaultKind::Truncated,
-        Ok(()) => FaultKind::Short,
+        Ok(()) => FaultKind::TooShort,
         Err(_) => FaultKind::Corrupt("damaged data"),
     };
     Err(fault(kind, length.saturating_sub(left)))

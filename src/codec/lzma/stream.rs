@@ -138,7 +138,7 @@ impl<'a> Stream<'a> {
             if distance >= at {
                 break Err(match reps[0] {
                     _ if coder.is_short() => FaultKind::Truncated,
-                    Self::END => FaultKind::Short,
+                    Self::END => FaultKind::TooShort,
                     _ => FaultKind::Corrupt("a match before the start of the output"),
                 });
             }

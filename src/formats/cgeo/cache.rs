@@ -74,7 +74,8 @@ struct Shared {
 /// A snapshot that threads wait for.
 struct Flight {
     key: Key,
-    /// The parts that it will have.
+    /// The parts that were asked for, and the parts that it will have.
+    asked: Parts,
     parts: Parts,
     /// The mesh with some of them that is there.
     have: Option<Arc<Mesh>>,
@@ -156,7 +157,14 @@ impl SnapshotCache {
         let next = self.lock().begin(&Key::new(snapshot), parts);
         match next {
             Next::Take(mesh) => Ok(mesh),
-            Next::Decode(flight) => self.decode(snapshot, &flight),
+            Next::Decode(flight) => self.decode(snapshot, &flight).or_else(|error| {
+                if flight.asked == parts {
+                    return Err(error);
+                }
+                // It may concern parts that only others asked for.
+                let own = self.lock().take_off(&flight.key, parts);
+                self.decode(snapshot, &own)
+            }),
         }
     }
 
@@ -342,8 +350,7 @@ impl SnapshotCache {
 impl Shared {
     /// Returns the next action for a request, which is counted.
     fn begin(&mut self, key: &Key, parts: Parts) -> Next {
-        let have = self.held.get(key).cloned();
-        let found = have.as_ref().filter(|mesh| mesh.parts.contains(parts)).cloned();
+        let found = self.held.get(key).filter(|mesh| mesh.parts.contains(parts)).cloned();
         self.count_request(found.is_some());
         if let Some(mesh) = found {
             return Next::Take(mesh);
@@ -351,10 +358,16 @@ impl Shared {
         if let Some(flight) = self.flight(key, parts) {
             return Next::Decode(Arc::clone(flight));
         }
-        let parts = have.as_ref().map_or(parts, |have| have.parts | parts);
-        let flight = Arc::new(Flight { key: key.clone(), parts, have, mesh: Slot::default() });
+        Next::Decode(self.take_off(key, parts))
+    }
+
+    /// Begins a flight for these parts.
+    fn take_off(&mut self, key: &Key, asked: Parts) -> Arc<Flight> {
+        let have = self.held.get(key).cloned();
+        let parts = have.as_ref().map_or(asked, |have| have.parts | asked);
+        let flight = Arc::new(Flight { key: key.clone(), asked, parts, have, mesh: Slot::default() });
         self.flights.push(Arc::clone(&flight));
-        Next::Decode(flight)
+        flight
     }
 
     /// Ends a flight; returns `false` if it has ended.

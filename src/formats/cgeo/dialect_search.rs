@@ -17,7 +17,7 @@ use crate::decode::{Content, Decoders};
 use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 use crate::limits::caps;
 use crate::num::{Span, size_u64, span};
-use crate::report::{Address, Error, ErrorKind, Finding, Result, quoted};
+use crate::report::{Address, Cause, Error, ErrorKind, Finding, Result, quoted};
 
 /// Finds the dialect from the first snapshots: usually from the very first one, and from one of the next if the first is damaged.
 pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
@@ -221,10 +221,7 @@ fn unreadable(source: &crate::bytes::Source, region: &Range<u64>) -> Error {
             let error = FILE.error(ErrorKind::Unsupported, "compression of the sections");
             error.at(span(content, 8)).expected("zlib, gzip, deflate or none").found(name)
         }
-        None => {
-            let error = FILE.malformed("sections of a snapshot").at(region.clone());
-            error.expected("sections that lead to TAG_ANIMATION_SNAPSHOT_END").found("none, read in any way")
-        }
+        None => FILE.malformed("sections").at(region.clone()).because(Cause::NoEndTag),
     }
 }
 

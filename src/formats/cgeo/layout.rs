@@ -11,8 +11,8 @@ use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
 use crate::limits::caps;
-use crate::num::{as_u64, decimal, size_u64, span};
-use crate::report::{Address, ErrorKind, Finding, Findings, Result, quoted};
+use crate::num::{as_u64, decimal, less_than, size_u64, span};
+use crate::report::{Address, Cause, ErrorKind, Finding, Findings, Result, quoted};
 
 /// Bytes that are read first from a lazy source: the header and, in most files, the offset table.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -49,7 +49,7 @@ impl Layout {
         if size > caps::CGEO_HEADER {
             let error = FILE.malformed("size of the header").at(1..5);
             let expected = format!("at most {} bytes", decimal(caps::CGEO_HEADER));
-            return Err(error.expected(expected).found(decimal(size)));
+            return Err(error.expected(expected).found(size));
         }
         let header = span(prologue_size, size.into());
         let data = header.end;
@@ -98,7 +98,7 @@ impl Layout {
     pub(crate) fn extent(&self, index: usize) -> Result<Range<u64>> {
         let offset = self.table.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("snapshot");
-            error.expected(format!("less than {}", self.table.len())).found(index)
+            error.expected(less_than(self.table.len())).found(index)
         })?;
         let offset = offset.offset.get();
         let sorted = self.sorted();
@@ -108,10 +108,9 @@ impl Layout {
         if offset < first || offset >= len {
             let place = self.table_range.start.saturating_add(as_u64(index).saturating_mul(8));
             let error = FILE.malformed("offset table").of(snapshot_address(index));
-            let error = error.at(span(place, 8));
             return Err(error
-                .expected(format!("an offset in {first:#x}..{len:#x}"))
-                .found(format_args!("{offset:#x}")));
+                .at(span(place, 8))
+                .because(Cause::Offset { expected: first..len, found: offset }));
         }
         Ok(offset..sorted.get(next).copied().unwrap_or(len).min(len))
     }

@@ -2,7 +2,7 @@
 
 use super::rules::FILE;
 use crate::num::as_u64;
-use crate::report::Result;
+use crate::report::{Cause, Result};
 
 /// Memory for an array: a vector of any length, or a slice that has to be as long as the array.
 pub(crate) enum Out<'a> {
@@ -26,5 +26,5 @@ pub(super) fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32;
         return Ok(out);
     }
     let error = FILE.out_of_range("length of the slice");
-    Err(error.expected(number.to_string()).found(out.len()))
+    Err(error.because(Cause::Length { expected: number, found: as_u64(out.len()) }))
 }

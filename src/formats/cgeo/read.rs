@@ -18,12 +18,12 @@ use super::snapshot::Snapshot;
 use super::stream::{Stream, Unit};
 use crate::bytes::Source;
 use crate::codec::Codec;
-use crate::decode::{Content, Decoders, Scratch, Slot, fault_error, lasting};
+use crate::decode::{Content, Decoders, Scratch, Slot, lasting};
 use crate::dialect::SizeMeaning;
 use crate::limits::Budget;
 use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Checksums;
-use crate::report::{ErrorKind, Result};
+use crate::report::{Error, ErrorKind, Result};
 
 /// The headers of the sections before the mesh, the header of the mesh, and its counts.
 const HEADERS: u64 = 4 << 10;
@@ -431,8 +431,8 @@ impl Snapshot {
             let Scratch { decoders, cancel, .. } = scratch;
             budget.count_read(&range);
             let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
-            let mut content = content
-                .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
+            let mut content =
+                content.map_err(|fault| self.place().locate(Error::stream(fault, what).at(range.clone())))?;
             if options.checksums == Checksums::Ignore {
                 content.ignore_checksum();
             }
@@ -467,7 +467,7 @@ impl Snapshot {
         bytes.get(prefix.size()..).ok_or_else(|| {
             let error =
                 FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
-            self.place().locate(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
+            self.place().locate(error).truncated(as_u64(prefix.size()), as_u64(bytes.len()))
         })
     }
 }

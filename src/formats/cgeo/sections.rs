@@ -11,11 +11,11 @@ use super::raw;
 use super::rules::FILE;
 use crate::bytes::Source;
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
-use crate::decode::{Content, Decoders, fault_error};
+use crate::decode::{Content, Decoders};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
 use crate::limits::caps;
 use crate::num::{as_u64, as_usize, size_u64, span};
-use crate::report::{ErrorKind, Result};
+use crate::report::{Error, ErrorKind, Result};
 
 /// The first byte of a complete mesh.
 pub(crate) const COMPLETE: u8 = 1;
@@ -120,7 +120,7 @@ impl<'a> Sections<'a> {
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if self.left == 0 {
             let error = FILE.at(tag_range).error(ErrorKind::LimitExceeded, "sections of a snapshot");
-            return Err(error.expected(format!("at most {}", caps::CGEO_SECTIONS)).found("more"));
+            return Err(error.above(as_u64(caps::CGEO_SECTIONS), "", None));
         }
         if header_end > self.rest.end {
             let error = lost("tag of a section", tag_range);
@@ -173,7 +173,7 @@ impl<'a> Sections<'a> {
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.decoders);
         let used =
-            used.map_err(|fault| FILE.at(start..self.rest.end).locate(fault_error(&fault, "section", None)))?;
+            used.map_err(|fault| FILE.at(start..self.rest.end).locate(Error::stream(fault, "section")))?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }

@@ -19,11 +19,11 @@ use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
 use crate::codec::{Codec, Fault, FaultKind};
-use crate::decode::{Content, Help, fault_error};
+use crate::decode::{Content, Help};
 use crate::limits::{Budget, caps};
-use crate::num::{as_u64, as_usize, binary, decimal, span};
+use crate::num::{as_u64, as_usize, decimal, less_than, span};
 use crate::options::Options;
-use crate::report::{Error, ErrorKind, Place, Result};
+use crate::report::{Cause, Error, ErrorKind, Place, Result};
 
 /// The section that is inflated.
 #[derive(Debug)]
@@ -189,8 +189,7 @@ impl<'a> Stream<'a> {
         if counts.texcoord_sets > caps::CGEO_CHANNELS {
             let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
             let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
-            let [most, found] = [caps::CGEO_CHANNELS, counts.texcoord_sets].map(decimal);
-            return Err(error.expected(format!("at most {most}")).found(found));
+            return Err(error.above(caps::CGEO_CHANNELS.into(), "", Some(counts.texcoord_sets.into())));
         }
         Ok(counts)
     }
@@ -327,7 +326,7 @@ impl<'a> Stream<'a> {
             return Ok(());
         }
         let error = FILE.out_of_range("map channel").of(snapshot_address(self.unit.snapshot));
-        Err(error.expected(format!("less than {channels}")).found(channel))
+        Err(error.expected(less_than(channels)).found(channel))
     }
 
     /// The content of a point cloud, to its end.
@@ -474,10 +473,10 @@ impl<'a> Stream<'a> {
         let records = out.take_records();
         self.take(&counted, |stored, budget| budget.resize(records, stored, announced, counted.what))?;
         self.announce(records.len());
-        let mut length = self.content.read(records).map_err(|fault| self.fault(&fault))?;
+        let mut length = self.content.read(records).map_err(|fault| self.fault(fault))?;
         let mut next = [0];
         if length == records.len() {
-            if self.content.read(&mut next).map_err(|fault| self.fault(&fault))? == 0 {
+            if self.content.read(&mut next).map_err(|fault| self.fault(fault))? == 0 {
                 self.finish()?;
                 out.set_shape(shape);
                 return Ok(());
@@ -489,7 +488,7 @@ impl<'a> Stream<'a> {
             self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
             [*first] = next;
-            let more = self.content.read(rest).map_err(|fault| self.fault(&fault))?;
+            let more = self.content.read(rest).map_err(|fault| self.fault(fault))?;
             length = length.saturating_add(1).saturating_add(more);
         }
         records.truncate(length);
@@ -507,18 +506,18 @@ impl<'a> Stream<'a> {
 
     /// Checks that the stream ends here, with the right checksum.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.content.finish().map_err(|fault| self.fault(&fault))
+        self.content.finish().map_err(|fault| self.fault(fault))
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<()> {
-        self.content.read_exact(out).map_err(|fault| self.fault(&fault))
+        self.content.read_exact(out).map_err(|fault| self.fault(fault))
     }
 
     /// Inflates and drops elements.
     fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
         self.may_come(counted)?;
         self.announce(as_usize(counted.bytes));
-        self.content.skip(counted.bytes, buffer).map_err(|fault| self.fault(&fault))
+        self.content.skip(counted.bytes, buffer).map_err(|fault| self.fault(fault))
     }
 
     /// Makes room for triples.
@@ -576,28 +575,18 @@ impl<'a> Stream<'a> {
             self.goal.set(self.goal.get().max(produced.saturating_add(counted.bytes)));
             return Ok(());
         }
-        let stored = decimal(self.unit.stored);
-        let needs = format!("{}, which needs {}", decimal(counted.number), binary(counted.bytes));
-        Err(match &counted.at {
-            Some(at) => {
-                let error = self.place().decoded_at(at.clone()).malformed(counted.what);
-                error.expected(format!("what {stored} stored bytes can inflate to")).found(needs)
-            }
-            None => {
-                let error =
-                    self.place().malformed(counted.what).expected(format!("as many as there are: {needs}"));
-                error.found(format_args!("only {stored} stored bytes, which cannot inflate to that"))
-            }
-        })
+        let (count, needed, stored) = (counted.number, counted.bytes, self.unit.stored);
+        let place = match &counted.at {
+            Some(at) => self.place().decoded_at(at.clone()),
+            None => self.place(),
+        };
+        Err(place.malformed(counted.what).because(Cause::TooLarge { count, needed, stored }))
     }
 
     /// An error about memory for elements, with their number and its place.
     fn too_large(&self, error: Error, counted: &Counted) -> Error {
         let error = match &counted.at {
-            Some(at) => {
-                let needs = format!("{}, which needs {}", decimal(counted.number), error.found_text());
-                error.decoded_at(at.clone()).found(needs)
-            }
+            Some(at) => error.decoded_at(at.clone()).needed_by(counted.number),
             None => error,
         };
         self.place().locate(error)
@@ -609,9 +598,9 @@ impl<'a> Stream<'a> {
         self.place().decoded_at(end.saturating_sub(bytes)..end).malformed(what)
     }
 
-    fn fault(&self, fault: &Fault) -> Error {
-        self.is_too_short.set(matches!(fault.kind, FaultKind::Truncated | FaultKind::Short));
-        self.place().locate(fault_error(fault, self.unit.what, None))
+    fn fault(&self, fault: Fault) -> Error {
+        self.is_too_short.set(matches!(fault.kind, FaultKind::Truncated | FaultKind::TooShort));
+        self.place().locate(Error::stream(fault, self.unit.what))
     }
 
     fn place(&self) -> Place {

@@ -45,11 +45,12 @@ impl Proxy {
             match result {
                 Err(error) if error.is_of_reading() => return Err(error),
                 Err(error) => {
+                    let detail = error.message_at(&snapshot_address(index));
                     let place = FILE.of_error(&error).of(snapshot_address(index));
                     if check.broken.len() < MOST_BROKEN {
-                        check.broken.push(Finding::new(rules::SNAPSHOT, place, error.message()));
+                        check.broken.push(Finding::new(rules::SNAPSHOT, place, detail));
                     } else {
-                        check.findings.add(rules::SNAPSHOT, || (place, error.message()));
+                        check.findings.add(rules::SNAPSHOT, || (place, detail));
                     }
                 }
                 Ok(()) => {}

@@ -11,6 +11,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
 use crate::bytes::Text;
+use crate::num::decimal;
 use crate::report::{Address, ErrorKind, Result, quoted};
 
 impl Model {
@@ -45,13 +46,15 @@ impl Model {
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         if joints != poses {
             let error = mismatch("number of joints and poses");
-            return Err(error.expected(format!("{joints} poses, one for each joint")).found(poses));
+            return Err(error
+                .expected(format!("{} poses, one for each joint", decimal(joints)))
+                .found(poses));
         }
         let pairs = (0..).zip(self.joints().zip(animation.poses()));
         let mut differing = pairs.filter(|(_, (joint, pose))| joint.parent != pose.parent);
         if let Some((index, (joint, pose))) = differing.next() {
-            let count = differing.count().saturating_add(1);
-            let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), |p| p.to_string());
+            let [count, joints] = [differing.count().saturating_add(1), joints].map(decimal);
+            let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), decimal);
             let expected =
                 format!("parent {} in joint {}", parent(joint.parent), quoted(&joint.name.to_string_lossy()));
             let found =

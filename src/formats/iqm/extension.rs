@@ -197,7 +197,7 @@ impl Model {
             let error = FILE.at(node.node.part(4, 4)).malformed("iqmextension.num_data");
             let needed = decimal(numskins.end.saturating_sub(head.start));
             let expected = format!("at least {needed} bytes of FTE_SKINS");
-            return Err(error.expected(expected).found(decimal(node.data.length())));
+            return Err(error.expected(expected).found(node.data.length()));
         }
         let raw::FteSkins { numskinframes, nummeshskins } = source.read_struct(head.start, "FTE_SKINS")?;
         let run = |start: u64, (what, field, count): (&'static str, u64, U32), size: u64| {
@@ -208,7 +208,7 @@ impl Model {
             }
             let expected = format!("at most {}, for which there is room in the extension", decimal(room));
             let error = FILE.at(head.part(field, 4)).malformed(what).expected(expected);
-            Err(error.found(decimal(count)))
+            Err(error.found(count))
         };
         let frame_count = ("FTE_SKINS.numskinframes", 0, numskinframes);
         let frames = run(numskins.end, frame_count, size_u64::<raw::FteSkinFrame>())?;

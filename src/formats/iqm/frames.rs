@@ -13,7 +13,7 @@ use super::rules::FILE;
 use super::tables::Poses;
 use crate::bytes::Source;
 use crate::limits::Budget;
-use crate::num::{Span, as_u64, as_usize, span};
+use crate::num::{Span, as_u64, as_usize, counted, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::Result;
 
@@ -114,7 +114,7 @@ impl Frames {
     pub fn pose(&self, frame: u32, pose: usize) -> Result<Trs> {
         let channels = self.poses.get(pose).ok_or_else(|| {
             let error = FILE.out_of_range("pose");
-            error.expected(format!("less than {}", self.poses.len())).found(pose)
+            error.expected(less_than(self.poses.len())).found(pose)
         })?;
         let frame = self.bytes(self.one(frame)?)?.start;
         let start = frame.saturating_add(as_u64(channels.first).saturating_mul(2));
@@ -148,7 +148,7 @@ impl Frames {
         let expected = count.saturating_mul(as_u64(self.poses.len()));
         if as_u64(out.len()) != expected {
             let error = FILE.out_of_range("length of the output");
-            return Err(error.expected(format!("{expected} poses")).found(out.len()));
+            return Err(error.expected(counted(expected, "pose")).found(out.len()));
         }
         let bytes = self.source.get(range, "frames[]")?;
         self.decode_all(values(&bytes), out);
@@ -199,7 +199,7 @@ impl Frames {
             Some(end) if end <= self.frames => Ok(frame..end),
             _ => {
                 let error = FILE.out_of_range("frame");
-                Err(error.expected(format!("less than {}", self.frames)).found(frame))
+                Err(error.expected(less_than(self.frames)).found(frame))
             }
         }
     }
@@ -208,8 +208,8 @@ impl Frames {
     fn bytes(&self, frames: Range<u32>) -> Result<Range<u64>> {
         if frames.start > frames.end || frames.end > self.frames {
             let error = FILE.out_of_range("frame");
-            let found = format!("{}..{}", frames.start, frames.end);
-            return Err(error.expected(format!("within 0..{}", self.frames)).found(found));
+            let found = format!("{}..{}", decimal(frames.start), decimal(frames.end));
+            return Err(error.expected(format!("within 0..{}", decimal(self.frames))).found(found));
         }
         let at = |frame: u32| self.section.start.saturating_add(self.stride.saturating_mul(frame.into()));
         Ok(at(frames.start)..at(frames.end))

@@ -248,7 +248,7 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     if let Some(len) = source.len()?.filter(|len| filesize > *len) {
         let error = FILE.error(ErrorKind::Truncated, "file").at(0..filesize);
         let expected = format!("{} bytes (iqmheader.filesize)", decimal(filesize));
-        return Err(error.expected(expected).found(decimal(len)));
+        return Err(error.expected(expected).found(len));
     }
     Ok(())
 }

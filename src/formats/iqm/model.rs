@@ -15,7 +15,7 @@ use super::tables::table;
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::mesh::{Entries, MeshEntry, Role};
-use crate::num::{Span, as_u64, as_usize, size_u64, span};
+use crate::num::{Span, as_u64, as_usize, less_than, size_u64, span};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
 
@@ -135,7 +135,7 @@ impl Model {
     pub fn mesh(&self, index: usize) -> Result<Mesh> {
         let mesh = self.layout.meshes.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
-            error.expected(format!("less than {}", self.mesh_count())).found(index)
+            error.expected(less_than(self.mesh_count())).found(index)
         })?;
         Ok(Mesh::new(&self.layout, &mesh))
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::tables::Field;
 use crate::bytes::Text;
 use crate::limits::{Budget, Limits};
-use crate::num::{as_u64, as_usize, decimal, span};
+use crate::num::{as_u64, as_usize, span};
 use crate::report::{ErrorKind, Result};
 
 /// The text of a file: names, each followed by a 0 byte.
@@ -91,7 +91,6 @@ impl<'a> Names<'a> {
             return Ok(length);
         }
         let error = offset.error(ErrorKind::LimitExceeded);
-        let expected = format!("less than {} bytes of all names together", decimal(self.most));
-        Err(error.expected(expected).found("names that share their text many times"))
+        Err(error.above(self.most, "bytes of all names together", None))
     }
 }

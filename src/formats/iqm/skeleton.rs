@@ -9,7 +9,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
 use crate::bytes::Text;
-use crate::num::{as_u64, as_usize};
+use crate::num::{as_u64, as_usize, decimal, less_than};
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
@@ -201,11 +201,11 @@ impl Skeleton {
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         let joints = self.len().max(1);
         if !poses.is_multiple_of(joints) {
-            let expected = format!("a multiple of {}, one for each joint", self.len());
+            let expected = format!("a multiple of {}, one for each joint", decimal(self.len()));
             return Err(mismatch("number of poses").expected(expected).found(poses));
         }
         if out != poses {
-            let expected = format!("{poses}, one for each pose of a joint");
+            let expected = format!("{}, one for each pose of a joint", decimal(poses));
             return Err(mismatch("length of the output").expected(expected).found(out));
         }
         Ok(joints)
@@ -224,7 +224,9 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
     let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
     for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {
         if len != parents.len() {
-            return Err(mismatch(what).expected(format!("{}, one for each joint", parents.len())).found(len));
+            return Err(mismatch(what)
+                .expected(format!("{}, one for each joint", decimal(parents.len())))
+                .found(len));
         }
     }
     for (index, (parent, trs)) in parents.iter().zip(pose).enumerate() {
@@ -235,7 +237,7 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
             Some(parent) => {
                 let matrix = parent_matrix(parent, done).ok_or_else(|| {
                     let error = mismatch("parent").of(Address::field("joints").index(as_u64(index)));
-                    error.expected(format!("less than {index}")).found(parent)
+                    error.expected(less_than(index)).found(parent)
                 })?;
                 multiply(&matrix, &local)
             }

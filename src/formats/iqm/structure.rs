@@ -11,7 +11,7 @@ use super::rules::{self, FILE};
 use super::tables::{Field, Row, recommended, scalar};
 use crate::bytes::Source;
 use crate::limits::{Limits, caps};
-use crate::num::{Span, as_u64, decimal, size_u64, span};
+use crate::num::{Span, as_u64, at_most, decimal, less_than, size_u64, span};
 use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
@@ -90,7 +90,7 @@ impl Layout {
         let announced = self.header.num_framechannels.get();
         if self.header.num_frames.get() > 0 && channels != u64::from(announced) {
             let error = FILE.at(0x60..0x64).malformed("iqmheader.num_framechannels");
-            let expected = format!("{channels}, the bits in the masks of the poses");
+            let expected = format!("{}, the bits in the masks of the poses", decimal(channels));
             return Err(error.expected(expected).found(announced));
         }
         Ok(())
@@ -132,7 +132,7 @@ impl Layout {
             if index >= caps::IQM_EXTENSIONS {
                 check_no_cycle(&extensions)?;
                 let error = count.error(ErrorKind::LimitExceeded);
-                return Err(error.expected(format!("at most {}", caps::IQM_EXTENSIONS)).found(announced));
+                return Err(error.above(caps::IQM_EXTENSIONS, "", Some(announced.into())));
             }
             let node = next.section(Field { value: 1, ..count }, node_size, filesize)?;
             let row = Row { start: node.start, table: "extensions", index };
@@ -368,12 +368,13 @@ struct Part {
 fn check_run(first: Field, count: Field, total: U32) -> Result<()> {
     let total = total.get();
     let Some(left) = total.checked_sub(first.value) else {
-        return Err(first.malformed().expected(format!("at most {total}")).found(first.value));
+        return Err(first.malformed().expected(at_most(total)).found(first.value));
     };
     if count.value <= left {
         return Ok(());
     }
-    let expected = format!("at most {left}, from {} to the end at {total}", first.value);
+    let [left, first, total] = [left, first.value, total].map(decimal);
+    let expected = format!("at most {left}, from {first} to the end at {total}");
     Err(count.malformed().expected(expected).found(count.value))
 }
 
@@ -383,7 +384,7 @@ fn check_parent(row: Row, parent: i32, what: &'static str, offset: u64) -> Resul
         return Ok(());
     }
     let error = row.part(offset, 4).malformed(what);
-    Err(error.expected(format!("less than {}, its own index", row.index)).found(parent))
+    Err(error.expected(format!("{}, its own index", less_than(row.index))).found(parent))
 }
 
 fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place) {

@@ -174,7 +174,7 @@ impl Field {
             let expected = format!(
                 "at most {room}, for which there is room from {start:#x} to {filesize:#x} (filesize)"
             );
-            return Err(count.malformed().expected(expected).found(decimal(wanted)));
+            return Err(count.malformed().expected(expected).found(wanted));
         }
         Ok(span(start, wanted.saturating_mul(size)))
     }

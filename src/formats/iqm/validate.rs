@@ -11,7 +11,7 @@ use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
 use crate::limits::cancel;
 use crate::mesh::scan;
-use crate::num::{Span, as_u64, as_usize, component, decimal, interval, span};
+use crate::num::{Span, as_u64, as_usize, component, decimal, interval, less_than, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
@@ -26,8 +26,7 @@ impl Model {
             None => Ok(()),
             Some(Wrong { place, value, .. }) => {
                 let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-                let [most, found] = [num_vertexes, value].map(decimal);
-                Err(error.expected(format!("less than {most} (num_vertexes)")).found(found))
+                Err(error.expected(format!("{} (num_vertexes)", less_than(num_vertexes))).found(value))
             }
         }
     }

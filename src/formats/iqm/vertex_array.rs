@@ -9,6 +9,7 @@ use super::rules::FILE;
 use super::tables::scalar;
 use crate::bytes::{Array, Element, Scalar, Text};
 use crate::mesh::{Attribute, Semantic, VertexFormat};
+use crate::num::less_than;
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
@@ -27,7 +28,7 @@ impl Model {
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
         let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("vertex array");
-            error.expected(format!("less than {}", self.layout.vertex_arrays.len())).found(index)
+            error.expected(less_than(self.layout.vertex_arrays.len())).found(index)
         })?;
         self.read_array(&VertexArray::new(&self.layout, &array))
     }

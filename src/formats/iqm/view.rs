@@ -15,7 +15,7 @@ use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, AttributeList, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role,
 };
-use crate::num::{Span, as_u64, as_usize, size_u64};
+use crate::num::{Span, as_u64, as_usize, less_than, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The vertex arrays of the file, and the mesh's vertices.
@@ -131,7 +131,7 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
             let index = triangles.get(first).unwrap_or(greatest);
             let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
             let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-            return Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(index));
+            return Err(error.expected(format!("{} (num_vertexes)", less_than(num_vertexes))).found(index));
         }
         if least < own.start || greatest >= own.end {
             let detail = outside_mesh(least, greatest, &own);

@@ -13,7 +13,7 @@ use crate::bytes::{Source, Walk};
 use crate::format::Format;
 use crate::limits::{Budget, Kept};
 use crate::mesh::{Entries, MeshEntry, Role};
-use crate::num::{as_u64, size_u64, span};
+use crate::num::{as_u64, less_than, size_u64, span};
 use crate::options::{Options, Strictness};
 use crate::report::{Error, ErrorKind, Finding, Item, Result};
 
@@ -78,8 +78,9 @@ impl Bodies {
                 Err(error) => {
                     let address = body_address(as_u64(meshes.len()));
                     let end = error.byte_range().map_or(walker.end, |range| range.end);
+                    let detail = error.message_at(&address);
                     let place = FILE.of(address).at(walker.end..end.max(walker.end));
-                    findings.push(Finding::new(rules::DAMAGED_BODY, place, error.message()));
+                    findings.push(Finding::new(rules::DAMAGED_BODY, place, detail));
                 }
             }
             let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);
@@ -112,7 +113,7 @@ impl Bodies {
     pub fn mesh(&self, index: usize) -> Result<&Mesh> {
         self.meshes.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("body").of(body_address(as_u64(index)));
-            error.expected(format!("less than {}", self.mesh_count())).found(index)
+            error.expected(less_than(self.mesh_count())).found(index)
         })
     }
 

@@ -10,7 +10,7 @@ use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
 use crate::limits::Budget;
 use crate::mesh::scan;
-use crate::num::{Span, as_u64, as_usize};
+use crate::num::{Span, as_u64, as_usize, less_than};
 use crate::options::Options;
 use crate::report::Result;
 
@@ -178,7 +178,7 @@ impl Decode<'_> {
         let place = self.layout.place_of_word(&self.layout.indices, found.first, found.first);
         let index = corners.get(as_usize(found.first)).copied().unwrap_or_default();
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-        Err(error.expected(format!("less than {count}")).found(index))
+        Err(error.expected(less_than(count)).found(index))
     }
 
     /// Calls `job` with the words of an array, which are in the scratch's memory.

@@ -333,7 +333,7 @@ impl Reader<'_> {
         if self.len.is_some_and(|end| range.end > end) || self.end.checked_add(len).is_none() {
             let there = self.len.unwrap_or(u64::MAX).saturating_sub(self.end);
             let error = FILE.at(range).error(ErrorKind::Truncated, what);
-            return Err(error.expected(counted(len, "byte")).found(decimal(there)));
+            return Err(error.truncated(len, there));
         }
         self.end = range.end;
         Ok(range)
@@ -411,7 +411,7 @@ impl Reader<'_> {
                 return FILE.at(field(offset, 4)).malformed(what).expected("at least 1").found(0);
             }
             let error = FILE.at(field(36, 4)).malformed("div_x");
-            let expected = format!("a product with div_y, {y}, that is no multiple of 2^32");
+            let expected = format!("a product with div_y, {}, that is no multiple of 2^32", decimal(y));
             error.expected(expected).found(x)
         })?;
         let cells = u128::from(x).saturating_mul(y.into()).saturating_mul(z.into());

@@ -17,7 +17,7 @@ use crate::bytes::{Array, Element};
 use crate::codec::Codec;
 use crate::limits::Limits;
 use crate::mesh::{Role, scan};
-use crate::num::{as_u64, as_usize, span};
+use crate::num::{as_u64, as_usize, less_than, span};
 use crate::report::{Address, Result};
 
 /// A face of a [`Mesh`](super::Mesh): a part with one texture. Cloning shares everything.
@@ -200,7 +200,7 @@ impl Face {
         let Some((corner, index)) = self.wrong_index() else { return Ok(self.raw_indices()) };
         let start = as_u64(self.layout.triangles.start.saturating_add(corner.saturating_mul(2)));
         let error = FILE.at(span(start, 2)).malformed("TriangleList");
-        let error = error.expected(format!("less than {vertices}")).found(index);
+        let error = error.expected(less_than(vertices)).found(index);
         Err(self.place.locate_at(error, self.address().then("indices").index(as_u64(corner))))
     }
 

@@ -12,7 +12,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::limits::{Budget, Limits, caps};
-use crate::num::{Span, as_u64, counted, decimal, span};
+use crate::num::{Span, as_u64, at_most, span};
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
@@ -26,12 +26,17 @@ pub(crate) const BLOCK: &str = "block";
 pub(crate) const ARRAY: &str = "array of a face";
 
 /// Fails for more than [`caps::SLMESH_PARTS`] `parts` of `what`, whose bytes these are.
-pub(crate) fn check_count(count: u32, what: &'static str, parts: &str, range: Range<u64>) -> Result<()> {
+pub(crate) fn check_count(
+    count: u32,
+    what: &'static str,
+    parts: &'static str,
+    range: Range<u64>,
+) -> Result<()> {
     if count <= caps::SLMESH_PARTS {
         return Ok(());
     }
     let error = FILE.at(range).error(ErrorKind::LimitExceeded, what);
-    Err(error.expected(format!("at most {} {parts}", decimal(caps::SLMESH_PARTS))).found(decimal(count)))
+    Err(error.above(caps::SLMESH_PARTS.into(), parts, Some(count.into())))
 }
 
 /// Versions above this are an incompatible format.
@@ -150,7 +155,7 @@ impl Layout {
         };
         if version > most {
             let error = place.error(ErrorKind::Unsupported, "version");
-            return Err(error.expected(format!("at most {most}")).found(version));
+            return Err(error.expected(at_most(most)).found(version));
         }
         if version > MAX_VERSION {
             let detail =
@@ -230,7 +235,7 @@ impl Layout {
         if range.end > region_end {
             let there = region_end.saturating_sub(range.start);
             let error = FILE.at(range).error(ErrorKind::Truncated, BLOCK);
-            return Err(error.expected(counted(size, "byte")).found(decimal(there)));
+            return Err(error.truncated(size, there));
         }
         Ok(Some(range))
     }
@@ -308,13 +313,13 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                     return Err(match error.kind() {
                         ErrorKind::Truncated => {
                             let there = source.len()?.unwrap_or(end).min(region.end);
-                            error.found(decimal(there.saturating_sub(range.start)))
+                            error.found(there.saturating_sub(range.start))
                         }
                         _ => error,
                     });
                 }
                 if window >= most {
-                    let error = Budget::new(limits).exceeded(0, u64::MAX, "header").found("more");
+                    let error = Budget::new(limits).exceeded(0, u64::MAX, "header");
                     return Err(FILE.at(region.start..needed).locate(error));
                 }
                 window = window.saturating_mul(2).max(range.end);

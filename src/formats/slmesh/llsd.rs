@@ -31,8 +31,8 @@ use std::ops::Range;
 
 use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::{as_u64, as_usize, counted, decimal, span};
-use crate::report::{Error, ErrorKind, Result};
+use crate::num::{as_u64, as_usize, decimal, span};
+use crate::report::{Error, ErrorKind, Limit, Result};
 
 /// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
 pub const MAX_DEPTH: usize = 256;
@@ -44,6 +44,7 @@ pub struct Reader<'a> {
     at: usize,
     open: [Open; MAX_DEPTH],
     depth: usize,
+    limits: Limits,
     max_depth: usize,
     /// A key has been read, whose value comes next.
     has_key: bool,
@@ -117,6 +118,7 @@ impl<'a> Reader<'a> {
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
             open: [Open::default(); MAX_DEPTH],
             depth: 0,
+            limits: *limits,
             max_depth: as_usize(limits.max_depth).min(MAX_DEPTH),
             has_key: false,
             started: false,
@@ -240,11 +242,12 @@ impl<'a> Reader<'a> {
             let start = as_u64(self.at);
             let error = FILE.at(span(start, bytes)).error(ErrorKind::Truncated, what);
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
-            return Err(error.expected(expected).found(decimal(rest)));
+            return Err(error.expected(expected).found(rest));
         }
         if self.depth >= self.max_depth {
-            let error = FILE.at(self.range_from(start)).error(ErrorKind::LimitExceeded, "LLSD nesting");
-            return Err(error.expected(format!("at most {} (max_depth)", self.max_depth)).found("more"));
+            let limit = if self.max_depth < MAX_DEPTH { Limit::Depth } else { Limit::Fixed("") };
+            let error = self.limits.exceeded(limit, as_u64(self.max_depth), None, "LLSD nesting");
+            return Err(FILE.at(self.range_from(start)).locate(error));
         }
         if let Some(open) = self.open.get_mut(self.depth) {
             *open = Open { left, is_map };
@@ -320,8 +323,7 @@ impl<'a> Reader<'a> {
     fn truncated(&self, count: usize, what: &'static str) -> Error {
         let start = as_u64(self.at);
         let error = FILE.at(span(start, as_u64(count))).error(ErrorKind::Truncated, what);
-        let found = decimal(as_u64(self.input.len().saturating_sub(self.at)));
-        error.expected(counted(as_u64(count), "byte")).found(found)
+        error.truncated(as_u64(count), as_u64(self.input.len().saturating_sub(self.at)))
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {

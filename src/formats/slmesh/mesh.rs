@@ -11,7 +11,7 @@ use super::face_layout::{FaceLayout, each_face};
 use super::keys::MeshKey;
 use super::place::{BlockPlace, Content};
 use crate::limits::Budget;
-use crate::num::as_u64;
+use crate::num::{as_u64, less_than};
 use crate::report::Result;
 
 /// A decoded level of detail, or the mesh for physics: its faces.
@@ -59,7 +59,7 @@ impl Mesh {
     pub fn face(&self, index: usize) -> Result<Face> {
         let layout = self.faces.get(index).ok_or_else(|| {
             let error = self.place.place().of(self.place.face(index)).out_of_range("face");
-            error.expected(format!("less than {}", self.faces.len())).found(index)
+            error.expected(less_than(self.faces.len())).found(index)
         })?;
         Ok(self.face_of(index, layout))
     }

@@ -82,8 +82,9 @@ fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Findi
     match read {
         Err(error) if error.is_of_reading() => Err(error),
         Err(error) => {
-            let place = FILE.of(Address::field(block)).of_error(&error);
-            broken.push(Finding::new(rules::BLOCK, place, error.message()));
+            let address = error.address().cloned().unwrap_or(Address::field(block));
+            let detail = error.message_at(&address);
+            broken.push(Finding::new(rules::BLOCK, FILE.of_error(&error).of(address), detail));
             Ok(None)
         }
         Ok(block) => Ok(block),

@@ -10,7 +10,7 @@ use super::place::BlockPlace;
 use crate::bytes::{Array, Element};
 use crate::codec::dequant::unit;
 use crate::limits::Budget;
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, decimal};
 use crate::report::{Error, Result};
 
 /// In place of a joint: the end of the influences of a vertex.
@@ -239,11 +239,15 @@ pub(crate) enum Miscount {
 
 impl Miscount {
     pub(crate) fn describe(&self, error: Error, vertices: usize) -> Error {
-        let error = error.expected(format!("influences of {vertices} vertices"));
+        let error = error.expected(format!("influences of {} vertices", decimal(vertices)));
         match self {
-            Self::Fewer(found) => error.found(format_args!("those of {found}")),
-            Self::Cut(vertex) => error.found(format_args!("an end inside those of vertex {vertex}")),
-            Self::Longer(bytes) => error.found(format_args!("data that goes on for {bytes} bytes")),
+            Self::Fewer(found) => error.found(format_args!("those of {}", decimal(found))),
+            Self::Cut(vertex) => {
+                error.found(format_args!("an end inside those of vertex {}", decimal(vertex)))
+            }
+            Self::Longer(bytes) => {
+                error.found(format_args!("data that goes on for {} bytes", decimal(bytes)))
+            }
         }
     }
 }

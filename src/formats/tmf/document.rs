@@ -15,7 +15,7 @@ use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::Source;
 use crate::format::Format;
 use crate::mesh::{Entries, MeshEntry, Role};
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, less_than};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
 
@@ -114,7 +114,7 @@ impl Document {
             return Ok(Mesh::new(&self.file, index));
         }
         let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
-        Err(error.expected(format!("less than {}", self.mesh_count())).found(index))
+        Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
     /// The first mesh with this name; `None` if the file has no such mesh.

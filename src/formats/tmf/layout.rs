@@ -15,7 +15,7 @@ use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, counted, decimal, size_u64, span};
+use crate::num::{Span, as_u64, at_most, counted, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// Bytes that a lazy source reads first.
@@ -202,7 +202,7 @@ impl Reader<'_> {
         if self.len.is_some_and(|len| data.end > len) || data_start.checked_add(data_length).is_none() {
             let there = self.len.unwrap_or(0).saturating_sub(data.start);
             let error = position.place().at(data).error(ErrorKind::Truncated, kind.what());
-            return Err(error.expected(counted(data_length, "byte")).found(decimal(there)));
+            return Err(error.truncated(data_length, there));
         }
         let end = data.end;
         let mut segment = Segment {
@@ -328,7 +328,7 @@ impl Reader<'_> {
             let error = position.place().at(self.data_length_of(segment)).malformed("data_length");
             let needed = counted(end.saturating_sub(segment.data.start), "byte");
             let error = error.expected(format!("at least {needed} of {}", segment.kind.what()));
-            return Err(error.found(decimal(segment.data.length())));
+            return Err(error.found(segment.data.length()));
         }
         segment.bits = end;
         let header = self.walk.read_struct(start, segment.kind.what());
@@ -352,7 +352,7 @@ impl Reader<'_> {
         if name.end > segment.data.end {
             let error = position.place().at(span(stored, 1)).malformed("length of the name of custom data");
             let room = segment.data.end.saturating_sub(name.start);
-            let expected = format!("at most {room}, the rest of the segment (data_length)");
+            let expected = format!("{}, the rest of the segment (data_length)", at_most(room));
             return Err(error.expected(expected).found(len));
         }
         let bytes = self.walk.get(name.clone(), "name of custom data");
@@ -382,7 +382,7 @@ impl Reader<'_> {
             let (there, of) = (counted(there, "byte"), segment.kind.what());
             let expected = format!("at most {most} of {record} in the {there} of {of}");
             let error = place(fields.count.clone()).malformed(what);
-            return Err(error.expected(expected).found(decimal(segment.count)));
+            return Err(error.expected(expected).found(segment.count));
         };
         if needed < there {
             let tail = range.start.saturating_add(needed)..range.end;
@@ -391,10 +391,8 @@ impl Reader<'_> {
         }
         if record == 0 {
             let counted = self.spend_omitted(segment);
-            counted.map_err(|error| {
-                let needs = format!("{}, which needs {}", decimal(segment.count), error.found_text());
-                place(fields.count.clone()).locate(error.found(needs))
-            })?;
+            let locate = |error: Error| place(fields.count.clone()).locate(error.needed_by(segment.count));
+            counted.map_err(locate)?;
         }
         let has_no_bits = match segment.kind {
             SegmentType::Vertex => segment.precision.contains(&0),

@@ -242,12 +242,13 @@ impl<T: PackedElement> Packed<T> {
     /// Like `read_range_into`, with a separate outcome for an index beyond 32 bits.
     pub(crate) fn try_read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
-            let error = self.place().out_of_range("elements").expected(format!("within 0..{}", self.len));
-            return Err(error.found(format_args!("{}..{}", range.start, range.end)).into());
+            let error =
+                self.place().out_of_range("elements").expected(format!("within 0..{}", decimal(self.len)));
+            return Err(error.found(format_args!("{}..{}", decimal(range.start), decimal(range.end))).into());
         }
         if out.len() != range.len() {
             let error = self.place().out_of_range("length of the output");
-            return Err(error.expected(format!("{} elements", range.len())).found(out.len()).into());
+            return Err(error.expected(format!("{} elements", decimal(range.len()))).found(out.len()).into());
         }
         let is_in_one_read = self.file.source.is_in_memory() || self.parts.len() <= 1;
         let read = (!is_in_one_read).then(|| self.with_bytes_read(range.clone())).transpose()?;
@@ -416,9 +417,7 @@ impl From<Error> for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Index { place, value } => {
-                place.malformed("index").expected(MAX_INDEX).found(decimal(value))
-            }
+            Failure::Index { place, value } => place.malformed("index").expected(MAX_INDEX).found(value),
             Failure::Error(error) => error,
         }
     }

@@ -15,7 +15,7 @@ use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
     VertexFormat, VertexRemap, scan,
 };
-use crate::num::{as_u64, counted, size_u64};
+use crate::num::{as_u64, counted, less_than, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The attributes of a view, each decoded when it is asked for.
@@ -270,7 +270,7 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
         let place = FILE.of(mesh.address().then(name).index(found.first)).at(mesh.range());
         let place = stored.map_or(place, |stored| stored.place_of(found.first));
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-        return Err(error.expected(format!("less than {}", stream.count)).found(index));
+        return Err(error.expected(less_than(stream.count)).found(index));
     }
     Ok(())
 }

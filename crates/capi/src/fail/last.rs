@@ -46,8 +46,8 @@ impl Record {
             what: c_string(error.what()),
             address: error.address().map(|address| c_string(&address.to_string())).unwrap_or_default(),
             path: error.path().map(|path| c_string(&path.to_string_lossy())).unwrap_or_default(),
-            expected: c_string(error.expected_text()),
-            found: c_string(error.found_text()),
+            expected: c_string(&error.cause().expected()),
+            found: c_string(&error.cause().found()),
             bytes: error.byte_range(),
             decoded: error.decoded_range(),
         }

@@ -4,7 +4,7 @@ use meshmap::{Error, Format};
 
 use crate::inputs::Problem;
 use crate::inspect::Damage;
-use crate::{text, words};
+use crate::text;
 
 /// A mesh, or why a file or a mesh cannot be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ impl Row {
     }
 
     pub(super) fn failed(self, error: &Error) -> Self {
-        let told = Some(text::line(&words::error(error)));
+        let told = Some(text::line(&error.message()));
         Self { error_kind: Some(error.kind().name()), error: told, ..self }
     }
 

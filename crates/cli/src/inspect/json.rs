@@ -10,7 +10,6 @@ use serde::{Serialize, Serializer};
 use super::model::{Damage, Inspection, Part};
 use super::{Facts, Inspected};
 use crate::inputs::Problem;
-use crate::words;
 
 impl Serialize for Inspected {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -108,7 +107,7 @@ impl ErrorInfo {
                 address: error.address().map(ToString::to_string).or(address),
                 range: error.byte_range().or(range).map(pair),
                 decoded_range: error.decoded_range().map(pair),
-                message: words::error(error),
+                message: error.message(),
             },
             Problem::Other(kind, message) => {
                 Self { kind, address, range: range.map(pair), decoded_range: None, message: message.clone() }
@@ -132,7 +131,7 @@ struct FindingMessage<'a>(&'a Finding);
 
 impl Serialize for FindingMessage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}: {}", self.0.rule.name, words::detail(self.0)))
+        serializer.collect_str(&format_args!("{}: {}", self.0.rule.name, self.0.detail))
     }
 }
 

@@ -230,12 +230,11 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
             0 | 1 => String::new(),
             count => format!(" ({} occurrences)", crate::text::count(count)),
         };
-        let detail = finding.detail.strip_prefix(&format!("{}: ", file.format())).unwrap_or(&finding.detail);
         let problem = match again(file, finding) {
             Some(error) => error.into(),
             None => {
-                let words =
-                    words::of_value(finding).unwrap_or_else(|| format!("{}: {detail}", finding.rule.name));
+                let words = words::of_value(finding)
+                    .unwrap_or_else(|| format!("{}: {}", finding.rule.name, finding.detail));
                 Problem::other("malformed", format!("{words}{count}"))
             }
         };

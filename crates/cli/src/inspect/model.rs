@@ -9,7 +9,7 @@ use meshmap::{Address, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
 
 use crate::inputs::{Input, Problem};
-use crate::{text, words};
+use crate::text;
 
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
@@ -91,7 +91,7 @@ impl Damage {
     /// The problem, without its location.
     pub(crate) fn reason(&self) -> String {
         match self.problem.library() {
-            Some(error) => words::of_part(error, Some(&self.address)),
+            Some(error) => error.message_at(&self.address),
             None => self.problem.to_string(),
         }
     }

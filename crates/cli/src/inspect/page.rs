@@ -112,7 +112,7 @@ fn finding(finding: &Finding) -> String {
     };
     match words::of_value(finding) {
         Some(words) => format!("{words}{count}"),
-        None => format!("{place}{}: {}{count}", finding.rule.name, words::detail(finding)),
+        None => format!("{place}{}: {}{count}", finding.rule.name, finding.detail),
     }
 }
 

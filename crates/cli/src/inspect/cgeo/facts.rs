@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use meshmap::cgeo::{Dialect, LengthPrefix, OffsetTarget, Proxy, SizeMeaning, Snapshot, UnitEvidence, raw};
-use meshmap::{Address, Bounds, Result, Scratch, Segment, Semantic, VertexFormat};
+use meshmap::{Address, Bounds, Cause, Result, Scratch, Segment, Semantic, VertexFormat};
 use serde::Serialize;
 
 use crate::inputs::Problem;
@@ -116,8 +116,7 @@ pub(in crate::inspect) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, 
         match proxy.snapshot(index) {
             // The snapshot that the table names does not exist, or no snapshot can be there.
             Err(error) => {
-                let offset = offset(&error);
-                let is_beyond = offset.zip(bytes).is_some_and(|(offset, bytes)| offset >= bytes);
+                let is_beyond = matches!(error.cause(), Cause::Offset { found, .. } if bytes.is_some_and(|bytes| *found >= bytes));
                 let state = if is_beyond { State::Missing } else { State::Broken };
                 let range = error.byte_range();
                 damages.add(Damage { address: address(), state, range, problem: error.into(), rule: None });
@@ -152,11 +151,6 @@ pub(in crate::inspect) fn error_of(proxy: &Proxy, address: &Address) -> Option<m
     };
     let first = snapshot.sections().err().or_else(|| snapshot.bounding_box().err());
     first.or_else(|| snapshot.point_cloud().err()).or_else(|| snapshot.mesh().err())
-}
-
-/// The offset that an error about the table calls wrong.
-fn offset(error: &meshmap::Error) -> Option<u64> {
-    u64::from_str_radix(error.found_text().strip_prefix("0x")?, 16).ok()
 }
 
 /// The facts at the beginning of a snapshot.

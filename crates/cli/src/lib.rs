@@ -24,6 +24,7 @@ mod text;
 mod topology;
 #[cfg(feature = "view")]
 mod view;
+mod windows;
 mod words;
 
 pub use args::{definition as command, run, run_to_status};

@@ -251,7 +251,7 @@ fn more_than_64_extensions_exceed_a_cap_that_the_error_names() {
     let error = Model::from_source(Source::from_bytes(zigzag(65, 16))).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "iqm: limit exceeded by iqmheader.num_extensions at 0x74..0x78: expected at most 64, found 65"
+        "iqm: iqmheader.num_extensions (0x74..0x78) needs 65, above the limit of 64"
     );
 }
 
@@ -305,7 +305,7 @@ fn more_than_256_sections_in_a_snapshot_exceed_a_cap_that_the_error_names() {
     )));
     let error = proxy.unwrap().snapshot(1).unwrap().positions().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
-    assert!(error.to_string().contains("at most 256"), "{error}");
+    assert!(error.to_string().contains("exceeds the limit of 256"), "{error}");
 }
 
 #[test]

@@ -354,7 +354,7 @@ fn one_snapshot_many_times(entries: usize) -> Vec<u8> {
     let mesh = fixtures::cgeo::Mesh::sheet(60, 1, 0.0);
     let mut sections = fixtures::cgeo::snapshot(&mesh, mesh.complete());
     let empty = fixtures::cgeo::Mesh::default().point_cloud(1);
-    sections.extend(vec![(meshmap::cgeo::raw::TAG_POINTCLOUD, empty); 3000]);
+    sections.extend(vec![(meshmap::cgeo::raw::TAG_POINTCLOUD, empty); 250]);
     let snapshot = fixtures::cgeo::snapshot_bytes(&sections, dialect);
     let mut file = fixtures::cgeo::header(entries, dialect);
     let start = (file.len() + entries * 8 + 4 + 4) as u64;

@@ -61,8 +61,8 @@ pub(super) const KINDS: &[Kind] = &[
         file.poses(n);
         file.finish()
     }),
-    Kind::new("iqm", "extensions of one name", |n| extensions(n, false)).at_most(60_000),
-    Kind::new("iqm", "extensions of different names", |n| extensions(n, true)).at_most(60_000),
+    Kind::new("iqm", "extensions of one name", |n| extensions(n.min(64), false)).at_most(64),
+    Kind::new("iqm", "extensions of different names", |n| extensions(n.min(64), true)).at_most(64),
     Kind::new("iqm", "triangles out of range", |n| {
         let mut file = Iqm::of_triangle();
         file.section(NUM_TRIANGLES, &vec![9; n * 12], n as u32);

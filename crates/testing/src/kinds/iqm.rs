@@ -83,7 +83,7 @@ pub(super) const KINDS: &[Kind] = &[
         file.meshes(4, 0, |_| 0);
         file.finish()
     })
-    .with_headers(|_| 1024),
+    .with_headers(|n| 1024 + n * 64),
     Kind::new("iqm", "a name that fills the file", |n| {
         let mut file = Iqm::of_triangle();
         file.long_text(n * 64);

@@ -284,6 +284,12 @@ impl Source {
     where
         T: FromBytes,
     {
+        if let Backing::Memory(bytes) = &self.backing
+            && let Some(rest) = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..))
+            && let Ok((structure, _)) = T::read_from_prefix(rest)
+        {
+            return Ok(structure);
+        }
         let bytes = self.get(offset..offset.saturating_add(as_u64(size_of::<T>())), what)?;
         // Fails only for a range that was cut at the end of the address space.
         T::read_from_bytes(&bytes).map_err(|_| {

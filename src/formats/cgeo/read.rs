@@ -231,13 +231,17 @@ impl Snapshot {
         Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, decoders))
     }
 
-    /// All sections, of a source that has the bytes of the snapshot.
-    pub(super) fn list(&self, source: &Source, decoders: &mut Decoders) -> Result<Vec<Section>> {
-        let (mut sections, mut list) = (self.walk(source, decoders)?, Vec::new());
-        while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
-            list.push(section);
+    /// All sections, of a source that has the bytes of the snapshot. They are listed once.
+    pub(super) fn list(&self, source: &Source, decoders: &mut Decoders) -> Result<&[Section]> {
+        let known = &self.kept().sections;
+        if known.get().is_none() {
+            let (mut sections, mut list) = (self.walk(source, decoders)?, Vec::new());
+            while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
+                list.push(section);
+            }
+            let _ = known.set(list);
         }
-        Ok(list)
+        Ok(known.get().map_or(&[], Vec::as_slice))
     }
 
     /// The section with this tag, after `skip` others with it.
@@ -253,16 +257,10 @@ impl Snapshot {
             skip = skip.saturating_sub(usize::from(section.tag == tag));
             is_wanted
         };
-        if self.proxy.dialect().size == SizeMeaning::Inflated {
-            // The end of a section is known when it has been inflated.
-            let sections = match self.kept().sections.get() {
-                Some(sections) => sections,
-                None => {
-                    let list = self.list(source, decoders)?;
-                    self.kept().sections.get_or_init(|| list)
-                }
-            };
-            return Ok(sections.iter().find(|section| is_wanted(section)).cloned());
+        // The end of a section may be known when it has been inflated.
+        let is_inflated = self.proxy.dialect().size == SizeMeaning::Inflated;
+        if is_inflated || self.kept.get().is_some_and(|kept| kept.sections.get().is_some()) {
+            return Ok(self.list(source, decoders)?.iter().find(|section| is_wanted(section)).cloned());
         }
         let mut sections = self.walk(source, decoders)?;
         while let Some(section) = sections.next().map_err(|error| self.place().locate(error))? {

@@ -47,7 +47,7 @@ pub(super) struct Kept {
     pub(super) loaded: OnceLock<Source>,
     /// `true` if a part of it has been read separately. The next read is of the whole.
     pub(super) is_read_in_part: AtomicBool,
-    /// Its sections, if they are found by inflating them.
+    /// Its sections, once they have been listed.
     pub(super) sections: OnceLock<Vec<Section>>,
 }
 
@@ -85,7 +85,7 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
-        self.list(self.load()?, &mut Decoders::default())
+        self.list(self.load()?, &mut Decoders::default()).map(<[Section]>::to_vec)
     }
 
     /// The compressed content of the known sections, to plan reads or to decode them with

@@ -173,7 +173,10 @@ impl fmt::Debug for PlayedMesh {
 
 impl Drop for PlayedMesh {
     fn drop(&mut self) {
-        locked(&self.memory.buffers).push(std::mem::take(&mut self.mesh));
+        let mut buffers = locked(&self.memory.buffers);
+        if buffers.is_empty() {
+            buffers.push(std::mem::take(&mut self.mesh));
+        }
     }
 }
 
@@ -316,10 +319,16 @@ impl<'a> Player<'a> {
         /// Snapshots for each thread. More gain nothing and take fresh memory.
         const AHEAD_OF_EACH: usize = 2;
         let fits = self.size.and_then(|size| self.play.capacity.checked_div(size.max(1))).unwrap_or(0);
-        // The caller has one more.
-        let most = self.threads.saturating_mul(AHEAD_OF_EACH).min(as_usize(fits.saturating_sub(1)));
-        let Some(share) = self.play.capacity.checked_div(as_u64(most).saturating_add(1)) else { return };
-        while self.window.len() < most && self.turn.saturating_add(self.window.len()) < self.play.len() {
+        // The caller has one more, and another one waits to be used again.
+        let most = self.threads.saturating_mul(AHEAD_OF_EACH).min(as_usize(fits.saturating_sub(2)));
+        let share = self.play.capacity.checked_div(as_u64(most).saturating_add(2)).unwrap_or(0);
+        let shares = self.window.iter().filter_map(|job| job.share).fold(0, u64::saturating_add);
+        let mut left = self.play.capacity.saturating_sub(shares);
+        while self.window.len() < most
+            && self.turn.saturating_add(self.window.len()) < self.play.len()
+            && left >= share.saturating_mul(3)
+        {
+            left = left.saturating_sub(share);
             let job = self.job(self.turn.saturating_add(self.window.len()), Some(share));
             if !self.window.is_empty() {
                 self.play.spawn(&job);

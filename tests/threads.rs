@@ -376,6 +376,41 @@ mod cache {
         assert_eq!((stats.decodes, stats.repeated_decodes, stats.hits + stats.misses), (1, 0, 64));
     }
 
+    /// Bytes are read before a thread waits, so each thread may read them; one of them decodes.
+    #[test]
+    fn snapshot_that_64_threads_ask_for_is_read_at_most_once_by_each() {
+        let (_, snapshots) = fixtures::cgeo::animation(60, 4);
+        let file = fixtures::cgeo::file(&snapshots, Dialect::default());
+        let recorder = meshmap_testing::Recorder::new(file);
+        let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone()))).unwrap();
+        let cache = SnapshotCache::new(64 << 20);
+        cache.get(&proxy, 1).unwrap();
+        recorder.reads.lock().unwrap().clear();
+        std::thread::scope(|scope| {
+            (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2).unwrap())));
+        });
+        let reads = recorder.reads.lock().unwrap().len();
+        assert!(
+            (1..=64).contains(&reads) && cache.stats().decodes == 2,
+            "{reads} reads, {:?}",
+            cache.stats()
+        );
+    }
+
+    /// A store that answers after a while, so that all threads ask before the first answer.
+    struct Late(std::sync::Arc<meshmap_testing::Recorder>);
+
+    impl meshmap::ReadRange for Late {
+        fn len(&self) -> std::io::Result<Option<u64>> {
+            self.0.len()
+        }
+
+        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+            std::thread::sleep(Duration::from_millis(20));
+            self.0.read(range)
+        }
+    }
+
     /// Random requests from every thread of a pool, inside one another, on fresh caches: one decode a slot, no hang.
     #[test]
     fn random_nested_requests_end_with_one_decode_each() {

@@ -95,7 +95,7 @@ impl Budget {
 
     /// Spends bytes, if there are as many left.
     pub(crate) fn try_spend(&self, bytes: u64) -> bool {
-        if !self.try_spend_own(bytes) {
+        if !self.try_spend_kept(bytes) {
             return false;
         }
         let own = |own: u64| own.checked_add(bytes).filter(|own| *own <= self.cap);
@@ -108,7 +108,7 @@ impl Budget {
     }
 
     /// Spends bytes of something that the file keeps.
-    pub(crate) fn try_spend_own(&self, bytes: u64) -> bool {
+    pub(crate) fn try_spend_kept(&self, bytes: u64) -> bool {
         let total = self.total();
         let held = |held: u64| held.checked_add(bytes).filter(|held| *held <= total);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, held).is_ok()
@@ -228,7 +228,7 @@ mod tests {
     fn a_cap_counts_what_a_call_holds_besides_the_data_of_the_file() {
         let limits = Limits::default().with_max_total_bytes(100);
         let budget = Budget::capped(&limits, 50);
-        assert!(budget.try_spend(40) && budget.try_spend_own(40) && !budget.is_refused());
+        assert!(budget.try_spend(40) && budget.try_spend_kept(40) && !budget.is_refused());
         // The limits refuse, and not the cap.
         assert!(!budget.try_spend(21) && !budget.is_refused());
         assert!(!budget.try_spend(11) && budget.is_refused());

@@ -12,7 +12,9 @@ use super::out::Out;
 use super::parts::{Part, Parts};
 use super::proxy::Proxy;
 use super::rules::FILE;
+use super::sections::Section;
 use super::snapshot::Snapshot;
+use super::stream::Stream;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Source};
 use crate::decode::{Scratch, Slot};
@@ -179,11 +181,6 @@ impl BaseArray {
     }
 }
 
-/// The first snapshot needs nothing but its own bytes.
-fn alone(_: bool, _: &Budget) -> Result<()> {
-    Ok(())
-}
-
 impl Proxy {
     /// The mesh of the first snapshot, which differences are added to. Decoded once.
     ///
@@ -197,8 +194,7 @@ impl Proxy {
         }
         let first = self.first_snapshot()?;
         let keep = |mesh: &Arc<Mesh>| base.admits_whole(mesh);
-        let slot = (&base.whole, Part::Triangles);
-        let mesh = first.make_once(slot, keep, &mut Scratch::default(), alone, |(), section, stream, _| {
+        let mesh = first.make_base(&base.whole, Part::Triangles, keep, |section, stream, _| {
             let (id, mut buffer) = (self.topology_at(section.range.start), MeshBuffer::default());
             stream.complete_mesh(&mut buffer, id)?;
             Ok(Arc::new(base.shared(buffer.into_mesh(id))))
@@ -274,7 +270,7 @@ impl Proxy {
         if let Some(found) = first.in_place(part, &first.budget(), &mut Scratch::default())? {
             return slot.get_or_try_make(|| Ok(Ok(found)), |_| true)?;
         }
-        first.make_once((slot, part), keep, &mut Scratch::default(), alone, |(), _, stream, skipped| {
+        first.make_base(slot, part, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
             let before = stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
             let array = Array::from_vec(out);
@@ -292,9 +288,7 @@ impl Proxy {
             return found.clone();
         }
         let keep = |made: &Triangles| base.admits(as_u64(made.as_bytes().len()));
-        let slot = (&base.triangles, Part::Triangles);
-        let first = self.first_snapshot()?;
-        first.make_once(slot, keep, &mut Scratch::default(), alone, |(), _, stream, skipped| {
+        self.first_snapshot()?.make_base(&base.triangles, Part::Triangles, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
             stream.triangles_alone(&counts, skipped, &mut out)?;
             Ok(out)
@@ -303,7 +297,7 @@ impl Proxy {
 
     fn count_base(&self, memory: u64, budget: &Budget) -> Result<()> {
         budget.count_read(&self.layout().extent(0)?);
-        if !budget.try_spend_own(memory) {
+        if !budget.try_spend_kept(memory) {
             let error = budget.over_total(memory, "mesh of the first snapshot");
             return Err(FILE.of(snapshot_address(0)).locate(error));
         }
@@ -326,6 +320,19 @@ impl Proxy {
 }
 
 impl Snapshot {
+    /// Makes a part of the mesh, which is decoded up to an array.
+    fn make_base<T: Clone>(
+        &self,
+        slot: &Slot<Result<T>>,
+        last: Part,
+        keep: impl Fn(&T) -> bool,
+        job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
+    ) -> Result<T> {
+        let mut scratch = Scratch::default();
+        let begun = self.begin_mesh(Some(last), &mut scratch)?;
+        self.make_once(slot, begun, keep, (&self.budget(), &mut scratch), job)
+    }
+
     /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
     /// did.
     pub(super) fn copy_first(&self, parts: Parts, budget: &Budget, out: &mut MeshBuffer) -> bool {

@@ -195,8 +195,8 @@ impl SnapshotCache {
         if is_decoded {
             shared.count_decoded(&flight.key, missing);
         }
-        // The first thread that comes here keeps it, at the moment at which no other one waits for it any more.
-        if shared.land(flight) {
+        // The first thread that comes here keeps it, or the one that made it after another one was cancelled.
+        if shared.land(flight) || is_decoded {
             // There may be more of it by now than there was.
             let have = shared.held.get(&flight.key).filter(|have| !mesh.parts.contains(have.parts));
             let kept = have.map_or_else(|| Arc::clone(&mesh), |have| Arc::new(have.with(&mesh)));
@@ -416,15 +416,18 @@ impl Snapshot {
         scratch: &mut Scratch,
         mut finish: impl FnMut(Mesh) -> T,
     ) -> Result<T> {
-        let prepare = |is_complete: bool, budget: &Budget| {
-            if is_complete { Ok(None) } else { self.proxy.base_within(parts, budget).map(Some) }
+        let budget = self.budget();
+        let begun = self.begin_mesh(Some(self.last_of(parts)), scratch)?;
+        let base = match self.begins_complete(&begun, &budget, scratch)? {
+            true => None,
+            false => Some(self.proxy.base_within(parts, &budget)?),
         };
         self.make_once(
-            (slot, self.last_of(parts)),
+            slot,
+            begun,
             |_| true,
-            scratch,
-            prepare,
-            |base, section, stream, skipped| {
+            (&budget, scratch),
+            |section, stream, skipped| {
                 let (id, mut out) = (self.proxy.topology_at(section.range.start), MeshBuffer::default());
                 let base = |_| base.clone().ok_or_else(|| no_base(self.index, &section.content));
                 stream.mesh(parts, &base, skipped, &mut out, id)?;

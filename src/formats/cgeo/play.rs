@@ -250,11 +250,10 @@ impl Job {
             return;
         }
         let state = locked(&self.state);
-        if !matches!(*state, State::Running) {
-        } else if is_needed {
-            drop(self.decoded.wait_timeout(state, PAUSE));
-        } else {
-            drop(self.decoded.wait(state));
+        match *state {
+            State::Running if is_needed => drop(self.decoded.wait_timeout(state, PAUSE)),
+            State::Running => drop(self.decoded.wait(state)),
+            _ => {}
         }
     }
 
@@ -349,9 +348,7 @@ impl<'a> Player<'a> {
             None => {
                 // It does not fit next to others. What comes after it is decoded once more.
                 self.clear();
-                let job = self.job(self.turn, None);
-                job.run();
-                let (mesh, outcome) = job.take().unwrap_or_default();
+                let (mesh, outcome) = self.job(self.turn, None).decode();
                 (mesh, outcome.unwrap_or(Ok(Ok(()))))
             }
         };

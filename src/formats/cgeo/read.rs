@@ -28,6 +28,11 @@ use crate::report::{Error, ErrorKind, Result};
 /// The headers of the sections before the mesh, the header of the mesh, and its counts.
 const HEADERS: u64 = 4 << 10;
 
+/// The length before a stream, the header of zlib, and some bytes: fewer bytes of a section are read again with the rest.
+const LEAST: u64 = 64;
+
+const MESH: &str = "TAG_MESH_DATA";
+
 /// The least of a mesh that is read from a file at a time.
 const PIECE: u64 = 256 << 10;
 
@@ -81,7 +86,7 @@ impl Prefixes {
 
 /// A section, as far as it has been read.
 pub(super) struct Begun {
-    pub(super) section: Section,
+    section: Section,
     bytes: Bytes,
 }
 
@@ -92,7 +97,7 @@ impl Begun {
     }
 }
 
-/// How far a job came with the stream of a section.
+/// The progress of a job in the stream of a section.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     /// Bytes of the section that were needed.
@@ -114,7 +119,7 @@ impl Snapshot {
     /// The range starts with the start tag, which in some dialects stands in the 4 bytes before the snapshot's offset.
     #[must_use]
     pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
-        self.likely_ranges(parts, false).map(|[_, range]| self.start()..range.end)
+        self.likely_ranges(parts, false).map(|[_, range]| range)
     }
 
     /// The ranges that are read of the headers and the mesh; the first one is empty if both are read at once.
@@ -299,7 +304,7 @@ impl Snapshot {
         let last = content.end.saturating_sub(1)..content.end;
         source.require(&[last], "section").map_err(located)?;
         let there = content.start..first.end.min(content.end);
-        let bytes = if is_at_once && there.length() > COUNTED {
+        let bytes = if is_at_once && there.length() > LEAST {
             light.get(there, "section")
         } else {
             let wanted = content.start..content.start.saturating_add(length).min(content.end);
@@ -361,29 +366,20 @@ impl Snapshot {
         }
     }
 
-    /// Makes a value of the mesh, once for all threads. What it needs besides the stream is prepared before: nothing is read while others
-    /// wait.
-    pub(super) fn make_once<P, T: Clone>(
+    /// Makes a value of the mesh, of which as much as that has been read, once for all threads. Nothing is read while others wait.
+    pub(super) fn make_once<T: Clone>(
         &self,
-        (slot, last): (&Slot<Result<T>>, Part),
+        slot: &Slot<Result<T>>,
+        mut begun: Begun,
         keep: impl Fn(&T) -> bool,
-        scratch: &mut Scratch,
-        prepare: impl FnOnce(bool, &Budget) -> Result<P>,
-        mut job: impl FnMut(&P, &Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
+        (budget, scratch): (&Budget, &mut Scratch),
+        mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        let budget = self.budget();
-        let mut begun = self.begin_mesh(Some(last), scratch)?;
-        let kind = |_: &Section, stream: &mut Stream<'_>, _: &mut [u8]| stream.in_part().is_complete();
-        let is_complete = self.decode(&begun, MESH, false, (&budget, scratch), kind).0?;
-        let prepared = prepare(is_complete, &budget)?;
         let held = budget.held();
         loop {
             let mut more = None;
             let make = || {
-                let job = |section: &Section, stream: &mut Stream<'_>, skipped: &mut [u8]| {
-                    job(&prepared, section, stream, skipped)
-                };
-                let (made, progress) = self.decode(&begun, MESH, false, (&budget, scratch), job);
+                let (made, progress) = self.decode(&begun, MESH, false, (budget, scratch), &mut job);
                 more = progress.wanted;
                 if more.is_some() { made.map(Ok) } else { lasting(made) }
             };
@@ -394,7 +390,19 @@ impl Snapshot {
         }
     }
 
-    fn begin_mesh(&self, last: Option<Part>, scratch: &mut Scratch) -> Result<Begun> {
+    /// Returns `true` if the mesh is complete, by its first byte.
+    #[cfg(feature = "cache")]
+    pub(super) fn begins_complete(
+        &self,
+        begun: &Begun,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        self.decode(begun, MESH, false, (budget, scratch), |_, stream, _| stream.in_part().is_complete()).0
+    }
+
+    /// Reads the beginning of the mesh for an array, or for the counts.
+    pub(super) fn begin_mesh(&self, last: Option<Part>, scratch: &mut Scratch) -> Result<Begun> {
         let length = self.first_length(last);
         let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
         begun.ok_or_else(|| {
@@ -469,8 +477,3 @@ impl Snapshot {
         })
     }
 }
-
-/// The length before a stream, the header of zlib, and some bytes.
-const COUNTED: u64 = 64;
-
-const MESH: &str = "TAG_MESH_DATA";

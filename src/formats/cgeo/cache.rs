@@ -184,6 +184,8 @@ impl SnapshotCache {
         let mut is_decoded = false;
         let made = snapshot.mesh_once(&flight.mesh, missing, &mut scratch, |mesh| {
             is_decoded = true;
+            // Before other threads have the mesh, so that no statistics are behind.
+            self.lock().count_decoded(&flight.key, missing);
             Arc::new(match &flight.have {
                 Some(have) => have.with(&mesh),
                 None => mesh,
@@ -192,9 +194,6 @@ impl SnapshotCache {
         let mut shared = self.lock();
         shared.scratches.push(scratch);
         let mesh = made?;
-        if is_decoded {
-            shared.count_decoded(&flight.key, missing);
-        }
         // The first thread that comes here keeps it, or the one that made it after another one was cancelled.
         if shared.land(flight) || is_decoded {
             // There may be more of it by now than there was.

@@ -99,7 +99,7 @@ pub use decode::{Block, Scratch, decode_all};
 pub use file::{Arrays, MeshFile};
 pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
-pub use limits::{Limits, cancellable};
+pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
     MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, VertexUses,

@@ -3,13 +3,14 @@
 //! Work is counted: reads, bytes read, steps, and bytes allocated. Only searches, which do none of these, are timed, with so
 //! many items that no allowance for the clock is needed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm, tmf};
 
 use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::measure::ThreadTime;
 use meshmap_testing::{Recorder, fixtures, in_steps, kinds};
 
 #[global_allocator]
@@ -31,7 +32,7 @@ fn read_and_allocated<T>(bytes: Vec<u8>, job: impl FnOnce(Source) -> T) -> u64 {
 /// The shortest of five runs of a search, which neither reads nor allocates in proportion to what it compares.
 fn searching<T>(mut job: impl FnMut() -> T) -> Duration {
     let run = |job: &mut dyn FnMut() -> T| {
-        let start = Instant::now();
+        let start = ThreadTime::now();
         job();
         start.elapsed()
     };

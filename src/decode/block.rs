@@ -8,7 +8,7 @@ use super::room::Room;
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{as_u64, as_usize, decimal};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
@@ -54,7 +54,7 @@ impl Block {
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
         let stored = source.get(self.range.clone(), self.what)?;
-        let budget = Budget::of_part(&options.limits, &self.range);
+        let budget = Meter::of_part(&options.limits, &self.range);
         let decoded = self.decode_stored(stored, options, &budget, scratch);
         decoded.map_err(|error| source.tell(error))
     }
@@ -64,10 +64,12 @@ impl Block {
         &self,
         input: Bytes,
         options: &Options,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        self.attempt(input, options, budget, scratch).result
+        let Attempt { result, reached, .. } = self.attempt(input, options, budget, scratch);
+        budget.work(reached, self.what).map_err(|error| self.locate(error))?;
+        result
     }
 
     /// Decodes the block's bytes, and reports how far decoding came.
@@ -75,7 +77,7 @@ impl Block {
         &self,
         input: Bytes,
         options: &Options,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Attempt {
         if self.codec == Codec::Stored {
@@ -88,7 +90,7 @@ impl Block {
                 (result, self.decoded_len.unwrap_or(0))
             }
             _ => {
-                let mut room = Room { bytes: Vec::new(), budget, held: 0 };
+                let mut room = Room::new(Vec::new(), budget);
                 let mut reached = 0;
                 let result = self.inflate(&input, options, &mut room, &mut reached, scratch);
                 let result = result.and_then(|length| {
@@ -112,7 +114,7 @@ impl Block {
         input: &[u8],
         properties: [u8; 5],
         options: &Options,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
         let malformed = || self.locate(Error::new(ErrorKind::Malformed, self.what));
@@ -122,7 +124,8 @@ impl Block {
         let stored = as_u64(input.len());
         lzma::check_length(length, stored)
             .map_err(|fault| self.locate(Error::stream(fault.with_length(Some(length)), self.what)))?;
-        let mut out = budget.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
+        let part = budget.part();
+        let mut out = part.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
         let is_too_long = |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
         let end = end.map_err(|error| self.locate(error)).and_then(|end| {
@@ -132,10 +135,10 @@ impl Block {
             let found = format!("{} of {} bytes used", decimal(end.consumed), decimal(input.len()));
             Err(malformed().expected("an end with nothing left over").found(found))
         });
-        if end.is_err() {
-            budget.give_back(length);
-        }
-        end.map(|()| out.into())
+        end.map(|()| {
+            part.keep();
+            out.into()
+        })
     }
 
     /// Inflates the block's bytes into `out`, all of which is room; returns the decoded length.
@@ -145,11 +148,11 @@ impl Block {
         &self,
         input: &Bytes,
         options: &Options,
-        budget: &Budget,
+        budget: &Meter,
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let mut room = Room { bytes: std::mem::take(out), budget, held: 0 };
+        let mut room = Room::new(std::mem::take(out), budget);
         let length = self.inflate(input, options, &mut room, &mut 0, scratch);
         *out = room.into_vec();
         length.map_err(|error| self.locate(error))
@@ -205,13 +208,13 @@ impl Block {
         }
 
         // Old and new memory do not fit at once: the rest is counted, and then inflated again.
-        let left = most.min(budget.left().saturating_add(room.held));
+        let left = most.min(budget.left().saturating_add(room.charge.bytes()));
         let mut buffer = [0; 16 << 10];
         loop {
             let count = content.read(&mut buffer);
             *reached = content.produced();
             if *reached > left {
-                return Err(budget.exceeded(stored, reached.saturating_sub(room.held), self.what));
+                return Err(budget.exceeded(stored, reached.saturating_sub(room.charge.bytes()), self.what));
             }
             if count.map_err(|fault| self.fault(fault))? < buffer.len() {
                 break;

@@ -7,7 +7,7 @@ use super::block::{Attempt, Block};
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::Codec;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::Result;
@@ -38,23 +38,22 @@ pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<R
 
 fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = Vec::with_capacity(blocks.len());
-    let mut call = Call::new(source, blocks, options);
+    let budget = budget(source, blocks, options);
     for (attempt, block) in in_parallel(source, blocks, options).into_iter().zip(blocks) {
         // From the first block on whose outcome depends on what is held for others, one comes after the other.
         let held = attempt.result.as_ref().map_or(0, |content| size(block, content));
         if attempt.is_refused
-            || attempt.reached > call.budget.left()
-            || call.inflatable.is_none()
-            || !call.budget.try_spend(held)
+            || attempt.reached > budget.left()
+            || budget.work(attempt.reached, block.what).is_err()
+            || !budget.admits(held)
         {
             break;
         }
-        call.count(block, attempt.reached);
         results.push(attempt.result);
     }
     let mut scratch = Scratch::default();
     for block in blocks.get(results.len()..).unwrap_or_default() {
-        results.push(call.decode(source, block, options, &mut scratch));
+        results.push(decode(source, block, options, &budget, &mut scratch));
     }
     results.into_iter().map(|result| result.map_err(|error| source.tell(error))).collect()
 }
@@ -64,50 +63,24 @@ fn size(block: &Block, content: &Bytes) -> u64 {
     if block.codec == Codec::Stored { 0 } else { as_u64(content.len()) }
 }
 
-/// A call that decodes several blocks, one after the other.
-struct Call {
-    budget: Budget,
-    /// The number of bytes that may still be inflated, including blocks that fail; `None` if more was inflated than blocks can hold
-    /// that share no bytes of the file.
-    inflatable: Option<u64>,
-}
-
-impl Call {
-    /// Deflate makes no more of a byte than this.
-    const DEFLATE_RATIO: u64 = 1032;
-
-    fn new(source: &Source, blocks: &[Block], options: &Options) -> Self {
-        let budget = budget(source, blocks, options);
-        let inflatable = budget.left().max(budget.read().saturating_mul(Self::DEFLATE_RATIO));
-        Self { budget, inflatable: Some(inflatable) }
-    }
-
-    /// Counts what has been inflated.
-    fn count(&mut self, block: &Block, reached: u64) {
-        if !matches!(block.codec, Codec::Lzma { .. }) {
-            self.inflatable = self.inflatable.and_then(|left| left.checked_sub(reached));
-        }
-    }
-
-    fn decode(
-        &mut self,
-        source: &Source,
-        block: &Block,
-        options: &Options,
-        scratch: &mut Scratch,
-    ) -> Result<Bytes> {
-        if self.inflatable.is_none() {
-            return Err(self.budget.exceeded(0, u64::MAX, block.what).at(block.range.clone()));
-        }
-        let Attempt { result, reached, .. } = attempt(source, block, options, &self.budget, scratch);
-        self.count(block, reached);
-        result
-    }
+/// Decodes a block after others, unless they were too much work.
+fn decode(
+    source: &Source,
+    block: &Block,
+    options: &Options,
+    budget: &Meter,
+    scratch: &mut Scratch,
+) -> Result<Bytes> {
+    let work = |units| budget.work(units, block.what).map_err(|error| error.at(block.range.clone()));
+    work(0)?;
+    let Attempt { result, reached, .. } = attempt(source, block, options, budget, scratch);
+    work(reached)?;
+    result
 }
 
 /// The budget of a call that reads these blocks, as far as the file has them.
-fn budget(source: &Source, blocks: &[Block], options: &Options) -> Budget {
-    let budget = Budget::new(&options.limits);
+fn budget(source: &Source, blocks: &[Block], options: &Options) -> Meter<'static> {
+    let budget = Meter::of_call(&options.limits);
     let len = source.len().ok().flatten().unwrap_or(0);
     let is_there = |block: &&Block| block.range.end <= len;
     blocks.iter().filter(is_there).for_each(|block| budget.count_read(&block.range));
@@ -118,7 +91,7 @@ fn attempt(
     source: &Source,
     block: &Block,
     options: &Options,
-    budget: &Budget,
+    budget: &Meter,
     scratch: &mut Scratch,
 ) -> Attempt {
     match source.get(block.range.clone(), block.what) {
@@ -134,7 +107,7 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
 
     use rayon::prelude::*;
 
-    use crate::limits::cancel;
+    use crate::limits::job;
     use crate::num::Span;
     use crate::options::Parallelism;
 
@@ -161,7 +134,7 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
         is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
         Some(attempt)
     };
-    let attempts: Vec<Option<Attempt>> = cancel::in_pool(|job| {
+    let attempts: Vec<Option<Attempt>> = job::in_pool(|job| {
         let decode = |scratch: &mut Scratch, block: &Block| job.task(|| decode(scratch, block));
         blocks.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
     });

@@ -1,14 +1,11 @@
 use bytes::Bytes;
 
 use super::content::Content;
-use crate::limits::Budget;
+use crate::limits::{Charge, Meter};
 use crate::options::Options;
 
-/// Memory for threads that help with one stream, which is spent as long as this is there.
-pub(crate) struct Help<'a> {
-    budget: &'a Budget,
-    bytes: u64,
-}
+/// Memory for threads that help with one stream, which is charged as long as this is there.
+pub(crate) struct Help<'a>(Option<Charge<'a>>);
 
 impl<'a> Help<'a> {
     /// Lets other threads help with a stream, whose bytes these are, where the options allow it and it may pay.
@@ -17,7 +14,7 @@ impl<'a> Help<'a> {
         content: &mut Content<'_>,
         input: &Bytes,
         options: &Options,
-        budget: &'a Budget,
+        budget: &'a Meter<'a>,
     ) -> Self {
         use meshmap_inflate::Helpers;
 
@@ -27,20 +24,18 @@ impl<'a> Help<'a> {
         /// They take no more than this, than half of what may still be taken, and than this many bytes for each of the stream.
         const MOST: u64 = 256 << 20;
         const RATIO: u64 = 64;
-        let is_wanted = options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
         let most = MOST.min(budget.left() / 2).min(as_u64(input.len()).saturating_mul(RATIO));
-        if !is_wanted || !budget.try_spend(most) {
-            return Self { budget, bytes: 0 };
-        }
-        if let Some(stream) = content.stream() {
+        let is_wanted = options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
+        let charge = if is_wanted { budget.try_take(most) } else { None };
+        if let (Some(_), Some(stream)) = (&charge, content.stream()) {
             stream.set_helpers(Helpers::new(input.clone(), most));
         }
-        Self { budget, bytes: most }
+        Self(charge)
     }
 
     #[cfg(not(feature = "rayon"))]
-    pub(crate) fn with(_: &mut Content<'_>, _: &Bytes, _: &Options, budget: &'a Budget) -> Self {
-        Self { budget, bytes: 0 }
+    pub(crate) fn with(_: &mut Content<'_>, _: &Bytes, _: &Options, _: &'a Meter<'a>) -> Self {
+        Self(None)
     }
 
     /// Releases the memory, if there is any, because it is needed for something else; returns `true` if there was.
@@ -51,14 +46,6 @@ impl<'a> Help<'a> {
         }
         #[cfg(not(feature = "rayon"))]
         let _ = content;
-        let bytes = std::mem::take(&mut self.bytes);
-        self.budget.give_back(bytes);
-        bytes > 0
-    }
-}
-
-impl Drop for Help<'_> {
-    fn drop(&mut self) {
-        self.budget.give_back(self.bytes);
+        self.0.take().is_some()
     }
 }

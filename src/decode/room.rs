@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
-use crate::limits::{Budget, exceeded_by_machine};
+use crate::limits::{Charge, Meter, exceeded_by_machine};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -11,18 +11,19 @@ use crate::report::Result;
 pub(super) struct Room<'a> {
     /// All of it is room.
     pub(super) bytes: Vec<u8>,
-    pub(super) budget: &'a Budget,
-    /// The bytes that are charged for it.
-    pub(super) held: u64,
+    pub(super) budget: &'a Meter<'a>,
+    pub(super) charge: Charge<'a>,
 }
 
-impl Room<'_> {
+impl<'a> Room<'a> {
+    /// Room in the memory of the caller, for which nothing is charged yet.
+    pub(super) fn new(bytes: Vec<u8>, budget: &'a Meter<'a>) -> Self {
+        Self { bytes, budget, charge: Charge::nothing(budget) }
+    }
+
     /// Charges the memory that the caller provides, or drops it if that is too much.
     pub(super) fn adopt(&mut self) {
-        let brought = as_u64(self.bytes.len());
-        if self.budget.try_spend(brought) {
-            self.held = brought;
-        } else {
+        if !self.charge.try_grow(as_u64(self.bytes.len())) {
             self.bytes = Vec::new();
         }
     }
@@ -33,11 +34,9 @@ impl Room<'_> {
         if there >= length {
             return Ok(true);
         }
-        if !self.budget.try_spend(length) {
+        if !self.charge.try_grow(length) {
             return Ok(false);
         }
-        let spent = self.held;
-        self.held = spent.saturating_add(length);
         let unavailable = || exceeded_by_machine(length, what);
         if self.bytes.is_empty() {
             // Newly mapped pages of the system are zero already, and untouched pages cost nothing.
@@ -47,15 +46,15 @@ impl Room<'_> {
             self.bytes.try_reserve_exact(more).map_err(|_| unavailable())?;
             self.bytes.resize(as_usize(length), 0);
         }
-        self.give_back(spent);
+        self.charge.shrink_to(length);
         Ok(true)
     }
 
     /// Makes space for `length` bytes, of a block that occupies `stored` bytes in the file, in place of the contents.
     pub(super) fn take(&mut self, stored: u64, length: u64, what: &'static str) -> Result<()> {
-        self.give_back(self.held);
-        self.budget.spend(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
-        self.held = length;
+        self.charge.shrink_to(0);
+        self.charge =
+            self.budget.take_block(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
         if as_u64(self.bytes.len()) < length {
             self.bytes = Vec::new();
             let bytes = u8::new_vec_zeroed(as_usize(length));
@@ -67,39 +66,27 @@ impl Room<'_> {
     /// Releases the memory beyond `length` bytes. Returns `false`, and leaves no memory, if old and new memory do not fit at once.
     pub(super) fn shrink(&mut self, length: usize) -> bool {
         let least = as_u64(length);
-        if self.held > least {
-            if !self.budget.try_spend(least) {
+        if self.charge.bytes() > least {
+            if !self.charge.try_grow(least) {
                 self.bytes = Vec::new();
-                self.give_back(self.held);
+                self.charge.shrink_to(0);
                 return false;
             }
             self.bytes.truncate(length);
             self.bytes.shrink_to_fit();
-            self.budget.give_back(std::mem::replace(&mut self.held, least));
+            self.charge.shrink_to(least);
         }
         true
     }
 
-    fn give_back(&mut self, bytes: u64) {
-        self.budget.give_back(bytes);
-        self.held = self.held.saturating_sub(bytes);
+    /// The bytes, which stay charged.
+    pub(super) fn into_bytes(self) -> Bytes {
+        self.into_vec().into()
     }
 
-    /// The bytes, for which the budget stays spent.
-    pub(super) fn into_bytes(mut self) -> Bytes {
-        self.held = 0;
-        std::mem::take(&mut self.bytes).into()
-    }
-
-    /// The memory, which its owner uses again, for which the budget stays spent.
-    pub(super) fn into_vec(mut self) -> Vec<u8> {
-        self.held = 0;
-        std::mem::take(&mut self.bytes)
-    }
-}
-
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        self.budget.give_back(self.held);
+    /// The memory, which its owner uses again, and which stays charged.
+    pub(super) fn into_vec(self) -> Vec<u8> {
+        self.charge.keep();
+        self.bytes
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::content::Decoders;
 use crate::codec::lzma::Lzma;
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::options::{Options, Parallelism};
 
 /// Working memory of decoders, reused so that later decodes allocate nothing.
@@ -32,7 +32,7 @@ impl Default for Scratch {
             positions: Vec::new(),
             triangles: Vec::new(),
             frames: [Vec::new(), Vec::new()],
-            cancel: cancel::current(),
+            cancel: job::cancel_flag(),
             is_parallel: false,
         }
     }

@@ -1,18 +1,19 @@
-//! Limits on memory, and the counts that enforce them.
+//! Limits on memory and work, and the meters that enforce them.
 //!
-//! [`Limits`] are what a caller allows. Each public call makes one [`Budget`] of them, and charges it before it allocates
-//! memory whose size depends on a file. A budget counts the bytes that the call holds, and the bytes that it has read:
-//! `free_ratio` times the bytes read may always be held.
+//! [`Limits`] are what a caller allows. Each public call makes one [`Meter`] of them, and charges it before it allocates memory whose
+//! size depends on a file. A meter counts the bytes that the call holds, the bytes that it has read (`free_ratio` times these may always
+//! be held), and its work. A [`Charge`] gives back what it stands for when it is dropped. Parts of a call, such as an attempt
+//! that is repeated with more bytes, have meters within the meter of the call; the call itself may be within the meter of a [`job`].
 //!
-//! [`Kept`] is the count of a file object, not of a call: bytes of decoded arrays that it caches for later calls.
+//! A file object has a meter as well: of decoded arrays that it keeps for later calls. What is kept is charged to each call that uses
+//! it as if the call had decoded it, so that no verdict depends on earlier calls.
 
-mod budget;
-pub(crate) mod cancel;
 pub(crate) mod caps;
-mod kept;
+pub(crate) mod job;
+mod meter;
 mod settings;
 
-pub(crate) use budget::{Budget, exceeded_by_machine};
-pub use cancel::cancellable;
-pub(crate) use kept::Kept;
+pub use job::cancellable;
+pub(crate) use meter::exceeded_by_machine;
+pub use meter::{Charge, Meter};
 pub use settings::Limits;

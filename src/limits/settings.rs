@@ -33,7 +33,7 @@ pub struct Limits {
     /// The size in bytes of the largest decoded array or block. 512 MiB by default.
     pub max_block_bytes: u64,
     /// The most bytes that one call holds of what it decodes, all blocks together, and the most that a file object keeps
-    /// for later calls. 1 GiB by default.
+    /// for later calls. 1 GiB by default. Twice as much bounds the work of a [`Meter`](crate::Meter).
     pub max_total_bytes: u64,
     /// The decoded size that a block may always reach, as a multiple of its stored size, whatever the other limits are. 16 by
     /// default; 0 disables this allowance.
@@ -103,7 +103,7 @@ impl Limits {
         let [block, total, depth] = self.remedies;
         let remedy = match limit {
             Limit::BlockBytes => block,
-            Limit::TotalBytes => total,
+            Limit::TotalBytes | Limit::Work => total,
             Limit::Depth => depth,
             Limit::Fixed(_) => "",
         };
@@ -119,6 +119,16 @@ impl Limits {
     /// Returns the maximum number of bytes that a call may hold if it reads `read` bytes.
     pub(super) fn total(&self, read: u64) -> u64 {
         self.max_total_bytes.max(read.saturating_mul(self.free_ratio))
+    }
+
+    /// Returns the maximum work of a job that reads `read` bytes.
+    pub(super) fn work(&self, read: u64) -> u64 {
+        /// Deflate makes no more than 1,032 bytes of one, which a job may decode a few times.
+        const OF_BYTE: u64 = 4096;
+        /// What a small file may always cost: seconds.
+        const FREE: u64 = 2 << 30;
+        let free = self.max_total_bytes.saturating_mul(2).max(FREE);
+        free.saturating_add(read.saturating_mul(OF_BYTE))
     }
 }
 

@@ -12,7 +12,7 @@ use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::num::decimal;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
@@ -247,7 +247,7 @@ impl Attribute {
         stride: usize,
         write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
-        self.write_blocks(target, stride, || cancel::check("attribute"), write)
+        self.write_blocks(target, stride, || job::check("attribute"), write)
     }
 
     /// Writes block by block, and asks before each whether to go on.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::attribute::Attribute;
 use super::bounds::Bounds;
 use super::semantic::{AttributeInfo, Semantic};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The origin of the attributes of a [`MeshView`](super::MeshView): the arrays of a file, or another view.
@@ -14,10 +14,10 @@ pub(crate) trait LoadAttribute: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// The attribute at an index of the list that the view was made with.
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute>;
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute>;
 
     /// The bounding box of the attribute at an index.
-    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
+    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Option<Bounds>> {
         Ok(self.load(index, info, budget)?.bounds())
     }
 }
@@ -43,7 +43,7 @@ impl Attributes {
     }
 
     /// The attribute at an index of the list.
-    pub(super) fn load(&self, index: usize, budget: &Budget) -> Result<Attribute> {
+    pub(super) fn load(&self, index: usize, budget: &Meter) -> Result<Attribute> {
         self.loader.load(index, self.info(index)?, budget)
     }
 
@@ -51,19 +51,15 @@ impl Attributes {
     pub(super) fn load_converted(
         &self,
         index: usize,
-        budget: &Budget,
+        budget: &Meter,
         convert: impl FnOnce(&Attribute) -> Result<Attribute>,
     ) -> Result<Attribute> {
-        let held = budget.held();
-        let stored = self.load(index, budget)?;
-        let charged = budget.held().saturating_sub(held);
-        let converted = convert(&stored)?;
-        budget.give_back(charged);
-        Ok(converted)
+        let part = budget.part();
+        convert(&self.load(index, &part)?)
     }
 
     /// The bounding box of the attribute at an index of the list.
-    pub(super) fn bounds(&self, index: usize, budget: &Budget) -> Result<Option<Bounds>> {
+    pub(super) fn bounds(&self, index: usize, budget: &Meter) -> Result<Option<Bounds>> {
         self.loader.bounds(index, self.info(index)?, budget)
     }
 

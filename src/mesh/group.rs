@@ -10,7 +10,7 @@ use super::semantic::AttributeInfo;
 use super::used::UsedVertices;
 use super::view::MeshView;
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::{as_u64, as_usize, decimal, less_than};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -42,7 +42,7 @@ impl MeshView {
         }
         // For each triangle, its material and its corners: as they are sorted, with half of them next to them, and as arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
-        let spent = self.budget().spend_all(memory, "triangles by material");
+        let spent = self.budget().take(memory, "triangles by material").map(drop);
         spent.map_err(|error| self.place().locate(error))?;
         let mut triangles: Vec<(u32, [u32; 3])> = materials.iter().zip(self.indices().triangles()).collect();
         triangles.sort_by_key(|(material, _)| *material);
@@ -118,7 +118,7 @@ impl LoadAttribute for Compacted {
         self.of.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         let compacted = |whole: &Attribute| {
             let stored = as_u64(whole.as_bytes().len());
             let size = info.format.size();

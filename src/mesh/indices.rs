@@ -4,7 +4,7 @@ use zerocopy::{FromZeros, little_endian as le};
 
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
-use crate::limits::{Budget, cancel};
+use crate::limits::{Meter, job};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -145,7 +145,7 @@ impl Indices {
     }
 
     /// The triangles with their second and third corner exchanged, which reverses their winding.
-    pub(super) fn reversed(&self, budget: &Budget) -> Result<Self> {
+    pub(super) fn reversed(&self, budget: &Meter) -> Result<Self> {
         let stored = match &self.stored {
             Stored::Narrow(narrow) => Stored::Narrow(reversed(narrow, budget)?),
             Stored::Wide(wide) => Stored::Wide(reversed(wide, budget)?),
@@ -249,7 +249,7 @@ impl Indices {
         let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
         let mut flush = |chunk: &mut Vec<u8>| {
-            cancel::check("indices")?;
+            job::check("indices")?;
             written(write(offset, chunk))?;
             offset = offset.saturating_add(chunk.len());
             Ok::<(), Error>(())
@@ -293,7 +293,7 @@ impl Indices {
 }
 
 /// Indices of triangles, with the second and third corner of each exchanged.
-fn reversed<T: Element + FromZeros>(indices: &Array<T>, budget: &Budget) -> Result<Array<T>> {
+fn reversed<T: Element + FromZeros>(indices: &Array<T>, budget: &Meter) -> Result<Array<T>> {
     let mut out: Vec<T> = budget.vec(as_u64(indices.as_bytes().len()), indices.len_u64(), "triangles")?;
     out.iter_mut().zip(indices.iter()).for_each(|(place, index)| *place = index);
     out.as_chunks_mut::<3>().0.iter_mut().for_each(|[_, second, third]| std::mem::swap(second, third));

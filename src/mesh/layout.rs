@@ -9,7 +9,7 @@ use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use super::view::MeshView;
 use super::write::{WriteResult, sized, written};
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::num::decimal;
 use crate::report::{ErrorKind, Result};
 
@@ -266,7 +266,7 @@ impl MeshView {
         let most = columns.per_block(DIRECT_BLOCK);
         let blocks = out.chunks_mut(most.saturating_mul(columns.stride).max(1));
         for (first, vertices) in (0..).step_by(most).zip(blocks) {
-            cancel::check("vertices")?;
+            job::check("vertices")?;
             columns.write(first, vertices)?;
         }
         Ok(())
@@ -288,7 +288,7 @@ impl MeshView {
         let most = columns.per_block(COPIED_BLOCK);
         let mut block = vec![0; most.min(self.vertex_count()).saturating_mul(stride)];
         for first in (0..self.vertex_count()).step_by(most) {
-            cancel::check("vertices")?;
+            job::check("vertices")?;
             let count = most.min(self.vertex_count().saturating_sub(first));
             let vertices = block.get_mut(..count.saturating_mul(stride)).unwrap_or_default();
             columns.write(first, vertices)?;

@@ -4,7 +4,7 @@ use super::attribute::Attribute;
 use super::attribute_list::{Attributes, LoadAttribute};
 use super::semantic::AttributeInfo;
 use super::view::MeshView;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::report::{Error, ErrorKind, Result};
 
 impl MeshView {
@@ -77,7 +77,7 @@ impl LoadAttribute for Loaded {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Meter) -> Result<Attribute> {
         let absent = || Error::new(ErrorKind::OutOfRange, "attribute").found(&info.semantic);
         self.attributes.get(index).ok_or_else(absent)?.clone()
     }

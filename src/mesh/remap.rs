@@ -1,7 +1,7 @@
 //! One index buffer out of several: meshes that have an index for each attribute.
 
 use super::material_group::MaterialGroup;
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::num::{as_u64, decimal, less_than};
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -386,7 +386,7 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
     let mut firsts = Vec::new();
     // A single stream is paired with itself, which numbers it by first use.
     for stream in if rest.is_empty() { streams } else { rest } {
-        cancel::check("vertex remap")?;
+        job::check("vertex remap")?;
         (ids, firsts) = chain(&ids, stream).unwrap_or_else(|| sort(&ids, stream));
     }
     Ok((ids, firsts))

@@ -7,7 +7,7 @@ use super::vertex_format::VertexFormat;
 use super::view::MeshView;
 use crate::bytes::{Array, Element};
 use crate::conventions::{Axis, Conventions};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::{as_u64, size_u64};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -132,7 +132,7 @@ impl LoadAttribute for Turned {
         self.of.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         match self.turn(&info.semantic) {
             None => self.of.load(index, budget),
             Some(turn) => self.of.load_converted(index, budget, |stored| turn.apply(stored, budget)),
@@ -150,7 +150,7 @@ impl Turn {
         }
     }
 
-    fn apply(self, stored: &Attribute, budget: &Budget) -> Result<Attribute> {
+    fn apply(self, stored: &Attribute, budget: &Meter) -> Result<Attribute> {
         let format = self.format(stored.format());
         let bytes = match (self, format.components) {
             (Self::Rotate(from, to), 3) => converted(stored, budget, |position| rotated(position, from, to))?,
@@ -169,14 +169,14 @@ impl Turn {
 /// The elements of an attribute as floats, each converted.
 fn converted<const N: usize>(
     stored: &Attribute,
-    budget: &Budget,
+    budget: &Meter,
     convert: impl Fn([f32; N]) -> [f32; N],
 ) -> Result<bytes::Bytes>
 where
     [f32; N]: Element,
 {
     let memory = as_u64(stored.len()).saturating_mul(size_u64::<[f32; N]>());
-    budget.spend(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?;
+    budget.take_block(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?.keep();
     let mut values = stored.to_f32::<N>();
     values.iter_mut().for_each(|value| *value = convert(*value));
     Ok(Array::from_vec(values).into_bytes())

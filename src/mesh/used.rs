@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -21,7 +21,7 @@ impl UsedVertices {
         corners: impl Iterator<Item = u32> + Clone,
         count: u64,
         stored: u64,
-        budget: &Budget,
+        budget: &Meter,
     ) -> Result<Self> {
         let (first, end) = corners.clone().fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
             (first.min(corner), end.max(corner.saturating_add(1)))
@@ -41,12 +41,13 @@ impl UsedVertices {
         range: &Range<u32>,
         count: u64,
         stored: u64,
-        budget: &Budget,
+        budget: &Meter,
     ) -> Result<Self> {
         let place = |corner: u32| as_usize(corner.saturating_sub(range.start));
         let span = u64::from(range.end.saturating_sub(range.start));
         // First 1 for each vertex that is used, then its index among these vertices.
-        let mut table: Vec<u32> = budget.vec(stored, span, VERTICES)?;
+        let working = budget.part();
+        let mut table: Vec<u32> = working.vec(stored, span, VERTICES)?;
         for corner in corners.clone() {
             if let Some(used) = table.get_mut(place(corner)) {
                 *used = 1;
@@ -64,7 +65,6 @@ impl UsedVertices {
         for (index, corner) in indices.iter_mut().zip(corners) {
             *index = table.get(place(corner)).copied().unwrap_or_default();
         }
-        budget.give_back(span.saturating_mul(4));
         Ok(Self { vertices, indices })
     }
 
@@ -72,7 +72,7 @@ impl UsedVertices {
         corners: impl Iterator<Item = u32> + Clone,
         count: u64,
         stored: u64,
-        budget: &Budget,
+        budget: &Meter,
     ) -> Result<Self> {
         let mut vertices: Vec<u32> = budget.vec(stored, count, VERTICES)?;
         vertices.iter_mut().zip(corners.clone()).for_each(|(place, corner)| *place = corner);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn vertices_are_those_of_the_corners_and_ascend() {
         let corners = [7, 3, 9, 9, 3, 7];
-        let budget = Budget::new(&Limits::default());
+        let budget = Meter::of_call(&Limits::default());
         let used = UsedVertices::of(corners.into_iter(), 6, 24, &budget).unwrap();
         assert_eq!((used.vertices, used.indices), (vec![3, 7, 9], vec![1, 0, 2, 2, 0, 1]));
         assert_eq!(budget.held(), 4 * (3 + 6));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn memory_is_charged() {
-        let budget = Budget::new(&Limits::default().with_max_total_bytes(40));
+        let budget = Meter::of_call(&Limits::default().with_max_total_bytes(40));
         let error = UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &budget).unwrap_err();
         assert_eq!(error.kind(), crate::report::ErrorKind::LimitExceeded);
     }
@@ -119,7 +119,7 @@ mod tests {
     proptest! {
         #[test]
         fn both_ways_find_the_same(corners in prop::collection::vec(5..60_u32, 1..200)) {
-            let budget = Budget::new(&Limits::default());
+            let budget = Meter::of_call(&Limits::default());
             let (count, corners) = (corners.len() as u64, corners.into_iter());
             let table = UsedVertices::by_table(corners.clone(), &(5..60), count, 0, &budget).unwrap();
             let sorted = UsedVertices::by_sorting(corners.clone(), count, 0, &budget).unwrap();

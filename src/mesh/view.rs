@@ -9,7 +9,7 @@ use super::indices::Indices;
 use super::materials::Materials;
 use super::semantic::{AttributeInfo, Semantic};
 use crate::bytes::{Array, Source};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::report::{Address, Error, Finding, Place, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
@@ -245,11 +245,11 @@ impl MeshView {
     }
 
     /// The budget of a call that loads attributes.
-    pub(super) fn budget(&self) -> Budget {
-        Budget::new(&self.attributes.limits())
+    pub(super) fn budget(&self) -> Meter<'static> {
+        Meter::of_call(&self.attributes.limits())
     }
 
-    pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Budget) -> Result<Option<Attribute>> {
+    pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Meter) -> Result<Option<Attribute>> {
         let Some(index) = self.attributes.list().find(semantic) else { return Ok(None) };
         let attribute = self.attributes.load(index, budget).map_err(|error| self.tell(error))?;
         Ok(Some(attribute.of_mesh(self.place())))

@@ -97,6 +97,8 @@ pub enum Limit {
     BlockBytes,
     /// [`Limits::max_total_bytes`](crate::Limits::max_total_bytes).
     TotalBytes,
+    /// The work of a [`Meter`](crate::Meter).
+    Work,
     /// [`Limits::max_depth`](crate::Limits::max_depth).
     Depth,
     /// A constant of the library: the maximum number of these items, such as `faces`. The text is empty if the structure of the
@@ -108,7 +110,7 @@ impl Limit {
     /// An amount in the unit of the limit.
     fn amount(self, number: u64) -> String {
         match self {
-            Self::BlockBytes | Self::TotalBytes => size(number),
+            Self::BlockBytes | Self::TotalBytes | Self::Work => size(number),
             Self::Depth | Self::Fixed(_) => decimal(number),
         }
     }
@@ -117,6 +119,7 @@ impl Limit {
     fn value(self, allowed: u64) -> String {
         match self {
             Self::Fixed(items) if !items.is_empty() => format!("{} {items}", self.amount(allowed)),
+            Self::Work => format!("{} of decoding and other work", self.amount(allowed)),
             _ => self.amount(allowed),
         }
     }

@@ -18,7 +18,7 @@ use super::stream::Stream;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Source};
 use crate::decode::{Scratch, Slot};
-use crate::limits::{Budget, Kept, Limits};
+use crate::limits::{Limits, Meter, job};
 use crate::num::{Span, as_u64};
 use crate::report::Result;
 
@@ -82,7 +82,7 @@ pub(super) struct Base {
     whole: Slot<Result<Arc<Mesh>>>,
     /// The source with the bytes of the snapshot from a store, until the whole mesh is decoded.
     loaded: Mutex<Option<Source>>,
-    kept: Kept,
+    kept: Meter<'static>,
 }
 
 impl Base {
@@ -96,7 +96,7 @@ impl Base {
             triangles: Slot::default(),
             whole: Slot::default(),
             loaded: Mutex::new(None),
-            kept: Kept::new(limits, file),
+            kept: Meter::new(limits, file),
         }
     }
 
@@ -206,7 +206,7 @@ impl Proxy {
     }
 
     /// Returns parts of the mesh of the first snapshot. Their memory counts for the call that adds a difference to them.
-    pub(super) fn base_within(&self, parts: Parts, budget: &Budget) -> Result<BaseMesh> {
+    pub(super) fn base_within(&self, parts: Parts, budget: &Meter) -> Result<BaseMesh> {
         // The length of each map channel is stored before its elements: they are found by decoding all of them.
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
             let base = self.base()?;
@@ -248,7 +248,7 @@ impl Proxy {
     }
 
     /// Returns an array that the mesh has. Its memory counts for the call.
-    pub(super) fn base_array(&self, head: &Head, part: Part, budget: &Budget) -> Result<BaseArray> {
+    pub(super) fn base_array(&self, head: &Head, part: Part, budget: &Meter) -> Result<BaseArray> {
         let array = self.find_base_array(head, part)?;
         self.count_base(array.memory, budget)?;
         Ok(array)
@@ -295,13 +295,10 @@ impl Proxy {
         })
     }
 
-    fn count_base(&self, memory: u64, budget: &Budget) -> Result<()> {
+    fn count_base(&self, memory: u64, budget: &Meter) -> Result<()> {
         budget.count_read(&self.layout().extent(0)?);
-        if !budget.try_spend_kept(memory) {
-            let error = budget.over_total(memory, "mesh of the first snapshot");
-            return Err(FILE.of(snapshot_address(0)).locate(error));
-        }
-        Ok(())
+        let taken = budget.take_kept(memory, "mesh of the first snapshot");
+        taken.map_err(|error| FILE.of(snapshot_address(0)).locate(error))
     }
 
     /// The first snapshot. From a store, all of it is read, because its arrays follow each other, and each request takes long.
@@ -326,16 +323,19 @@ impl Snapshot {
         slot: &Slot<Result<T>>,
         last: Part,
         keep: impl Fn(&T) -> bool,
-        job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
+        make: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        let mut scratch = Scratch::default();
-        let begun = self.begin_mesh(Some(last), &mut scratch)?;
-        self.make_once(slot, begun, keep, (&self.budget(), &mut scratch), job)
+        // What is kept is charged to those who use it.
+        job::unmetered(|| {
+            let mut scratch = Scratch::default();
+            let begun = self.begin_mesh(Some(last), &mut scratch)?;
+            self.make_once(slot, begun, keep, (&self.budget(), &mut scratch), make)
+        })
     }
 
     /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
     /// did.
-    pub(super) fn copy_first(&self, parts: Parts, budget: &Budget, out: &mut MeshBuffer) -> bool {
+    pub(super) fn copy_first(&self, parts: Parts, budget: &Meter, out: &mut MeshBuffer) -> bool {
         match self.proxy.base_slots().whole.get() {
             Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
                 whole.copy_into(parts, self.extent.length(), budget, out).is_ok()

@@ -14,7 +14,7 @@ use super::stream::no_base;
 use super::time::{Timing, Wrap};
 use crate::bytes::Array;
 use crate::decode::{Scratch, Slot};
-use crate::limits::{Budget, cancel};
+use crate::limits::{Meter, job};
 use crate::num::{as_u64, size_u64};
 use crate::report::Result;
 
@@ -180,9 +180,9 @@ impl SnapshotCache {
         let _landing = Landing(self, flight);
         let missing = flight.have.as_ref().map_or(flight.parts, |have| flight.parts.without(have.parts));
         let mut scratch = self.lock().scratches.pop().unwrap_or_default();
-        scratch.set_cancel(cancel::current());
+        scratch.set_cancel(job::cancel_flag());
         let mut is_decoded = false;
-        let made = snapshot.mesh_once(&flight.mesh, missing, &mut scratch, |mesh| {
+        let finish = |mesh: Mesh| {
             is_decoded = true;
             // Before other threads have the mesh, so that no statistics are behind.
             self.lock().count_decoded(&flight.key, missing);
@@ -190,7 +190,8 @@ impl SnapshotCache {
                 Some(have) => have.with(&mesh),
                 None => mesh,
             })
-        });
+        };
+        let made = job::unmetered(|| snapshot.mesh_once(&flight.mesh, missing, &mut scratch, finish));
         let mut shared = self.lock();
         shared.scratches.push(scratch);
         let mesh = made?;
@@ -303,7 +304,7 @@ impl SnapshotCache {
         wrap: Wrap,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
-        let budget = Budget::new(&proxy.options().limits);
+        let budget = Meter::of_call(&proxy.options().limits);
         let mut frames = Cached { cache: self, budget: &budget };
         motion::positions_at(proxy, &mut frames, &budget, timing, (seconds, wrap), out)
     }
@@ -320,7 +321,7 @@ impl SnapshotCache {
         index: usize,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
-        let budget = Budget::new(&proxy.options().limits);
+        let budget = Meter::of_call(&proxy.options().limits);
         let mut frames = Cached { cache: self, budget: &budget };
         motion::velocities(proxy, &mut frames, &budget, timing, index, out)
     }
@@ -532,7 +533,7 @@ impl Held {
 /// Positions of meshes in a cache.
 struct Cached<'a> {
     cache: &'a SnapshotCache,
-    budget: &'a Budget,
+    budget: &'a Meter<'a>,
 }
 
 impl Frames for Cached<'_> {

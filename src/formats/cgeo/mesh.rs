@@ -4,7 +4,7 @@ use super::parts::Parts;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
 use crate::dialect::Dialect;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::as_u64;
 #[cfg(feature = "cache")]
 use crate::options::Options;
@@ -96,7 +96,7 @@ impl Mesh {
         &self,
         parts: Parts,
         stored: u64,
-        budget: &Budget,
+        budget: &Meter,
         out: &mut MeshBuffer,
     ) -> Result<()> {
         const WHAT: &str = "mesh of the first snapshot";
@@ -113,7 +113,7 @@ impl Mesh {
             copy(&self.normals, &mut out.normals)?;
         }
         if parts.contains(Parts::TEXCOORDS) {
-            budget.spend_all(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
+            budget.take(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?.keep();
             out.texcoords.resize_with(self.texcoords.len(), Vec::new);
             self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
         }

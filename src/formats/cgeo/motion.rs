@@ -9,7 +9,7 @@ use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::as_u64;
 use crate::report::{ErrorKind, Result};
 
@@ -32,7 +32,7 @@ impl Proxy {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Budget::new(&self.options().limits);
+        let budget = Meter::of_call(&self.options().limits);
         let mut frames = Decoded { budget: &budget, scratch };
         positions_at(self, &mut frames, &budget, timing, (seconds, wrap), out)
     }
@@ -51,7 +51,7 @@ impl Proxy {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Budget::new(&self.options().limits);
+        let budget = Meter::of_call(&self.options().limits);
         let mut frames = Decoded { budget: &budget, scratch };
         velocities(self, &mut frames, &budget, timing, index, out)
     }
@@ -72,24 +72,26 @@ pub(super) trait Frames {
 
 /// Positions that are decoded for this call.
 struct Decoded<'a> {
-    budget: &'a Budget,
+    budget: &'a Meter<'a>,
     scratch: &'a mut Scratch,
 }
 
-impl Frames for Decoded<'_> {
-    /// And what of the budget was spent for them.
-    type Frame = (Vec<[f32; 3]>, u64);
+impl<'a> Frames for Decoded<'a> {
+    /// And what they are charged to.
+    type Frame = (Vec<[f32; 3]>, Meter<'a>);
 
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
-        let (mut positions, spent) = old.unwrap_or_else(|| {
-            let [first, second] = &mut self.scratch.frames;
-            (std::mem::take(if first.capacity() > 0 { first } else { second }), 0)
-        });
-        self.budget.give_back(spent);
+        let mut positions = old.map_or_else(
+            || {
+                let [first, second] = &mut self.scratch.frames;
+                std::mem::take(if first.capacity() > 0 { first } else { second })
+            },
+            |(positions, _)| positions,
+        );
         let topology = snapshot.topology_reusing(self.scratch)?;
-        let held = self.budget.held();
-        snapshot.positions_within(self.budget, &mut positions, self.scratch)?;
-        Ok(((positions, self.budget.held().saturating_sub(held)), topology))
+        let charged = self.budget.part();
+        snapshot.positions_within(&charged, &mut positions, self.scratch)?;
+        Ok(((positions, charged), topology))
     }
 
     fn positions((positions, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
@@ -172,7 +174,7 @@ impl<F> Pair<F> {
 pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
-    budget: &Budget,
+    budget: &Meter,
     timing: &Timing,
     (seconds, wrap): (&[f64], Wrap),
     out: &mut Vec<[f32; 3]>,
@@ -212,7 +214,7 @@ pub(super) fn positions_at<S: Frames>(
 pub(super) fn velocities<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
-    budget: &Budget,
+    budget: &Meter,
     timing: &Timing,
     index: usize,
     out: &mut Vec<[f32; 3]>,

@@ -16,11 +16,9 @@ use super::parts::Parts;
 use super::proxy::Proxy;
 use crate::bytes::is_rayon_worker;
 use crate::decode::Scratch;
-use crate::limits::Budget;
-#[cfg(feature = "rayon")]
-use crate::limits::cancel;
+use crate::limits::{Meter, job};
 use crate::num::{Span, as_u64, as_usize};
-use crate::report::Result;
+use crate::report::{Error, ErrorKind, Result};
 
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
@@ -214,7 +212,7 @@ impl Job {
             }
             *state = State::Running;
         }
-        let (mesh, outcome) = self.decode();
+        let (mesh, outcome) = job::unmetered(|| self.decode());
         *locked(&self.state) = State::Decoded(mesh, outcome);
         self.decoded.notify_all();
         true
@@ -222,7 +220,8 @@ impl Job {
 
     fn decode(&self) -> (MeshBuffer, Outcome) {
         let limits = &self.proxy.options().limits;
-        let budget = self.share.map_or_else(|| Budget::new(limits), |share| Budget::capped(limits, share));
+        let budget = Meter::of_call(limits);
+        let budget = budget.capped(self.share.unwrap_or(u64::MAX));
         let mut mesh = locked(&self.memory.buffers).pop().unwrap_or_default();
         if self.share.is_some_and(|share| mesh.memory() > share) {
             mesh = MeshBuffer::default();
@@ -238,7 +237,10 @@ impl Job {
         // A reader that panics must not leave the thread that plays waiting.
         let outcome = catch_unwind(AssertUnwindSafe(decode));
         locked(&self.memory.scratches).push(scratch);
-        if budget.is_refused() { (MeshBuffer::default(), None) } else { (mesh, Some(outcome)) }
+        // What does not fit into its share is decoded alone.
+        let is_limit = |error: &Error| error.kind() == ErrorKind::LimitExceeded;
+        let is_refused = matches!(&outcome, Ok(Err(error)) if self.share.is_some() && is_limit(error));
+        if is_refused { (MeshBuffer::default(), None) } else { (mesh, Some(outcome)) }
     }
 
     /// Waits until another thread has decoded the snapshot, or less long. If a caller's reader reads it, which may need this worker of a
@@ -273,7 +275,7 @@ impl Job {
 /// Runs another job of this worker's pool, if there is one.
 fn has_worked() -> bool {
     #[cfg(feature = "rayon")]
-    return cancel::in_pool(|_| rayon::yield_now()) == Some(rayon::Yield::Executed);
+    return job::in_pool(|_| rayon::yield_now()) == Some(rayon::Yield::Executed);
     #[cfg(not(feature = "rayon"))]
     false
 }
@@ -421,7 +423,7 @@ impl Play<'_> {
         if snapshot.is_complete().ok()? {
             return None;
         }
-        let base = self.proxy.base_within(self.parts, &Budget::new(&self.proxy.options().limits)).ok()?;
+        let base = self.proxy.base_within(self.parts, &Meter::of_call(&self.proxy.options().limits)).ok()?;
         Some(base.mesh().size_of(self.parts))
     }
 
@@ -466,6 +468,9 @@ impl Iterator for Player<'_> {
         let index = self.play.at(self.turn);
         self.asked.play(self.turn, &self.play);
         let (mesh, outcome) = self.decode();
+        // It was decoded outside of the caller's job.
+        let call = Meter::of_call(&self.play.proxy.options().limits);
+        let outcome = outcome.and_then(|()| call.work(mesh.memory(), "snapshot that is played"));
         self.turn = self.turn.saturating_add(1);
         // An error also gives the memory back.
         let mesh = PlayedMesh { mesh, memory: Arc::clone(&self.memory), proxy: self.play.proxy.clone() };

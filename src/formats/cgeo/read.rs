@@ -20,7 +20,7 @@ use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Content, Decoders, Scratch, Slot, lasting};
 use crate::dialect::SizeMeaning;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Checksums;
 use crate::report::{Error, ErrorKind, Result};
@@ -346,22 +346,23 @@ impl Snapshot {
     pub(super) fn with_mesh<T>(
         &self,
         last: Option<Part>,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
         mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         let mut begun = self.begin_mesh(last, scratch)?;
         loop {
-            let held = budget.held();
-            let (result, progress) = self.decode(&begun, MESH, true, (budget, scratch), &mut job);
+            let attempt = budget.part();
+            let (result, progress) = self.decode(&begun, MESH, true, (&attempt, scratch), &mut job);
             let Some(wanted) = progress.wanted else {
                 if let Some(last) = last.filter(|_| result.is_ok() && self.index > 0) {
                     let before = begun.section.content.start.saturating_sub(self.start());
                     self.proxy.prefixes().learn(last, before, progress.used);
                 }
+                attempt.keep();
                 return result;
             };
-            budget.give_back_to(held);
+            drop(attempt);
             self.read_on(&mut begun, wanted)?;
         }
     }
@@ -372,20 +373,22 @@ impl Snapshot {
         slot: &Slot<Result<T>>,
         mut begun: Begun,
         keep: impl Fn(&T) -> bool,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
         mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        let held = budget.held();
         loop {
-            let mut more = None;
+            let (mut more, attempt) = (None, budget.part());
             let make = || {
-                let (made, progress) = self.decode(&begun, MESH, false, (budget, scratch), &mut job);
+                let (made, progress) = self.decode(&begun, MESH, false, (&attempt, scratch), &mut job);
                 more = progress.wanted;
                 if more.is_some() { made.map(Ok) } else { lasting(made) }
             };
             let made = slot.get_or_try_make(make, |made| made.as_ref().map_or(true, &keep));
-            let Some(wanted) = more else { return made? };
-            budget.give_back_to(held);
+            let Some(wanted) = more else {
+                attempt.keep();
+                return made?;
+            };
+            drop(attempt);
             self.read_on(&mut begun, wanted)?;
         }
     }
@@ -395,7 +398,7 @@ impl Snapshot {
     pub(super) fn begins_complete(
         &self,
         begun: &Begun,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<bool> {
         self.decode(begun, MESH, false, (budget, scratch), |_, stream, _| stream.in_part().is_complete()).0
@@ -418,7 +421,7 @@ impl Snapshot {
         begun: &Begun,
         what: &'static str,
         reads: bool,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
         job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> (Result<T>, Progress) {
         const SKIPPED_AT_ONCE: usize = 32 << 10;
@@ -461,6 +464,9 @@ impl Snapshot {
             progress.used = stream.used().saturating_add(prefix);
             progress.wanted = stream.wanted().filter(|_| is_partial && result.is_err());
             progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
+            let worked = budget.work(stream.produced(), what);
+            let worked = worked.map_err(|error| self.place().locate(error.at(section.content.clone())));
+            let result = result.and_then(|value| worked.map(|()| value));
             failed.get().cloned().map_or(result, Err).map_err(|error| source.tell(error))
         });
         scratch.bytes = skipped;

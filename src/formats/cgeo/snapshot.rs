@@ -19,7 +19,7 @@ use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::codec::Codec;
 use crate::decode::{Block, Decoders, Scratch};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::Bounds;
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Place, Result};
@@ -251,7 +251,7 @@ impl Snapshot {
 
     pub(super) fn positions_within(
         &self,
-        budget: &Budget,
+        budget: &Meter,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
@@ -341,7 +341,7 @@ impl Snapshot {
         self.array_into(Part::MapChannel(channel), &self.budget(), Out::Slice(out), scratch)
     }
 
-    fn array_into(&self, part: Part, budget: &Budget, mut out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
+    fn array_into(&self, part: Part, budget: &Meter, mut out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
         self.with_mesh(Some(part), budget, scratch, |_, stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
@@ -376,7 +376,7 @@ impl Snapshot {
     pub(super) fn in_place(
         &self,
         part: Part,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<BaseArray>> {
         let source = &self.proxy.layout().source;
@@ -448,7 +448,7 @@ impl Snapshot {
         self.mesh_within(parts, &self.budget())
     }
 
-    pub(super) fn mesh_within(&self, parts: Parts, budget: &Budget) -> Result<Mesh> {
+    pub(super) fn mesh_within(&self, parts: Parts, budget: &Meter) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
         self.mesh_into_within(parts, budget, &mut buffer, &mut Scratch::default())?;
         let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
@@ -478,7 +478,7 @@ impl Snapshot {
     pub(super) fn mesh_into_within(
         &self,
         parts: Parts,
-        budget: &Budget,
+        budget: &Meter,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<u64> {
@@ -514,8 +514,8 @@ impl Snapshot {
     }
 
     /// The budget of a call on this snapshot.
-    pub(super) fn budget(&self) -> Budget {
-        Budget::new(&self.limits())
+    pub(super) fn budget(&self) -> Meter<'static> {
+        Meter::of_call(&self.limits())
     }
 
     pub(super) fn limits(&self) -> Limits {

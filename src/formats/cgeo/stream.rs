@@ -20,7 +20,7 @@ use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
 use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help};
-use crate::limits::{Budget, caps};
+use crate::limits::{Charge, Meter, caps};
 use crate::num::{as_u64, as_usize, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::{Cause, Error, ErrorKind, Place, Result};
@@ -46,7 +46,7 @@ pub(crate) struct Stream<'a> {
     most: u64,
     input: Bytes,
     options: Options,
-    budget: &'a Budget,
+    budget: &'a Meter<'a>,
     help: Option<Help<'a>>,
     /// `true` if the whole stream is decoded, not only a prefix.
     is_whole: bool,
@@ -105,7 +105,7 @@ impl<'a> Stream<'a> {
         input: Bytes,
         unit: Unit,
         options: &Options,
-        budget: &'a Budget,
+        budget: &'a Meter<'a>,
     ) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
         let most = unit.stored.saturating_mul(ratio);
@@ -426,7 +426,7 @@ impl<'a> Stream<'a> {
         let counted = Counted { what: "Map Channel Count", number: channels, bytes, at };
         self.may_come(&counted)?;
         self.take(&counted, |_, budget| {
-            budget.spend_all(channels.saturating_mul(MAP_CHANNEL), counted.what)
+            budget.take(channels.saturating_mul(MAP_CHANNEL), counted.what).map(Charge::keep)
         })?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
         Ok(())
@@ -483,7 +483,9 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            self.take(&counted, |stored, budget| budget.spend(stored, longer, counted.what))?;
+            self.take(&counted, |stored, budget| {
+                budget.take_block(stored, longer, counted.what).map(Charge::keep)
+            })?;
             records.resize(as_usize(longer), 0);
             self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
@@ -502,6 +504,11 @@ impl<'a> Stream<'a> {
         self.finish()?;
         out.set_shape(found);
         Ok(())
+    }
+
+    /// The number of bytes of content so far.
+    pub(crate) fn produced(&self) -> u64 {
+        self.content.produced()
     }
 
     /// Checks that the stream ends here, with the right checksum.
@@ -527,7 +534,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
-    fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
+    fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Meter) -> Result<()>) -> Result<()> {
         let mut taken = take(self.unit.stored, self.budget);
         if taken.is_err()
             && let Some(help) = &mut self.help

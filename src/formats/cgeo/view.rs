@@ -6,7 +6,7 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits, cancel};
+use crate::limits::{Limits, Meter, job};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, CornerRemap, Indices, LoadAttribute, MeshCounts, MeshView, Role,
     Semantic, VertexFormat, VertexRemap,
@@ -25,7 +25,7 @@ impl LoadAttribute for Decoded {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Meter) -> Result<Attribute> {
         self.attributes
             .get(index)
             .cloned()
@@ -78,13 +78,13 @@ impl Snapshot {
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
-        budget.spend_all(size, "materials of a mesh").map_err(|error| self.place().locate(error))?;
+        let take = |bytes, what| budget.take(bytes, what).map_err(|error| self.place().locate(error));
+        take(size, "materials of a mesh")?.keep();
         let materials = mesh.triangles.material_ids();
-        let held = budget.held();
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
         let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
-        budget.spend_all(working, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
+        let working = take(working, "vertices of a mesh")?;
         // The records go before other memory comes, and each array when its vertices are there.
         let remap = if let Some(remap) = mesh.remap_of_records() {
             drop(mesh);
@@ -95,10 +95,10 @@ impl Snapshot {
             let remap = VertexRemap::new(&borrow(&indices), &counts);
             remap.map_err(|error| self.place().locate(error))?
         };
-        budget.give_back_to(held);
+        drop(working);
         let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
         let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
-        budget.spend_all(gathered, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
+        take(gathered, "vertices of a mesh")?.keep();
         let mut attributes = Vec::new();
         for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
             let gathered = remap.gather(stream, &elements.to_native())?;
@@ -175,8 +175,7 @@ impl Mesh {
         let corner_count = self.triangles.len().checked_mul(3)?;
         let mut remap = CornerRemap::<N>::new(counts.try_into().ok()?, corner_count)?;
         // A cancelled job ends where the remap is made of streams instead.
-        let add =
-            |corners: &[[u32; N]]| remap.add(corners).filter(|()| cancel::check("vertex remap").is_ok());
+        let add = |corners: &[[u32; N]]| remap.add(corners).filter(|()| job::check("vertex remap").is_ok());
         self.triangles.corners_in_pieces(kinds.try_into().ok()?, add)?;
         Some(remap.finish())
     }

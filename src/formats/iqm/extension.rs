@@ -14,7 +14,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::{Row, rows, table};
 use crate::bytes::{Array, Text};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{Span, decimal, size_u64, span};
 use crate::report::Result;
 
@@ -157,9 +157,9 @@ impl Model {
             return Ok(None);
         }
         let stored: Array<raw::FteMesh> = table(&self.layout().source, &node.data, "FTE_MESH")?;
-        let budget = Budget::of_part(&self.options.limits, &node.data);
+        let budget = Meter::of_part(&self.options.limits, &node.data);
         let bytes = stored.len_u64().saturating_mul(size_u64::<FteMesh>());
-        budget.spend(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?;
+        budget.take_block(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?.keep();
         Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 

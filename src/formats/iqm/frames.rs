@@ -12,7 +12,7 @@ use super::pose::{Trs, synthesised_w};
 use super::rules::FILE;
 use super::tables::Poses;
 use crate::bytes::Source;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{Span, as_u64, as_usize, counted, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::Result;
@@ -165,7 +165,7 @@ impl Frames {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
         let stored = self.bytes(0..self.frames)?;
         self.source.require(std::slice::from_ref(&stored), "frames[]")?;
-        let budget = Budget::of_part(&self.options.limits, &stored);
+        let budget = Meter::of_part(&self.options.limits, &stored);
         let out = budget.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;
         self.read_range_into(0..self.frames, &mut out)?;
@@ -221,7 +221,7 @@ impl Frames {
         if self.options.parallelism == crate::options::Parallelism::Rayon && self.stride > 0 {
             use rayon::prelude::*;
 
-            use crate::limits::cancel;
+            use crate::limits::job;
 
             /// Fewer poses are faster on one thread; Miri would take long for many.
             const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
@@ -231,7 +231,7 @@ impl Frames {
                 let values = values.par_chunks(self.channels().saturating_mul(frames_each));
                 let out = out.par_chunks_mut(poses.saturating_mul(frames_each));
                 let decode = |(out, values): (&mut [Trs], &[U16])| self.decode_frames(values, out);
-                cancel::in_pool(|_| out.zip(values).for_each(decode));
+                job::in_pool(|_| out.zip(values).for_each(decode));
                 return;
             }
         }

@@ -10,7 +10,7 @@ use super::rules::FILE;
 use super::tables::{Field, Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::AttributeList;
 use crate::num::{Span, as_u64, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
@@ -82,10 +82,10 @@ impl Layout {
         let sections = Sections::read(&header, version)?;
         if !source.is_in_memory() {
             let length = sections.text.length();
-            let budget = Budget::of_part(limits, &sections.text);
-            budget
-                .spend(length, length, "text")
-                .map_err(|error| FILE.at(sections.text.clone()).locate(error))?;
+            Meter::of_part(limits, &sections.text)
+                .take_block(length, length, "text")
+                .map_err(|error| FILE.at(sections.text.clone()).locate(error))?
+                .keep();
         }
         let tables = [
             &sections.text,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::tables::Field;
 use crate::bytes::Text;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::{as_u64, as_usize, span};
 use crate::report::{ErrorKind, Result};
 
@@ -46,7 +46,7 @@ pub(crate) struct Names<'a> {
 impl<'a> Names<'a> {
     /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
     pub(crate) fn new(text: &'a FileText, filesize: u32, limits: &Limits) -> Self {
-        let allowed = Budget::of_part(limits, &span(0, as_u64(text.0.len()))).left();
+        let allowed = Meter::of_part(limits, &span(0, as_u64(text.0.len()))).left();
         let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
         Self { text: &text.0, most, left: most, terminated: None }
     }

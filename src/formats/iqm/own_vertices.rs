@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::model::run;
 use super::raw;
 use crate::bytes::{Array, Source};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::mesh::UsedVertices;
 use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
@@ -29,7 +29,7 @@ impl OwnVertices {
     }
 
     /// Returns the vertices that triangles use, and the triangles with indices into that list.
-    pub(super) fn used_by(corners: &Array<u32>, budget: &Budget) -> Result<(Self, Array<u32>)> {
+    pub(super) fn used_by(corners: &Array<u32>, budget: &Meter) -> Result<(Self, Array<u32>)> {
         let stored = as_u64(corners.as_bytes().len());
         let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, budget)?;
         Ok((Self::List(used.vertices.into()), Array::from_vec(used.indices)))
@@ -41,7 +41,7 @@ impl OwnVertices {
         source: &Source,
         array: &Range<u64>,
         size: usize,
-        budget: &Budget,
+        budget: &Meter,
     ) -> Result<bytes::Bytes> {
         const WHAT: &str = "vertex array";
         let list = match self {
@@ -50,7 +50,7 @@ impl OwnVertices {
                 // Vertex arrays may overlap, so that all of them are more than the file.
                 if !source.is_in_memory() {
                     budget.count_read(&range);
-                    budget.spend_all(range.length(), WHAT)?;
+                    budget.take(range.length(), WHAT)?.keep();
                 }
                 return source.get(range, WHAT);
             }

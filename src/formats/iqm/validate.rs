@@ -9,7 +9,7 @@ use super::model::{Model, run};
 use super::rules::{self, FILE};
 use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, as_usize, component, decimal, interval, less_than, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
@@ -204,7 +204,7 @@ impl Check<'_> {
             if !self.may_check(array.range.length()) {
                 break;
             }
-            cancel::check("vertex array")?;
+            job::check("vertex array")?;
             let attribute = self.model.vertex_array(index)?;
             let Some(place) = scan::not_finite(array.format, attribute.as_bytes()) else { continue };
             let size = as_u64(array.format.size());

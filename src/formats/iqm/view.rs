@@ -11,7 +11,7 @@ use super::tables::table;
 use super::validate::{index_bounds, outside_mesh};
 use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, AttributeList, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role,
 };
@@ -32,7 +32,7 @@ impl LoadAttribute for Arrays {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let array = self.arrays.get(index).and_then(|index| self.layout.vertex_arrays.get(*index));
         let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
@@ -140,7 +140,7 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
         }
     }
     let (vertices, indices) = if is_listed {
-        let (vertices, indices) = OwnVertices::used_by(&triangles, &Budget::of_part(&limits, &range))?;
+        let (vertices, indices) = OwnVertices::used_by(&triangles, &Meter::of_part(&limits, &range))?;
         (vertices, Indices::new(indices, 0))
     } else {
         let first = own.start;

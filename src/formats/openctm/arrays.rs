@@ -9,7 +9,7 @@ use super::layout::{Grid, Map, Method, Section};
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element};
 use crate::decode::{Scratch, Slot};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::report::Result;
 
 /// All arrays of a mesh. Cloning shares them.
@@ -71,13 +71,9 @@ impl Mesh {
         self.decoded_indices(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn decoded_indices(
-        &self,
-        budget: &Budget,
-        scratch: &mut Scratch,
-    ) -> Result<Decoded<[u32; 3]>> {
+    pub(crate) fn decoded_indices(&self, budget: &Meter, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
         let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).indices(out, scratch);
-        self.array(&self.decoded.indices, &[&self.layout.indices], scratch, decode)
+        self.array(&self.decoded.indices, &[&self.layout.indices], budget, scratch, decode)
     }
 
     /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
@@ -100,12 +96,12 @@ impl Mesh {
 
     pub(crate) fn decoded_positions(
         &self,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 3]>> {
         let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).positions(out, scratch);
         let grid = self.layout.grid.as_ref().map_or(&self.layout.positions, |grid| &grid.indices);
-        self.array(&self.decoded.positions, &[&self.layout.positions, grid], scratch, decode)
+        self.array(&self.decoded.positions, &[&self.layout.positions, grid], budget, scratch, decode)
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -136,7 +132,7 @@ impl Mesh {
     pub(crate) fn decoded_normals(
         &self,
         known: Option<Geometry<'_>>,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
@@ -147,7 +143,7 @@ impl Mesh {
             let decode = |mesh: &Self, out: &mut _, scratch: &mut _| {
                 mesh.decode(budget).numbers(section, None, out, scratch)
             };
-            return self.array(&self.decoded.normals, &[section], scratch, decode).map(Some);
+            return self.array(&self.decoded.normals, &[section], budget, scratch, decode).map(Some);
         };
         let (positions, triangles) = match known {
             Some((positions, triangles)) => (positions.clone(), triangles.clone()),
@@ -160,7 +156,7 @@ impl Mesh {
             let geometry = (&*positions.to_native(), &*triangles.to_native());
             mesh.decode(budget).predicted_normals((section, grid), geometry, out, scratch)
         };
-        self.array(&self.decoded.normals, &[section], scratch, decode).map(Some)
+        self.array(&self.decoded.normals, &[section], budget, scratch, decode).map(Some)
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
@@ -199,7 +195,7 @@ impl Mesh {
         of: (&Section, &Grid),
         (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
         out: &mut Vec<[f32; 3]>,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
     ) -> Result<Ending> {
         let positions = match self.decoded.positions.get() {
             Some(positions) => positions.array.to_native(),
@@ -235,7 +231,7 @@ impl Mesh {
         let mesh = self.load()?;
         let budget = &self.budget();
         #[cfg(feature = "rayon")]
-        mesh.decode_in_parallel(budget);
+        mesh.decode_in_parallel();
         let mut scratch = Scratch::default();
         let uv_maps = 0..self.layout.uv_maps.len();
         let attribute_maps = 0..self.layout.attribute_maps.len();
@@ -291,11 +287,16 @@ impl Mesh {
         &self,
         slot: &Slot<Decoded<T>>,
         sections: &[&Section],
+        budget: &Meter,
         scratch: &mut Scratch,
         decode: impl FnOnce(&Self, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
-        if let Some(decoded) = slot.get() {
-            return Ok(decoded.clone());
+        if let (Some(decoded), [section, ..]) = (slot.get(), sections) {
+            budget.count_read(&section.range);
+            let taken = budget.take_kept(decoded.bytes(), section.what);
+            return taken
+                .map(|()| decoded.clone())
+                .map_err(|error| self.layout.place_of(section).locate(error));
         }
         if let (Method::Raw, [section, ..]) = (self.layout.method, sections) {
             let array = self.decode(&self.budget()).view(section)?;
@@ -320,8 +321,9 @@ impl Mesh {
         if self.layout.method == Method::Raw {
             return Ok(());
         }
-        Budget::of_part(&self.options.limits, &self.range())
-            .spend_all(self.layout.decoded_len(), "body")
+        Meter::of_part(&self.options.limits, &self.range())
+            .take(self.layout.decoded_len(), "body")
+            .map(drop)
             .map_err(|error| self.layout.place().locate(error))
     }
 }

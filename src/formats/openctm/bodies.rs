@@ -11,7 +11,7 @@ use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
-use crate::limits::{Budget, Kept};
+use crate::limits::Meter;
 use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{as_u64, less_than, size_u64, span};
 use crate::options::{Options, Strictness};
@@ -62,7 +62,7 @@ impl Bodies {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
-        let kept = Arc::new(Kept::new(&options.limits, walker.len.unwrap_or(0)));
+        let kept = Arc::new(Meter::new(&options.limits, walker.len.unwrap_or(0)));
         walker.kept = Some(Arc::clone(&kept));
         let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {
@@ -84,9 +84,10 @@ impl Bodies {
                 }
             }
             let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);
-            Budget::of_part(&options.limits, &(0..walker.end))
-                .spend(walker.end, bytes, "list of bodies")
-                .map_err(|error| FILE.at(0..walker.end).locate(error))?;
+            Meter::of_part(&options.limits, &(0..walker.end))
+                .take_block(walker.end, bytes, "list of bodies")
+                .map_err(|error| FILE.at(0..walker.end).locate(error))?
+                .keep();
         }
         findings.extend(walker.trailing());
         let source = walker.walk.source();
@@ -209,7 +210,7 @@ pub struct BodyIter {
     next: Option<u64>,
     options: Options,
     /// The caches that the bodies of one list share; `None`, with a separate share for each, outside a list.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<Meter<'static>>>,
 }
 
 impl Iterator for BodyIter {

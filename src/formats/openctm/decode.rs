@@ -8,7 +8,7 @@ use super::{mg1, mg2, normals};
 use crate::bytes::{Array, Element, Source};
 use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, as_usize, less_than};
 use crate::options::Options;
@@ -22,7 +22,7 @@ pub(crate) struct Decode<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
-    pub(crate) budget: &'a Budget,
+    pub(crate) budget: &'a Meter<'a>,
 }
 
 /// An array, and how its stream ended.
@@ -189,29 +189,29 @@ impl Decode<'_> {
         job: impl FnOnce(&Planes<'_, N>),
     ) -> Result<Ending> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
-        let result = self.make_room(section, &mut bytes).and_then(|held| {
+        let working = self.budget.part();
+        let within = Decode { budget: &working, ..*self };
+        let result = within.make_room(section, &mut bytes).and_then(|()| {
             let planes = bytes.get_mut(..as_usize(section.decoded_len())).unwrap_or_default();
             let ending = self.stream_into(section, planes, scratch);
             if ending.is_ok() {
                 job(&Planes::new(planes));
             }
-            self.budget.give_back(held);
             ending
         });
         scratch.bytes = bytes;
         result
     }
 
-    /// Makes room for the planes of an array. Returns what is spent for it: all of the scratch's memory, while it is used.
-    fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<u64> {
+    /// Makes room for the planes of an array. All of the scratch's memory is charged, while it is used.
+    fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
         let (there, len) = (as_u64(bytes.len()), section.decoded_len());
-        if there >= len && self.budget.try_spend(there) {
-            return Ok(there);
+        if there >= len && self.budget.admits(there) {
+            return Ok(());
         }
         // Given back first, and not copied: none of it is needed.
         *bytes = Vec::new();
-        self.resize_to(section, len, bytes)?;
-        Ok(len)
+        self.resize_to(section, len, bytes)
     }
 
     /// The bytes of an array, in planes, in memory of their own.
@@ -236,6 +236,7 @@ impl Decode<'_> {
             .source
             .get(section.range.clone(), section.what)
             .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
+        let end = end.and_then(|end| self.budget.work(as_u64(out.len()), section.what).map(|()| end));
         let end = end.map_err(|error| self.source.tell(place().locate(error)))?;
         Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
     }

@@ -12,7 +12,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
@@ -464,9 +464,10 @@ impl Reader<'_> {
         for index in 0..u64::from(count.get()) {
             maps.push(read(self, index)?);
             // The list is larger than the few bytes that a map of few vertices takes up in the file.
-            Budget::of_part(self.limits, &(start..self.end))
-                .spend(self.end.saturating_sub(start), as_u64(size_of_val(&maps[..])), "list of maps")
-                .map_err(|error| FILE.at(start..self.end).locate(error))?;
+            Meter::of_part(self.limits, &(start..self.end))
+                .take_block(self.end.saturating_sub(start), as_u64(size_of_val(&maps[..])), "list of maps")
+                .map_err(|error| FILE.at(start..self.end).locate(error))?
+                .keep();
         }
         Ok(maps)
     }

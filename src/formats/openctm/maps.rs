@@ -7,7 +7,7 @@ use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
 use crate::decode::{Scratch, Slot};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::report::Result;
 
 /// A UV map of a [`Mesh`].
@@ -76,7 +76,7 @@ impl Mesh {
     pub(crate) fn decoded_uv_map(
         &self,
         index: usize,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 2]>> {
         self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, (budget, scratch))
@@ -85,7 +85,7 @@ impl Mesh {
     pub(crate) fn decoded_attribute_map(
         &self,
         index: usize,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 4]>> {
         self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, (budget, scratch))
@@ -96,14 +96,14 @@ impl Mesh {
         maps: &[Map],
         decoded: &[Slot<Decoded<[f32; N]>>],
         index: usize,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
     ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
         let (map, slot) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
         let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).map(map, out, scratch);
-        self.array(slot, &[&map.section], scratch, decode)
+        self.array(slot, &[&map.section], budget, scratch, decode)
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {

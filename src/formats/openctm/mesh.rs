@@ -11,7 +11,7 @@ use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Slot};
 use crate::format::Format;
-use crate::limits::{Budget, Kept, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::{Span, as_u64, size_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -43,7 +43,7 @@ pub(crate) struct DecodedArrays {
     pub(crate) uv_maps: Vec<Slot<Decoded<[f32; 2]>>>,
     pub(crate) attribute_maps: Vec<Slot<Decoded<[f32; 4]>>>,
     /// The amount of decoded arrays that may be cached.
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) kept: Arc<Meter<'static>>,
 }
 
 impl Mesh {
@@ -105,7 +105,7 @@ impl Mesh {
         start: u64,
         body: u64,
         options: &Options,
-        kept: Option<Arc<Kept>>,
+        kept: Option<Arc<Meter<'static>>>,
     ) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)
             .map_err(|error| walk.without_windows().tell(error))?;
@@ -115,7 +115,7 @@ impl Mesh {
             normals: Slot::default(),
             uv_maps: layout.uv_maps.iter().map(|_| Slot::default()).collect(),
             attribute_maps: layout.attribute_maps.iter().map(|_| Slot::default()).collect(),
-            kept: kept.unwrap_or_else(|| Arc::new(Kept::new(&options.limits, layout.range.length()))),
+            kept: kept.unwrap_or_else(|| Arc::new(Meter::new(&options.limits, layout.range.length()))),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.
@@ -228,11 +228,11 @@ impl Mesh {
     }
 
     /// The budget of a call on this mesh.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget::new(&self.limits())
+    pub(crate) fn budget(&self) -> Meter<'static> {
+        Meter::of_call(&self.limits())
     }
 
-    pub(crate) fn decode<'a>(&'a self, budget: &'a Budget) -> Decode<'a> {
+    pub(crate) fn decode<'a>(&'a self, budget: &'a Meter<'a>) -> Decode<'a> {
         Decode { layout: &self.layout, source: &self.source, options: &self.options, budget }
     }
 

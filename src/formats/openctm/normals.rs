@@ -7,7 +7,7 @@ use std::f32::consts::PI;
 
 use super::mg2::{rounded, rounded_signed};
 use crate::codec::planes::{LANES, Planes};
-use crate::limits::cancel;
+use crate::limits::job;
 use crate::num::as_usize;
 use crate::report::Result;
 
@@ -75,7 +75,7 @@ pub(crate) fn add_triangles_of_job(
     const PIECE: usize = 4096 * LANES;
     let mut are_in_range = true;
     for piece in triangles.chunks(PIECE) {
-        cancel::check("normals")?;
+        job::check("normals")?;
         are_in_range &= add_triangles(positions, piece, first, sums);
     }
     Ok(are_in_range)

@@ -6,11 +6,11 @@ use super::decode::{Decoded, Ending};
 use super::layout::{Grid, Method, Part, Section};
 use super::mesh::Mesh;
 use super::normals;
-use crate::bytes::{Array, Element};
+use crate::bytes::Array;
 use crate::codec::planes::Planes;
-use crate::decode::{Scratch, Slot};
-use crate::limits::{Budget, cancel};
-use crate::num::{Span, as_u64, as_usize};
+use crate::decode::Scratch;
+use crate::limits::{Meter, job};
+use crate::num::{Span, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
 
@@ -31,11 +31,11 @@ impl Mesh {
     ///
     /// Errors are dropped: the accessors decode what is missing, array by array, and report them, so that the error
     /// does not depend on threads.
-    pub(crate) fn decode_in_parallel(&self, budget: &Budget) {
+    pub(crate) fn decode_in_parallel(&self) {
         if self.options.parallelism != Parallelism::Rayon || self.method() == Method::Raw {
             return;
         }
-        if !self.decoded.kept.has_room(self.layout.decoded_len()) {
+        if self.decoded.kept.left() < self.layout.decoded_len() {
             return;
         }
         let sections = self.layout.sections();
@@ -44,10 +44,12 @@ impl Mesh {
         if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
             return;
         }
+        // What is kept is charged to those who use it.
+        let budget = &job::unmetered(|| self.budget());
         // Grid indices are decoded with the positions.
         let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
         let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, budget, scratch);
-        let results: Vec<Result<Option<NormalPlanes>>> = cancel::in_pool(|job| {
+        let results: Vec<Result<Option<NormalPlanes>>> = job::in_pool(|job| {
             let decode = |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
             alone.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
         });
@@ -57,7 +59,6 @@ impl Mesh {
             && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, budget)
         {
             let normals = Decoded { array: Array::from_vec(normals), ending };
-            budget.give_back(as_u64(planes.len()));
             if self.decoded.kept.admits(normals.bytes()) {
                 // Nobody waits for this: where another thread has made the normals meanwhile, those are kept.
                 self.decoded.normals.get_or_set(normals);
@@ -69,40 +70,29 @@ impl Mesh {
     fn decode_one(
         &self,
         section: &Section,
-        budget: &Budget,
+        budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<NormalPlanes>> {
         match section.part {
             Part::Indices => {
-                give_back(budget, Some(&self.decoded.indices), &self.decoded_indices(budget, scratch)?);
+                self.decoded_indices(budget, scratch)?;
             }
             Part::Positions | Part::GridIndices => {
-                give_back(budget, Some(&self.decoded.positions), &self.decoded_positions(budget, scratch)?);
+                self.decoded_positions(budget, scratch)?;
             }
             Part::Normals if self.method() != Method::Mg2 => {
-                if let Some(normals) = self.decoded_normals(None, budget, scratch)? {
-                    give_back(budget, Some(&self.decoded.normals), &normals);
-                }
+                self.decoded_normals(None, budget, scratch)?;
             }
             Part::Normals if self.decoded.normals.get().is_some() => {}
             Part::Normals => return self.decode(budget).own_planes(section, scratch).map(Some),
             Part::UvMap(index) => {
-                let map = self.decoded_uv_map(as_usize(index), budget, scratch)?;
-                give_back(budget, self.decoded.uv_maps.get(as_usize(index)), &map);
+                self.decoded_uv_map(as_usize(index), budget, scratch)?;
             }
             Part::AttributeMap(index) => {
-                let map = self.decoded_attribute_map(as_usize(index), budget, scratch)?;
-                give_back(budget, self.decoded.attribute_maps.get(as_usize(index)), &map);
+                self.decoded_attribute_map(as_usize(index), budget, scratch)?;
             }
         }
         Ok(None)
-    }
-}
-
-/// Gives back the memory of an array that the mesh does not keep: it will be decoded again.
-fn give_back<T: Element>(budget: &Budget, kept: Option<&Slot<Decoded<T>>>, decoded: &Decoded<T>) {
-    if kept.and_then(Slot::get).is_none() {
-        budget.give_back(decoded.bytes());
     }
 }
 
@@ -111,7 +101,7 @@ fn predicted_normals(
     mesh: &Mesh,
     (section, grid): (&Section, &Grid),
     planes: &[u8],
-    budget: &Budget,
+    budget: &Meter,
 ) -> Result<Option<Vec<[f32; 3]>>> {
     let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
@@ -127,7 +117,7 @@ fn predicted_normals(
         normals::restore(&words.from(first), precision, normals);
         Ok(are_in_range)
     };
-    let are_all_in_range = cancel::in_pool(|job| {
+    let are_all_in_range = job::in_pool(|job| {
         let added = normals.par_chunks_mut(part).enumerate().map(|part| job.task(|| add(part)));
         added.try_reduce(|| true, |one, other| Ok(one && other))
     });

@@ -8,7 +8,7 @@ use super::mesh::Mesh;
 use super::rules;
 use crate::bytes::{Array, Element, Scalar};
 use crate::decode::Scratch;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::mesh::scan;
 use crate::num::{as_u64, as_usize, component, decimal};
 use crate::report::{Finding, Findings, Result};
@@ -29,7 +29,7 @@ impl Mesh {
         let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
         let budget = &self.budget();
         #[cfg(feature = "rayon")]
-        mesh.decode_in_parallel(budget);
+        mesh.decode_in_parallel();
         let mut check = Check { mesh: &mesh, budget, findings: Findings::default(), tails: Vec::new() };
         check.arrays(&mut Scratch::default())?;
         check.streams();
@@ -41,7 +41,7 @@ impl Mesh {
 
 struct Check<'a> {
     mesh: &'a Mesh,
-    budget: &'a Budget,
+    budget: &'a Meter<'a>,
     findings: Findings,
     /// Arrays whose stream goes on.
     tails: Vec<&'a Section>,

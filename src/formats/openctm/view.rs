@@ -6,7 +6,7 @@ use super::bodies::Bodies;
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::decode::Scratch;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
     VertexFormat,
@@ -35,7 +35,7 @@ impl LoadAttribute for Arrays {
         self.mesh.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         let Self { mesh, parts } = self;
         let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
         let scratch = &mut Scratch::default();

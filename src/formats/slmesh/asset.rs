@@ -14,7 +14,7 @@ use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
 use crate::decode::Slot;
 use crate::format::Format;
-use crate::limits::Kept;
+use crate::limits::Meter;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -33,7 +33,7 @@ pub(crate) struct Inner {
     /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
     pub(crate) meshes: [Slot<Result<Mesh>>; MeshKey::ALL.len()],
     /// The amount of decoded blocks that is cached.
-    pub(crate) kept: Kept,
+    pub(crate) kept: Meter<'static>,
 }
 
 impl Asset {
@@ -82,7 +82,7 @@ impl Asset {
     pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.tell(error))?;
-        let kept = Kept::new(&options.limits, source.len()?.unwrap_or(0));
+        let kept = Meter::new(&options.limits, source.len()?.unwrap_or(0));
         let inner = Inner { layout, options: *options, meshes: Default::default(), kept };
         let asset = Self { inner: Arc::new(inner) };
         refuse_forbidden(options, Format::SlMesh, || asset.validate()).map_err(|error| source.tell(error))?;

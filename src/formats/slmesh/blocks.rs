@@ -17,7 +17,7 @@ use super::skin::Skin;
 use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::Span;
 use crate::report::{ErrorKind, Place, Result};
 
@@ -64,7 +64,7 @@ impl Asset {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Budget::of_part(&self.options().limits, &block.range);
+        let budget = Meter::of_part(&self.options().limits, &block.range);
         let length = block.inflate_into(stored, self.options(), &budget, content, scratch);
         let length = length.map_err(|error| self.source().tell(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Asset {
         &self,
         source: &Source,
         key: MeshKey,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
     ) -> Result<Option<Mesh>> {
         Mesh::of_block(key, self.content(source, key.name(), (budget, scratch)), budget)
     }
@@ -162,17 +162,17 @@ impl Asset {
     pub(crate) fn convex_from(
         &self,
         source: &Source,
-        call: (&Budget, &mut Scratch),
+        call: (&Meter, &mut Scratch),
     ) -> Result<Option<PhysicsConvex>> {
         PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, call))
     }
 
-    pub(crate) fn skin_from(&self, source: &Source, call: (&Budget, &mut Scratch)) -> Result<Option<Skin>> {
+    pub(crate) fn skin_from(&self, source: &Source, call: (&Meter, &mut Scratch)) -> Result<Option<Skin>> {
         Skin::new(self.content(source, SKIN, call))
     }
 
     /// A block, inflated.
-    fn content(&self, source: &Source, name: &str, call: (&Budget, &mut Scratch)) -> Content {
+    fn content(&self, source: &Source, name: &str, call: (&Meter, &mut Scratch)) -> Content {
         let Some((block, stored)) = self.stored_block(source, name)? else { return Ok(None) };
         self.inflate(block, stored, call).map(Some)
     }
@@ -182,7 +182,7 @@ impl Asset {
         &self,
         block: Block,
         stored: Bytes,
-        (budget, scratch): (&Budget, &mut Scratch),
+        (budget, scratch): (&Meter, &mut Scratch),
     ) -> Result<(BlockPlace, Bytes)> {
         budget.count_read(&block.range);
         let content = block.decode_stored(stored, self.options(), budget, scratch);
@@ -191,8 +191,8 @@ impl Asset {
     }
 
     /// The budget of a call on this asset.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget::new(&self.options().limits)
+    pub(crate) fn budget(&self) -> Meter<'static> {
+        Meter::of_call(&self.options().limits)
     }
 
     /// A block and its bytes.

@@ -3,7 +3,7 @@
 use super::face_layout::{FaceLayout, floats_into};
 use super::layout::ARRAY;
 use super::weights::{self, WeightScale};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::as_u64;
 use crate::report::Result;
 
@@ -66,7 +66,7 @@ impl MeshBuffer {
 
 impl FaceBuffer {
     /// Decodes a face of this content.
-    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &Budget) -> Result<()> {
+    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &Meter) -> Result<()> {
         self.has_geometry = face.has_geometry();
         floats_into(face.positions(content), &mut self.positions, budget)?;
         floats_into(face.normals(content), &mut self.normals, budget)?;

@@ -11,7 +11,7 @@ use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::bytes::{Source, Text};
 use crate::format::Format;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::{ErrorKind, Result};
@@ -60,9 +60,10 @@ impl UploadCache {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
             return Err(error.expected("a source that knows its length").found("one that does not"));
         };
-        Budget::of_part(&options.limits, &(0..len))
-            .spend(len, len, "upload cache")
-            .map_err(|error| FILE.at(0..len).locate(error))?;
+        Meter::of_part(&options.limits, &(0..len))
+            .take_block(len, len, "upload cache")
+            .map_err(|error| FILE.at(0..len).locate(error))?
+            .keep();
         let bytes = source.get(0..len, "upload cache")?;
         let parse = || {
             let mut reader = Reader::with_limits(&bytes, &options.limits);

@@ -11,7 +11,7 @@ use super::place::BlockPlace;
 use super::rules::FILE;
 use super::weights;
 use crate::codec::dequant::dequantize;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::Result;
 
@@ -200,7 +200,7 @@ pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [
 pub(crate) fn floats_into<const N: usize>(
     (stored, domain): (&[u8], Domain<N>),
     out: &mut Vec<[f32; N]>,
-    budget: &Budget,
+    budget: &Meter,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
     budget.resize(out, budget.read(), as_u64(stored.len()), ARRAY)?;

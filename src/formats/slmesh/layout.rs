@@ -11,7 +11,7 @@ use super::llsd::{Event, Reader, Str};
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
-use crate::limits::{Budget, Limits, caps};
+use crate::limits::{Limits, Meter, caps};
 use crate::num::{Span, as_u64, at_most, span};
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
@@ -319,7 +319,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                     });
                 }
                 if window >= most {
-                    let error = Budget::new(limits).exceeded(0, u64::MAX, "header");
+                    let error = Meter::of_call(limits).exceeded(0, u64::MAX, "header");
                     return Err(FILE.at(region.start..needed).locate(error));
                 }
                 window = window.saturating_mul(2).max(range.end);

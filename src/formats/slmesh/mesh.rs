@@ -10,7 +10,7 @@ use super::face::Face;
 use super::face_layout::{FaceLayout, each_face};
 use super::keys::MeshKey;
 use super::place::{BlockPlace, Content};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{as_u64, less_than};
 use crate::report::Result;
 
@@ -30,15 +30,15 @@ const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
 
 impl Mesh {
     /// Returns the mesh in a block; `Ok(None)` if the asset does not have the block.
-    pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Budget) -> Result<Option<Self>> {
+    pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Meter) -> Result<Option<Self>> {
         content?.map(|(place, content)| Self::new(key, content, place, budget)).transpose()
     }
 
     /// Finds the faces in a block's content.
-    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace, budget: &Budget) -> Result<Self> {
+    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace, budget: &Meter) -> Result<Self> {
         let mut faces = Vec::new();
         each_face(&content, &place, |_, face| {
-            budget.spend_all(FACE, "faces")?;
+            budget.take(FACE, "faces")?.keep();
             faces.push(face);
             Ok(())
         })?;

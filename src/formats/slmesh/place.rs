@@ -9,7 +9,7 @@ use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::codec::Codec;
 use crate::decode::Block;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
@@ -31,8 +31,8 @@ impl BlockPlace {
     }
 
     /// The budget of a call on the content of this block.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget::of_part(&self.limits, &self.range)
+    pub(crate) fn budget(&self) -> Meter<'static> {
+        Meter::of_part(&self.limits, &self.range)
     }
 
     /// The block as a whole.

@@ -33,12 +33,11 @@ impl Asset {
         let skin = sound(SKIN, self.skin_from(&source, (&budget, &mut scratch)), &mut broken)?;
         // If a skin cannot be read, it is unknown what belongs to it.
         let check_weights = broken.is_empty();
-        // The skin stays; one mesh takes the place of the other.
-        let held = budget.held();
         let mut higher: Option<(Lod, usize, usize)> = None;
         for lod in Lod::ALL {
-            budget.give_back_to(held);
-            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&budget, &mut scratch));
+            // The skin stays; one mesh takes the place of the other.
+            let part = budget.part();
+            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&part, &mut scratch));
             let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else { continue };
             faces(&mesh, skin.as_ref(), check_weights, &mut findings);
             let triangles = mesh.triangle_count();
@@ -55,13 +54,13 @@ impl Asset {
             }
             higher = Some((lod, mesh.face_count(), triangles));
         }
-        budget.give_back_to(held);
-        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&budget, &mut scratch));
+        let part = budget.part();
+        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&part, &mut scratch));
         let has_mesh = sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
             faces(&mesh, None, false, &mut findings);
             true
         });
-        budget.give_back_to(held);
+        drop(part);
         let convex = self.convex_from(&source, (&budget, &mut scratch));
         if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
             check_convex(&convex, has_mesh, &mut findings);

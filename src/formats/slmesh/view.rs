@@ -10,7 +10,7 @@ use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
 use crate::decode::{Block, Scratch, Slot, lasting};
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts, MeshEntry,
     MeshView, Role, Semantic, VertexFormat,
@@ -69,16 +69,16 @@ impl Asset {
 
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
     /// succeed later; decoding always gives the same.
-    fn kept_mesh(&self, key: MeshKey, budget: &Budget) -> Option<Result<Mesh>> {
+    fn kept_mesh(&self, key: MeshKey, budget: &Meter) -> Option<Result<Mesh>> {
         let mesh = self.slot(key).get()?.clone();
         Some(mesh.and_then(|mesh| {
-            let spent = budget.spend_all(mesh.memory(), key.name());
-            spent.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
+            let taken = budget.take_kept(mesh.memory(), key.name());
+            taken.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
         }))
     }
 
     /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
-    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, budget: &Budget) -> Result<Mesh> {
+    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, budget: &Meter) -> Result<Mesh> {
         let decode = || {
             let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
             Mesh::new(key, content, place, budget)
@@ -191,7 +191,7 @@ impl LoadAttribute for Arrays {
         self.face.place.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         let Self { face, parts } = self;
         let absent = || FILE.of(face.address()).out_of_range("attribute").found(&info.semantic);
         let weights = || face.weights().ok_or_else(absent);

@@ -9,7 +9,7 @@ use super::layout::ARRAY;
 use super::place::BlockPlace;
 use crate::bytes::{Array, Element};
 use crate::codec::dequant::unit;
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{Span, as_u64, decimal};
 use crate::report::{Error, Result};
 
@@ -130,16 +130,16 @@ impl Weights {
     }
 
     /// Four joints a vertex; missing ones are 0.
-    pub(crate) fn raw_joints(&self, budget: &Budget) -> Result<Array<[u8; 4]>> {
+    pub(crate) fn raw_joints(&self, budget: &Meter) -> Result<Array<[u8; 4]>> {
         self.collect(budget, |influences| influences.joints)
     }
 
     /// Four weights a vertex, as stored; missing ones are 0.
-    pub(crate) fn raw_weights(&self, budget: &Budget) -> Result<Array<[u16; 4]>> {
+    pub(crate) fn raw_weights(&self, budget: &Meter) -> Result<Array<[u16; 4]>> {
         self.collect(budget, |influences| influences.weights)
     }
 
-    fn collect<T>(&self, budget: &Budget, element: impl Fn(Influences) -> T) -> Result<Array<T>>
+    fn collect<T>(&self, budget: &Meter, element: impl Fn(Influences) -> T) -> Result<Array<T>>
     where
         T: Element + FromZeros + IntoBytes + Immutable,
     {
@@ -257,7 +257,7 @@ pub(crate) fn unpack(
     bytes: &[u8],
     vertices: usize,
     scale: WeightScale,
-    budget: &Budget,
+    budget: &Meter,
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {

@@ -14,7 +14,7 @@ use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Charge, Limits, Meter};
 use crate::num::{Span, as_u64, at_most, counted, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
@@ -57,7 +57,7 @@ impl Layout {
             meshes: Vec::new(),
             segments: Vec::new(),
             findings: Findings::default(),
-            omitted: Budget::new(limits),
+            omitted: Meter::of_call(limits),
         };
         let mut end = header_size;
         for index in 0..header.mesh_count.get() {
@@ -119,7 +119,7 @@ struct Reader<'a> {
     segments: Vec<Segment>,
     findings: Findings,
     /// Memory for elements that take up no bytes of the file.
-    omitted: Budget,
+    omitted: Meter<'static>,
 }
 
 /// The positions of the numbers in the header of a bit array.
@@ -175,9 +175,9 @@ impl Reader<'_> {
     fn check_tables(&self, end: u64) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshLayout>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
-        let (lists, budget) = (meshes.saturating_add(segments), Budget::of_part(self.limits, &(0..end)));
-        let spent = budget.spend(end, lists, "lists of meshes and segments");
-        spent.map_err(|error| FILE.at(11..15).locate(error))
+        let (lists, budget) = (meshes.saturating_add(segments), Meter::of_part(self.limits, &(0..end)));
+        let taken = budget.take_block(end, lists, "lists of meshes and segments");
+        taken.map(drop).map_err(|error| FILE.at(11..15).locate(error))
     }
 
     /// Reads the headers of a segment; returns its end.
@@ -426,7 +426,9 @@ impl Reader<'_> {
 
     /// Limits elements that take up no bytes, all segments together.
     fn spend_omitted(&mut self, segment: &Segment) -> Result<()> {
-        self.omitted.spend(0, segment.decoded_bytes().unwrap_or(0), segment.kind.what())
+        self.omitted
+            .take_block(0, segment.decoded_bytes().unwrap_or(0), segment.kind.what())
+            .map(Charge::keep)
     }
 
     /// Reads all coordinates of more than 32 bits, and decides what their scale is.

@@ -11,7 +11,7 @@ use super::layout::MeshLayout;
 use super::packed::{File, Packed, PackedElement};
 use super::segment::{Segment, SegmentType};
 use crate::bytes::{Array, Source, Text};
-use crate::limits::Budget;
+use crate::limits::Meter;
 use crate::num::{as_u64, span};
 use crate::report::{Address, Result};
 
@@ -151,10 +151,10 @@ impl Mesh {
     ///
     /// Returns the errors of [`Packed::read`], whose limits hold for all of them together.
     pub fn indices(&self) -> Result<CornerIndices> {
-        self.indices_within(&Budget::new(&self.file.options.limits))
+        self.indices_within(&Meter::of_call(&self.file.options.limits))
     }
 
-    pub(crate) fn indices_within(&self, budget: &Budget) -> Result<CornerIndices> {
+    pub(crate) fn indices_within(&self, budget: &Meter) -> Result<CornerIndices> {
         let streams =
             [self.position_indices(), self.normal_indices(), self.texcoord_indices(), self.tangent_indices()];
         let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();

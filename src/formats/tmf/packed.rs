@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::rules::FILE;
 use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
-use crate::limits::{Budget, cancel};
+use crate::limits::{Meter, job};
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, as_usize, decimal};
 use crate::options::{Options, Parallelism};
@@ -193,11 +193,11 @@ impl<T: PackedElement> Packed<T> {
     }
 
     /// The budget of a call on this array.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget::new(&self.file.options.limits)
+    pub(crate) fn budget(&self) -> Meter<'static> {
+        Meter::of_call(&self.file.options.limits)
     }
 
-    pub(crate) fn read_within(&self, budget: &Budget) -> Result<Array<T>> {
+    pub(crate) fn read_within(&self, budget: &Meter) -> Result<Array<T>> {
         let stored = self.count_read(budget)?;
         let out = budget.vec(stored, self.len, "array of a mesh");
         let mut out = out.map_err(|error| self.place().locate(error))?;
@@ -206,7 +206,7 @@ impl<T: PackedElement> Packed<T> {
     }
 
     /// Counts the bytes of all elements as read, and returns their number.
-    fn count_read(&self, budget: &Budget) -> Result<u64> {
+    fn count_read(&self, budget: &Meter) -> Result<u64> {
         let ranges: Vec<_> = self.ranges().collect();
         let required = self.file.source.require(&ranges, "array of a mesh");
         required.map_err(|error| self.place().locate(error))?;
@@ -268,7 +268,7 @@ impl<T: PackedElement> Packed<T> {
     fn one_by_one(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
         self.each_run(first, out, |run| {
             run.split(DECODED).try_for_each(|piece| {
-                cancel::check("bit array")?;
+                job::check("bit array")?;
                 self.decode_run(piece)
             })
         })
@@ -342,10 +342,10 @@ impl<T: PackedElement> Packed<T> {
             pieces.extend(run.split(DECODED));
             Ok(())
         })?;
-        let failed = cancel::in_pool(|job| {
+        let failed = job::in_pool(|job| {
             let decode = |run| {
                 job.task(|| {
-                    cancel::check("bit array")?;
+                    job::check("bit array")?;
                     self.decode_run(run)
                 })
             };
@@ -476,7 +476,7 @@ const PIECE: usize = 64 << 10;
 
 impl Packed<[f32; 3]> {
     /// The box around the elements, or around the elements that `used` names; `Ok(None)` if an axis has no finite number.
-    pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Budget) -> Result<Option<Bounds>> {
+    pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Meter) -> Result<Option<Bounds>> {
         let stored = self.count_read(budget)?;
         let spend = |error| self.place().locate(error);
         let used = used.map(|used| {

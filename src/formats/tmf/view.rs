@@ -10,7 +10,7 @@ use super::mesh::{Custom, CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
     VertexFormat, VertexRemap, scan,
@@ -144,7 +144,7 @@ struct Joined {
 }
 
 fn join(mesh: &Mesh) -> Result<Joined> {
-    let budget = Budget::new(&mesh.file.options.limits);
+    let budget = Meter::of_call(&mesh.file.options.limits);
     let candidates = candidates(mesh, &budget)?;
     let mut findings = Vec::new();
     let mut streams: Vec<Stream> = Vec::new();
@@ -186,7 +186,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     }
     let here = |error| FILE.of(mesh.address()).locate(error);
     let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    budget.spend_all(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?;
+    budget.take(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?.keep();
     let numbers: Vec<Array<u32>> = streams.iter().map(|stream| cut(&stream.indices)).collect();
     let native: Vec<_> = numbers.iter().map(Array::to_native).collect();
     let slices: Vec<&[u32]> = native.iter().map(|numbers| &**numbers).collect();
@@ -195,7 +195,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     Ok(this(remap.vertex_count(), indices, Some(remap)))
 }
 
-fn candidates(mesh: &Mesh, budget: &Budget) -> Result<Vec<Candidate>> {
+fn candidates(mesh: &Mesh, budget: &Meter) -> Result<Vec<Candidate>> {
     let triangles = mesh.indices_within(budget)?;
     let all = [
         (Semantic::Position, mesh.positions().map(Values::F32x3), triangles.positions),
@@ -297,7 +297,7 @@ impl Values {
     }
 
     /// The element of each vertex, decoded.
-    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, budget: &Budget) -> Result<Bytes> {
+    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, budget: &Meter) -> Result<Bytes> {
         match self {
             Self::F32(values) => bytes(values, remap, budget),
             Self::F32x2(values) => bytes(values, remap, budget),
@@ -311,14 +311,14 @@ impl Values {
 fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
     remap: Option<(&VertexRemap, usize)>,
-    budget: &Budget,
+    budget: &Meter,
 ) -> Result<Bytes> {
-    let elements = values.read_within(budget)?;
-    let Some((remap, stream)) = remap else { return Ok(elements.into_bytes()) };
+    let Some((remap, stream)) = remap else { return Ok(values.read_within(budget)?.into_bytes()) };
+    let part = budget.part();
+    let elements = values.read_within(&part)?;
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
-    budget.spend_all(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?;
+    budget.take(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?.keep();
     let gathered = remap.gather(stream, &elements.to_native())?;
-    budget.give_back(as_u64(elements.as_bytes().len()));
     Ok(Array::from_vec(gathered).into_bytes())
 }
 
@@ -327,14 +327,14 @@ impl LoadAttribute for Arrays {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
         let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), budget)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 
-    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
+    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Option<Bounds>> {
         let Some((Values::F32x3(positions), stream)) = self.arrays.get(index) else {
             return Ok(self.load(index, info, budget)?.bounds());
         };

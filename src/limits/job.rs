@@ -2,10 +2,18 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::meter::Meter;
 use crate::report::{Error, ErrorKind, Result};
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Job> = const { RefCell::new(Job { cancel: None, meter: None }) };
+}
+
+/// The job that a thread runs: what cancels it, and what it is charged to.
+#[derive(Clone)]
+pub(crate) struct Job {
+    cancel: Option<Arc<AtomicBool>>,
+    meter: Option<Arc<Meter<'static>>>,
 }
 
 /// Runs a job, whose calls of this library end early after a flag is set.
@@ -33,58 +41,66 @@ thread_local! {
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub fn cancellable<T>(cancel: &Arc<AtomicBool>, job: impl FnOnce() -> T) -> T {
-    let _outer = Outer::replace(Some(Arc::clone(cancel)));
-    job()
+    Job { cancel: Some(Arc::clone(cancel)), ..current() }.task(job)
 }
 
-/// Restores the outer flag, also after a panic.
-struct Outer(Option<Arc<AtomicBool>>);
-
-impl Outer {
-    fn replace(flag: Option<Arc<AtomicBool>>) -> Self {
-        Self(CURRENT.replace(flag))
-    }
+/// Runs a part of a job that is charged to this meter; with `None`, to no meter but those of its calls.
+pub(super) fn metered<T>(meter: Option<Arc<Meter<'static>>>, part: impl FnOnce() -> T) -> T {
+    Job { meter, ..current() }.task(part)
 }
 
-impl Drop for Outer {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
-    }
+/// Runs what many jobs have in common, or what is done before a job asks for it: it is charged to none of them.
+pub(crate) fn unmetered<T>(part: impl FnOnce() -> T) -> T {
+    if meter().is_none() { part() } else { metered(None, part) }
 }
 
-/// The flag of a job, for the tasks that it gives to other threads.
-#[cfg(feature = "rayon")]
-pub(crate) struct Job(Option<Arc<AtomicBool>>);
-
-#[cfg(feature = "rayon")]
 impl Job {
     /// Runs a task of this job.
     pub(crate) fn task<T>(&self, task: impl FnOnce() -> T) -> T {
-        let _outer = Outer::replace(self.0.clone());
+        let _outer = Outer(CURRENT.replace(self.clone()));
         task()
+    }
+}
+
+/// Restores the outer job, also after a panic.
+struct Outer(Job);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
     }
 }
 
 /// Runs work that waits for threads of a pool.
 ///
-/// The calling thread may be one of them, and run tasks of other jobs while it waits: these do not see its flag. [`Job::task`]
-/// gives the flag to tasks of the work.
+/// The calling thread may be one of them, and run tasks of other jobs while it waits: these are not a part of its job. [`Job::task`]
+/// makes tasks of the work a part of it.
 #[cfg(feature = "rayon")]
 pub(crate) fn in_pool<T>(work: impl FnOnce(&Job) -> T) -> T {
-    let job = Job(current());
-    let _outer = Outer::replace(None);
-    work(&job)
+    let none = Job { cancel: None, meter: None };
+    let job = current();
+    none.task(|| work(&job))
 }
 
-/// The flag of the job that this thread runs, for its scratches.
-pub(crate) fn current() -> Option<Arc<AtomicBool>> {
+fn current() -> Job {
     CURRENT.with_borrow(Clone::clone)
+}
+
+/// The flag that cancels the job that this thread runs.
+pub(crate) fn cancel_flag() -> Option<Arc<AtomicBool>> {
+    CURRENT.with_borrow(|job| job.cancel.clone())
+}
+
+/// The meter of the job that this thread runs.
+pub(super) fn meter() -> Option<Arc<Meter<'static>>> {
+    CURRENT.with_borrow(|job| job.meter.clone())
 }
 
 /// Fails if the job that this thread runs is cancelled. For loops over values, each time after some thousands.
 pub(crate) fn check(what: &'static str) -> Result<()> {
-    let is_set = CURRENT.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
-    if is_set { Err(Error::new(ErrorKind::Cancelled, what)) } else { Ok(()) }
+    let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+    let is_cancelled = CURRENT.with_borrow(|job| job.cancel.as_ref().is_some_and(is_set));
+    if is_cancelled { Err(Error::new(ErrorKind::Cancelled, what)) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -94,14 +110,14 @@ mod tests {
     #[test]
     fn the_innermost_flag_counts_and_a_panic_restores_the_outer_one() {
         let [set, clear] = [true, false].map(|is_set| Arc::new(AtomicBool::new(is_set)));
-        assert!(check("x").is_ok() && current().is_none());
+        assert!(check("x").is_ok() && cancel_flag().is_none());
         cancellable(&set, || {
             assert_eq!(check("x").unwrap_err().kind(), ErrorKind::Cancelled);
             assert!(cancellable(&clear, || check("x")).is_ok());
             let panic = std::panic::catch_unwind(|| cancellable(&clear, || panic!("of the test")));
             assert!(panic.is_err() && check("x").is_err());
         });
-        assert!(check("x").is_ok() && current().is_none());
+        assert!(check("x").is_ok() && cancel_flag().is_none());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::arrays::{ArrayData, ArrayEntry, ArrayList};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
-use crate::limits::Limits;
+use crate::limits::{Limits, job};
 use crate::mesh::{Bounds, Entries, MeshCounts, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
 use crate::options::Options;
@@ -90,6 +90,9 @@ impl MeshFile {
         // A request to a store of the caller may be costly: formats continue from the bytes of the first one.
         let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
         let source = source.with_head(SIGNATURE, head, "signature")?;
+        if let Some(job) = job::meter() {
+            job.count_file(source.len().ok().flatten().unwrap_or(0));
+        }
         Self::read(&source, options).map_err(|error| source.tell(error))
     }
 

@@ -2,14 +2,14 @@
 
 use std::io;
 use std::ops::{ControlFlow, Range};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
-    Address, Block, Codec, ErrorKind, Limits, MeshEntry, MeshFile, Options, Parallelism, ReadRange, Scratch,
-    Source, decode_all, iqm, openctm, slmesh,
+    Address, Block, Codec, ErrorKind, Format, Limits, MeshEntry, MeshFile, Meter, Options, Parallelism,
+    ReadRange, Scratch, Source, decode_all, iqm, openctm, slmesh,
 };
 use meshmap_testing::allocator::{Counting, counted_in_process};
 use meshmap_testing::fixtures;
@@ -615,4 +615,62 @@ fn lists_of_empty_map_channels_count() {
         assert_eq!(found.is_ok(), is_read);
         assert!(is_read || found == expected, "{found:?}");
     }
+}
+
+/// Everything that can be read of a file, whether it succeeds or not.
+fn read_all(file: &MeshFile) {
+    for array in file.arrays().flatten() {
+        drop(array.read());
+    }
+    for mesh in file.meshes().into_iter().flatten() {
+        let Ok(view) = file.mesh(&mesh.address) else { continue };
+        view.attributes().iter().for_each(|info| drop(view.attribute(&info.semantic)));
+    }
+    drop(file.validate());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
+fn work_depends_neither_on_threads_nor_on_earlier_calls() {
+    let _alone = alone();
+    let mut files = 0;
+    let formats =
+        Format::ALL.iter().flat_map(|format| ["valid", "bad"].map(|kind| format!("{format}/{kind}")));
+    for path in formats.flat_map(|folder| meshmap_testing::data::folder(&folder.to_lowercase())) {
+        let worked = [Parallelism::Off, Parallelism::Rayon].map(|parallelism| {
+            let options = Options::default().with_parallelism(parallelism);
+            let Ok(file) = MeshFile::open_with(&path, &options) else { return [0; 2] };
+            [0; 2].map(|_| {
+                let meter = Arc::new(Meter::new(file.limits(), 0));
+                meter.run(|| read_all(&file));
+                assert_eq!(meter.held(), 0, "{}", path.display());
+                meter.worked()
+            })
+        });
+        assert_eq!(worked.concat(), [worked[0][0]; 4], "{}", path.display());
+        files += usize::from(worked[0][0] > 0);
+    }
+    assert!(files > 100, "{files}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
+fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
+    let _alone = alone();
+    let (_, snapshots) = fixtures::cgeo::animation(100, 1);
+    let body = fixtures::cgeo::file(&snapshots, Dialect::default());
+    let proxy = Proxy::from_source(Source::from_bytes(body)).unwrap();
+    let meter = Arc::new(Meter::new(&Limits::default(), 0));
+    let mut decoded = 0_u64;
+    let error = loop {
+        match meter.run(|| proxy.snapshot(0).unwrap().mesh()) {
+            Ok(mesh) => decoded += mesh.positions.as_bytes().len() as u64,
+            Err(error) => break error,
+        }
+    };
+    let message = error.to_string();
+    assert!(message.contains("of decoding and other work; raise it with"), "{message}");
+    assert!(decoded > 100 << 20 && decoded < 2 << 30, "{decoded}");
+    // Not within the job, the call has a meter of its own.
+    proxy.snapshot(0).unwrap().mesh().unwrap();
 }

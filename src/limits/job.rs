@@ -92,7 +92,7 @@ pub(crate) fn cancel_flag() -> Option<Arc<AtomicBool>> {
 }
 
 /// The meter of the job that this thread runs.
-pub(super) fn meter() -> Option<Arc<Meter<'static>>> {
+pub(crate) fn meter() -> Option<Arc<Meter<'static>>> {
     CURRENT.with_borrow(|job| job.meter.clone())
 }
 

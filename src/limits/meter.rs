@@ -58,22 +58,39 @@ enum Within<'a> {
     Nothing,
     Job(Arc<Meter<'static>>),
     Meter(&'a Meter<'a>),
+    /// Of a call, which is charged for the work when it uses what is made.
+    Maker(&'a Meter<'a>),
 }
 
 impl Meter<'static> {
-    /// A meter of a job on a file of `stored` bytes.
+    /// A meter of a job on an open file of `stored` bytes. Files that [`MeshFile`](crate::MeshFile) opens within the job count besides.
+    ///
+    /// Inside of [`run`](Self::run) of another meter, it is a part of that job.
     #[must_use]
     pub fn new(limits: &Limits, stored: u64) -> Self {
-        let meter = Self::within(limits, Within::Nothing);
-        meter.count_read(&(0..stored));
+        let meter = Self::of_call(limits);
+        meter.count_file(stored);
         meter
+    }
+
+    /// A meter of what a file object of `stored` bytes keeps, for whichever job.
+    pub(crate) fn of_file(limits: &Limits, stored: u64) -> Self {
+        let meter = Self::within(limits, Within::Nothing);
+        meter.count_file(stored);
+        meter
+    }
+
+    /// Counts a file that is opened.
+    pub(crate) fn count_file(&self, stored: u64) {
+        self.read.fetch_add(stored, Relaxed);
+        self.end.fetch_add(stored, Relaxed);
     }
 
     /// Runs a part of a job, whose calls of this library are also charged to this meter.
     ///
     /// These are calls on this thread, and what they split over other threads. Tasks that the job itself gives to other threads are
     /// not, unless they run this as well. [`cgeo::Play`](crate::cgeo::Play) and [`cgeo::SnapshotCache`](crate::cgeo::SnapshotCache)
-    /// decode outside of any job. The innermost meter counts.
+    /// decode outside of any job.
     pub fn run<T>(self: &Arc<Self>, part: impl FnOnce() -> T) -> T {
         job::metered(Some(Arc::clone(self)), part)
     }
@@ -112,6 +129,11 @@ impl<'a> Meter<'a> {
         Meter::with_cap(&self.limits, cap, Within::Meter(self))
     }
 
+    /// A meter of making something for a file object to keep: see [`take_kept`](Self::take_kept).
+    pub(crate) fn maker(&self) -> Meter<'_> {
+        Meter::with_cap(&self.limits, u64::MAX, Within::Maker(self))
+    }
+
     /// Charges `bytes` for memory that is about to be allocated for `what`.
     ///
     /// # Errors
@@ -131,11 +153,11 @@ impl<'a> Meter<'a> {
     ///
     /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if this is more than what is left.
     pub fn work(&self, units: u64, what: &'static str) -> Result<()> {
-        if let Some(outer) = self.outer() {
-            outer.work(units, what)?;
-        }
-        if matches!(self.within, Within::Meter(_)) {
-            return Ok(());
+        match &self.within {
+            Within::Nothing => {}
+            Within::Job(job) => job.work(units, what)?,
+            Within::Meter(outer) => return outer.work(units, what),
+            Within::Maker(_) => return Ok(()),
         }
         let done = self.work.fetch_add(units, Relaxed).saturating_add(units);
         let allowed = self.limits.work(self.read());
@@ -146,6 +168,12 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn held(&self) -> u64 {
         self.held.load(Relaxed)
+    }
+
+    /// Returns the work so far.
+    #[must_use]
+    pub fn worked(&self) -> u64 {
+        self.call().work.load(Relaxed)
     }
 
     /// Returns the bytes that may still be charged.
@@ -165,23 +193,28 @@ impl<'a> Meter<'a> {
         match &self.within {
             Within::Nothing => None,
             Within::Job(job) => Some(job),
-            Within::Meter(meter) => Some(meter),
+            Within::Meter(outer) | Within::Maker(outer) => Some(outer),
+        }
+    }
+
+    /// The meter that this is a part of, if it is not the one of a call or job.
+    fn whole(&self) -> Option<&Meter<'_>> {
+        match &self.within {
+            Within::Nothing | Within::Job(_) => None,
+            Within::Meter(outer) | Within::Maker(outer) => Some(outer),
         }
     }
 
     /// The meter of the call or job, which counts what is read.
     fn call(&self) -> &Meter<'_> {
-        match &self.within {
-            Within::Meter(meter) => meter.call(),
-            _ => self,
-        }
+        self.whole().map_or(self, Meter::call)
     }
 
     /// The most that may be held.
     fn most(&self) -> u64 {
-        match self.within {
-            Within::Meter(_) => self.cap.saturating_add(self.kept.load(Relaxed)),
-            _ => self.limits.total(self.read()),
+        match self.whole() {
+            Some(_) => self.cap.saturating_add(self.kept.load(Relaxed)),
+            None => self.limits.total(self.read()),
         }
     }
 
@@ -194,8 +227,8 @@ impl<'a> Meter<'a> {
         outer.add(bytes).inspect_err(|_| subtract(&self.held, bytes))
     }
 
-    /// Gives back bytes of what was charged until this meter is dropped.
-    pub(crate) fn give_back(&self, bytes: u64) {
+    /// Gives back bytes whose charge was [kept](Charge::keep).
+    pub fn give_back(&self, bytes: u64) {
         subtract(&self.held, bytes);
         if let Some(outer) = self.outer() {
             outer.give_back(bytes);
@@ -216,14 +249,14 @@ impl<'a> Meter<'a> {
 
     fn count_kept(&self, bytes: u64) {
         self.kept.fetch_add(bytes, Relaxed);
-        if let Within::Meter(outer) = &self.within {
+        if let Some(outer) = self.whole() {
             outer.count_kept(bytes);
         }
     }
 
     fn uncount_kept(&self, bytes: u64) {
         subtract(&self.kept, bytes);
-        if let Within::Meter(outer) = &self.within {
+        if let Some(outer) = self.whole() {
             outer.uncount_kept(bytes);
         }
     }
@@ -308,7 +341,7 @@ impl<'a> Meter<'a> {
 /// Gives back what a call or a part of it still holds.
 impl Drop for Meter<'_> {
     fn drop(&mut self) {
-        if let Within::Meter(outer) = &self.within {
+        if let Some(outer) = self.whole() {
             outer.uncount_kept(self.kept.load(Relaxed));
         }
         if let Some(outer) = self.outer() {

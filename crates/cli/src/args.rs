@@ -693,7 +693,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Dump { path, address, list: _, form, head, stats, output, mmap, memory } => {
             let wish = dump::Wish { form, head, stats, output, mmap, memory };
-            dump::run(&path, address.as_deref(), &wish, screen, out)
+            wish.memory.job(|| dump::run(&path, address.as_deref(), &wish, screen, out))
         }
         Command::Diff { a, b, tolerance, picture, json, choice, .. } => {
             threads(&choice);
@@ -780,7 +780,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         Command::View { paths, no_open, list, choice } => {
             view::run(&paths, !no_open, &with_list(choice, list), out)
         }
-        Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),
+        Command::Digest { path, all, mmap, memory } => {
+            memory.job(|| digest::run(&path, all, (mmap, memory), out))
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "meshmap", &mut script);

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use meshmap::{Address, Encoding, Format, MeshFile, Scalar};
+use meshmap::{Address, Charge, Encoding, Format, MeshFile, Meter, Scalar};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::inputs::memory_for;
 use crate::{inspect, text};
 
 /// The reason why a digest cannot be made.
@@ -22,7 +21,7 @@ pub enum Refused {
     Damaged(String),
     /// Its parts are so much larger than the file that hashing them would take hours, or their list needs more memory than the limits
     /// allow.
-    #[error("{format}: {what} needs {}, above the limit of {}{remedy}", text::plural(*needed, "byte"), text::plural(*most, "byte"))]
+    #[error("{format}: {what} needs {}, above the limit of {}", text::plural(*needed, "byte"), text::plural(*most, "byte"))]
     TooLarge {
         /// The format of the file.
         format: Format,
@@ -32,8 +31,6 @@ pub enum Refused {
         most: u64,
         /// The number of bytes that are needed.
         needed: u64,
-        /// The option that raises the limit, if there is one.
-        remedy: &'static str,
     },
 }
 
@@ -122,9 +119,7 @@ struct Listing {
     /// The maximum for channels.
     most_of_channels: u64,
     /// Memory that the list takes.
-    kept: u64,
-    /// The most memory that it may take.
-    most_kept: u64,
+    kept: Meter<'static>,
 }
 
 impl Listing {
@@ -137,7 +132,6 @@ impl Listing {
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
         let most_of = |free: u64| file_bytes.saturating_mul(64).saturating_add(free);
-        let most_kept = memory_for(file.limits(), file_bytes);
         Self {
             digest,
             places: HashMap::new(),
@@ -145,8 +139,7 @@ impl Listing {
             of_channels: 0,
             most: most_of(512 << 20),
             most_of_channels: most_of(16 << 20),
-            kept: 0,
-            most_kept,
+            kept: Meter::new(file.limits(), file_bytes),
         }
     }
 
@@ -207,15 +200,10 @@ impl Listing {
     }
 
     /// Charges the memory of an entry of the list with this path.
-    fn keep(&mut self, path: &str) -> Result<(), Refused> {
+    fn keep(&self, path: &str) -> meshmap::Result<()> {
         /// An entry of the list, the address as a key with its segments, and the room that vectors and maps keep free.
         const OF_ENTRY: u64 = 512;
-        self.kept = self.kept.saturating_add(OF_ENTRY + 2 * path.len() as u64);
-        if self.kept <= self.most_kept {
-            return Ok(());
-        }
-        let remedy = "; raise it with --max-memory";
-        Err(self.too_large("the list of arrays".to_owned(), self.most_kept, self.kept, remedy))
+        self.kept.take(OF_ENTRY + 2 * path.len() as u64, "list of arrays").map(Charge::keep)
     }
 
     fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Refused> {
@@ -224,11 +212,11 @@ impl Listing {
             self.hashed = found;
             return Ok(());
         }
-        Err(self.too_large(what.to_string(), self.most, found, ""))
+        Err(self.too_large(what.to_string(), self.most, found))
     }
 
-    fn too_large(&self, what: String, most: u64, needed: u64, remedy: &'static str) -> Refused {
-        Refused::TooLarge { format: self.digest.format, what, most, needed, remedy }
+    fn too_large(&self, what: String, most: u64, needed: u64) -> Refused {
+        Refused::TooLarge { format: self.digest.format, what, most, needed }
     }
 }
 

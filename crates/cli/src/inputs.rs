@@ -4,10 +4,11 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use glob::{MatchOptions, Pattern};
 use meshmap::cgeo::Dialect;
-use meshmap::{ErrorKind, Format, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
 
 use crate::text;
 
@@ -93,6 +94,11 @@ impl Memory {
             "--max-memory",
             "",
         ])
+    }
+
+    /// Runs the job of one file: what its calls hold and do together is limited.
+    pub(crate) fn job<T>(self, job: impl FnOnce() -> T) -> T {
+        Arc::new(Meter::new(&self.limits_of(1), 0)).run(job)
     }
 
     /// The whole of the memory, of which the limits are shares.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::inputs::Found;
+use crate::inputs::{Found, Memory};
 use crate::{interrupt, pool};
 
 /// A bar that shows files, bytes and the remaining time; nothing if standard error is not a terminal.
@@ -56,13 +56,13 @@ impl Progress {
     }
 }
 
-/// Runs `work` on the items, and writes the text of each result, in order; returns the number of results with a text.
+/// Runs `work` on the items, each a job of its own, and writes the text of each result, in order; returns the number of results with a text.
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(
     items: &Arc<Vec<I>>,
     bytes: impl Fn(&I) -> u64,
-    (progress, threads): (&Progress, Option<NonZero<usize>>),
+    (progress, threads, memory): (&Progress, Option<NonZero<usize>>, Memory),
     work: impl Fn(&I) -> T + Send + Sync + 'static,
     mut told: impl FnMut(&I, T) -> Vec<u8>,
     out: &mut impl Write,
@@ -73,6 +73,7 @@ where
 {
     let threads = threads.unwrap_or_else(pool::usual_threads);
     let mut outcome = Ok(());
+    let work = move |item: &I| memory.job(|| work(item));
     let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {
         let Some(item) = items.get(index) else { return ControlFlow::Break(()) };
         outcome = progress.write(out, &told(item, result));

@@ -1,9 +1,10 @@
 //! The memory and the output of one call, which no number in a file can exceed.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshmap::MeshFile;
+use meshmap::{Limits, MeshFile, Meter};
 
 use crate::error::{Error, Limit, Result};
 
@@ -32,11 +33,10 @@ pub(crate) struct Budget(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
-    max_memory: u64,
-    /// Memory that is held until the call ends.
+    /// What is held and read, also by the library.
+    meter: Arc<Meter<'static>>,
+    /// Memory of it that is held until the call ends. A scope gives back the rest.
     kept: AtomicU64,
-    /// Memory that a scope gives back.
-    working: AtomicU64,
     max_output: u64,
     max_written: u64,
     max_pictures: u64,
@@ -50,38 +50,39 @@ struct Counts {
 impl Budget {
     /// The budget of a call that reads a whole file. `max_output` replaces the usual limit.
     pub(crate) fn of(file: &MeshFile, max_output: Option<u64>) -> Self {
-        let limits = file.limits();
-        let stored = file.source().len().ok().flatten().unwrap_or_default();
-        let max_memory = limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio));
-        let usual = FREE_OUTPUT.max(stored.saturating_mul(OUTPUT_RATIO));
-        let max_output = max_output.unwrap_or(usual);
-        let max_pictures = FREE_PICTURES.max(stored / BYTES_OF_PICTURE);
-        let max_elements = FREE_ELEMENTS.max(stored.saturating_mul(ELEMENTS_OF_BYTE));
-        Self::new(max_memory, [max_output; 2], max_pictures, max_elements)
+        Self::of_file(file, |usual| [max_output.unwrap_or(usual); 2])
     }
 
     /// The budget of a call that draws a file: the size of each picture is the caller's choice.
     pub(crate) fn of_pictures(file: &MeshFile) -> Self {
-        let Counts { max_memory, max_output, max_pictures, max_elements, .. } = *Self::of(file, None).0;
-        Self::new(max_memory, [max_output, u64::MAX], max_pictures, max_elements)
+        Self::of_file(file, |usual| [usual, u64::MAX])
+    }
+
+    fn of_file(file: &MeshFile, max_output_and_written: impl Fn(u64) -> [u64; 2]) -> Self {
+        let stored = file.source().len().ok().flatten().unwrap_or_default();
+        let usual = FREE_OUTPUT.max(stored.saturating_mul(OUTPUT_RATIO));
+        let max_pictures = FREE_PICTURES.max(stored / BYTES_OF_PICTURE);
+        let max_elements = FREE_ELEMENTS.max(stored.saturating_mul(ELEMENTS_OF_BYTE));
+        let meter = Meter::new(file.limits(), stored);
+        Self::new(meter, max_output_and_written(usual), max_pictures, max_elements)
     }
 
     /// A budget for what a caller asks for by itself, such as a picture of a size.
     pub(crate) fn unlimited() -> Self {
-        Self::new(u64::MAX, [u64::MAX; 2], u64::MAX, u64::MAX)
+        let limits = Limits::default().with_max_total_bytes(u64::MAX);
+        Self::new(Meter::new(&limits, 0), [u64::MAX; 2], u64::MAX, u64::MAX)
     }
 
     fn new(
-        max_memory: u64,
+        meter: Meter<'static>,
         [max_output, max_written]: [u64; 2],
         max_pictures: u64,
         max_elements: u64,
     ) -> Self {
-        let [kept, working, geometry, written] = [const { AtomicU64::new(0) }; 4];
+        let [kept, geometry, written] = [const { AtomicU64::new(0) }; 3];
         Self(Arc::new(Counts {
-            max_memory,
+            meter: Arc::new(meter),
             kept,
-            working,
             max_output,
             max_written,
             max_pictures,
@@ -93,8 +94,7 @@ impl Budget {
 
     /// Charges memory that is about to be allocated, and that is given back when the scope around it ends.
     pub(crate) fn charge(&self, bytes: u64, what: &'static str) -> Result<()> {
-        let most = self.0.max_memory.saturating_sub(self.0.kept.load(Ordering::Relaxed));
-        add(&self.0.working, bytes, most, Limit::Memory, what)?;
+        self.0.meter.take(bytes, what)?.keep();
         #[cfg(test)]
         self.remember();
         Ok(())
@@ -102,16 +102,24 @@ impl Budget {
 
     /// Charges memory that is about to be allocated, and held until the call ends.
     pub(crate) fn keep(&self, bytes: u64, what: &'static str) -> Result<()> {
-        let most = self.0.max_memory.saturating_sub(self.0.working.load(Ordering::Relaxed));
-        add(&self.0.kept, bytes, most, Limit::Memory, what)?;
-        #[cfg(test)]
-        self.remember();
+        self.charge(bytes, what)?;
+        self.0.kept.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Runs the job, whose calls of the library are charged as well.
+    pub(crate) fn run<T>(&self, job: impl FnOnce() -> T) -> T {
+        self.0.meter.run(job)
+    }
+
+    /// Memory that a scope gives back.
+    fn working(&self) -> u64 {
+        self.0.meter.held().saturating_sub(self.0.kept.load(Ordering::Relaxed))
     }
 
     #[cfg(test)]
     fn remember(&self) {
-        let charged = self.0.kept.load(Ordering::Relaxed) + self.0.working.load(Ordering::Relaxed);
+        let charged = self.0.meter.held();
         tests::MOST_CHARGED.set(tests::MOST_CHARGED.get().max(charged));
     }
 
@@ -126,10 +134,7 @@ impl Budget {
         let mut vec = Vec::new();
         match vec.try_reserve_exact(count) {
             Ok(()) => Ok(vec),
-            Err(_) => {
-                let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
-                Err(Error::LimitExceeded { what, limit: Limit::Memory, most: self.0.max_memory, needed })
-            }
+            Err(_) => Err(Error::Write(io::ErrorKind::OutOfMemory.into())),
         }
     }
 
@@ -146,7 +151,7 @@ impl Budget {
 
     /// Begins a scope: memory charged from here on is given back when the scope ends.
     pub(crate) fn scope(&self) -> Scope {
-        Scope { budget: self.clone(), working: self.0.working.load(Ordering::Relaxed) }
+        Scope { budget: self.clone(), working: self.working() }
     }
 
     /// Charges vertices and triangles that are about to be read and written.
@@ -194,7 +199,8 @@ pub(crate) struct Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        self.budget.0.working.store(self.working, Ordering::Relaxed);
+        let more = self.budget.working().saturating_sub(self.working);
+        self.budget.0.meter.give_back(more);
     }
 }
 
@@ -210,7 +216,7 @@ pub(crate) mod tests {
 
     #[test]
     fn scopes_give_memory_back_and_no_output() {
-        let budget = Budget::new(100, [50; 2], 9, 40);
+        let budget = Budget::new(Meter::new(&Limits::default().with_max_total_bytes(100), 0), [50; 2], 9, 40);
         budget.charge(10, "a").unwrap();
         let scope = budget.scope();
         assert!(budget.collect([1_u8; 91].into_iter(), "b").is_err());

@@ -7,7 +7,7 @@ use meshmap::cgeo::Proxy;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::settings::{Convert, Target, WITH_UNITS};
+use crate::settings::{Convert, Job, Target, WITH_UNITS};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {
@@ -21,8 +21,12 @@ impl Convert {
     /// [`NonFinite`](crate::Error::NonFinite) for such a number, and [`LimitExceeded`](crate::Error::LimitExceeded) if the
     /// conversion needs more memory or output than it may take.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
-        let (path, mut outcome) = (path.as_ref(), Outcome::default());
         let job = &self.job(file);
+        job.budget.run(|| self.write(file, job, path.as_ref()))
+    }
+
+    fn write(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
         // Refused before anything is written.
         self.check_settings()?;
         let moment = self.still(file)?.named.name;

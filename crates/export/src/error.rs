@@ -57,7 +57,8 @@ pub enum Error {
         /// The number.
         value: f32,
     },
-    /// The numbers in the file ask for more memory or output than the call may take.
+    /// The numbers in the file ask for more output than the call may write. More memory or work than it may take is
+    /// [`Read`](Self::Read).
     #[error("{what}: expected at most {most} {limit}, found {needed}; raise the limit with {}", limit.setter())]
     LimitExceeded {
         /// The structure that needs it.
@@ -92,8 +93,6 @@ fn hint(has_animations: bool) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// Memory. The limit is the `max_total_bytes` with which the mesh file was opened, or `free_ratio` times its size.
-    Memory,
     /// Output: 64 MiB, or 256 times the size of the mesh file.
     Output,
     /// Pictures of an animation or a contact sheet.
@@ -105,7 +104,6 @@ impl Limit {
     #[must_use]
     pub fn setter(self) -> &'static str {
         match self {
-            Self::Memory => "Limits::with_max_total_bytes",
             Self::Output => "Convert::with_max_output_bytes",
             Self::Pictures => "Render::with_every, which leaves pictures out",
         }
@@ -115,7 +113,6 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Memory => "bytes of memory",
             Self::Output => "bytes of output",
             Self::Pictures => "pictures",
         })

@@ -112,7 +112,6 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
         }
         meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
             let raised = match limit {
-                Limit::Memory => "raise the limit with open(.., max_total_bytes=)",
                 Limit::Output => "raise the limit with max_output_bytes=",
                 _ => "leave some out with every=",
             };

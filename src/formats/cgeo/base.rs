@@ -96,7 +96,7 @@ impl Base {
             triangles: Slot::default(),
             whole: Slot::default(),
             loaded: Mutex::new(None),
-            kept: Meter::new(limits, file),
+            kept: Meter::of_file(limits, file),
         }
     }
 
@@ -239,11 +239,13 @@ impl Proxy {
             return Ok(*head);
         }
         let first = if follow { self.first_snapshot()? } else { self.snapshot(0)? };
-        let made =
+        let read = || {
             first.with_mesh(None, &first.budget(), &mut Scratch::default(), |section, stream, _| {
                 let counts = stream.in_part().complete_counts()?;
                 Ok(Head { counts, topology: self.topology_at(section.range.start) })
-            })?;
+            })
+        };
+        let made = job::unmetered(read)?;
         Ok(*head.get_or_init(|| made))
     }
 

@@ -72,8 +72,8 @@ impl Mesh {
     }
 
     pub(crate) fn decoded_indices(&self, budget: &Meter, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
-        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).indices(out, scratch);
-        self.array(&self.decoded.indices, &[&self.layout.indices], budget, scratch, decode)
+        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.indices(out, scratch);
+        self.array(&self.decoded.indices, (&self.layout.indices, &[]), budget, scratch, decode)
     }
 
     /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
@@ -99,9 +99,9 @@ impl Mesh {
         budget: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 3]>> {
-        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).positions(out, scratch);
+        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.positions(out, scratch);
         let grid = self.layout.grid.as_ref().map_or(&self.layout.positions, |grid| &grid.indices);
-        self.array(&self.decoded.positions, &[&self.layout.positions, grid], budget, scratch, decode)
+        self.array(&self.decoded.positions, (&self.layout.positions, &[grid]), budget, scratch, decode)
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -136,27 +136,27 @@ impl Mesh {
         scratch: &mut Scratch,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
-        if let Some(normals) = self.decoded.normals.get() {
-            return Ok(Some(normals.clone()));
+        if let Some(kept) = self.kept(&self.decoded.normals, section, budget) {
+            return kept.map(Some);
         }
         let Some(grid) = &self.layout.grid else {
-            let decode = |mesh: &Self, out: &mut _, scratch: &mut _| {
-                mesh.decode(budget).numbers(section, None, out, scratch)
-            };
-            return self.array(&self.decoded.normals, &[section], budget, scratch, decode).map(Some);
+            let decode =
+                |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.numbers(section, None, out, scratch);
+            return self.array(&self.decoded.normals, (section, &[]), budget, scratch, decode).map(Some);
         };
+        let maker = budget.maker();
         let (positions, triangles) = match known {
             Some((positions, triangles)) => (positions.clone(), triangles.clone()),
             None => {
-                let positions = self.decoded_positions(budget, scratch)?.array;
-                (positions, self.decoded_indices(budget, scratch)?.array)
+                let positions = self.decoded_positions(&maker, scratch)?.array;
+                (positions, self.decoded_indices(&maker, scratch)?.array)
             }
         };
-        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| {
+        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| {
             let geometry = (&*positions.to_native(), &*triangles.to_native());
-            mesh.decode(budget).predicted_normals((section, grid), geometry, out, scratch)
+            mesh.predicted_normals((section, grid), geometry, out, scratch)
         };
-        self.array(&self.decoded.normals, &[section], budget, scratch, decode).map(Some)
+        self.array(&self.decoded.normals, (section, &[]), budget, scratch, decode).map(Some)
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
@@ -286,34 +286,52 @@ impl Mesh {
     pub(crate) fn array<T: Element + FromZeros + IntoBytes + Immutable>(
         &self,
         slot: &Slot<Decoded<T>>,
-        sections: &[&Section],
+        (own, others): (&Section, &[&Section]),
         budget: &Meter,
         scratch: &mut Scratch,
-        decode: impl FnOnce(&Self, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
+        decode: impl FnOnce(Decode<'_>, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
-        if let (Some(decoded), [section, ..]) = (slot.get(), sections) {
-            budget.count_read(&section.range);
-            let taken = budget.take_kept(decoded.bytes(), section.what);
-            return taken
-                .map(|()| decoded.clone())
-                .map_err(|error| self.layout.place_of(section).locate(error));
+        if let Some(kept) = self.kept(slot, own, budget) {
+            return kept;
         }
-        if let (Method::Raw, [section, ..]) = (self.layout.method, sections) {
-            let array = self.decode(&self.budget()).view(section)?;
+        if self.layout.method == Method::Raw {
+            let array = self.decode(&self.budget()).view(own)?;
             return Ok(Decoded { array, ending: Ending::Clean });
         }
         let mut mesh = self.clone();
-        for section in sections {
+        for section in std::iter::once(&own).chain(others) {
             let source = mesh.source.with_ranges(std::slice::from_ref(&section.range), section.what);
             mesh.source = source.map_err(|error| self.layout.place_of(section).locate(error))?;
         }
         let make = || {
             let mut out = Vec::new();
-            let ending = decode(&mesh, &mut out, scratch)?;
+            let ending = decode(mesh.decode(&budget.maker()), &mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
         let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
-        slot.get_or_try_make(make, keep)
+        self.charged(slot.get_or_try_make(make, keep)?, own, budget)
+    }
+
+    /// An array that is kept.
+    fn kept<T: Element>(
+        &self,
+        slot: &Slot<Decoded<T>>,
+        section: &Section,
+        budget: &Meter,
+    ) -> Option<Result<Decoded<T>>> {
+        slot.get().map(|decoded| self.charged(decoded.clone(), section, budget))
+    }
+
+    /// Charges an array that may be kept, whoever has made it.
+    fn charged<T: Element>(
+        &self,
+        decoded: Decoded<T>,
+        section: &Section,
+        budget: &Meter,
+    ) -> Result<Decoded<T>> {
+        budget.count_read(&section.range);
+        let taken = budget.take_kept(decoded.bytes(), section.what);
+        taken.map(|()| decoded).map_err(|error| self.layout.place_of(section).locate(error))
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.

@@ -62,7 +62,7 @@ impl Bodies {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
-        let kept = Arc::new(Meter::new(&options.limits, walker.len.unwrap_or(0)));
+        let kept = Arc::new(Meter::of_file(&options.limits, walker.len.unwrap_or(0)));
         walker.kept = Some(Arc::clone(&kept));
         let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {

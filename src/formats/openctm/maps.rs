@@ -2,7 +2,7 @@
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::Decoded;
+use super::decode::{Decode, Decoded};
 use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
@@ -102,8 +102,8 @@ impl Mesh {
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
         let (map, slot) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
-        let decode = |mesh: &Self, out: &mut _, scratch: &mut _| mesh.decode(budget).map(map, out, scratch);
-        self.array(slot, &[&map.section], budget, scratch, decode)
+        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.map(map, out, scratch);
+        self.array(slot, (&map.section, &[]), budget, scratch, decode)
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {

@@ -115,7 +115,7 @@ impl Mesh {
             normals: Slot::default(),
             uv_maps: layout.uv_maps.iter().map(|_| Slot::default()).collect(),
             attribute_maps: layout.attribute_maps.iter().map(|_| Slot::default()).collect(),
-            kept: kept.unwrap_or_else(|| Arc::new(Meter::new(&options.limits, layout.range.length()))),
+            kept: kept.unwrap_or_else(|| Arc::new(Meter::of_file(&options.limits, layout.range.length()))),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.

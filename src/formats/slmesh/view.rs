@@ -70,22 +70,19 @@ impl Asset {
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
     /// succeed later; decoding always gives the same.
     fn kept_mesh(&self, key: MeshKey, budget: &Meter) -> Option<Result<Mesh>> {
-        let mesh = self.slot(key).get()?.clone();
-        Some(mesh.and_then(|mesh| {
-            let taken = budget.take_kept(mesh.memory(), key.name());
-            taken.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
-        }))
+        self.slot(key).get().map(|mesh| charged(mesh.clone()?, key, budget))
     }
 
     /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
     fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, budget: &Meter) -> Result<Mesh> {
         let decode = || {
-            let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
-            Mesh::new(key, content, place, budget)
+            let maker = budget.maker();
+            let (place, content) = self.inflate(block, stored, (&maker, &mut Scratch::default()))?;
+            Mesh::new(key, content, place, &maker)
         };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
-        self.slot(key).get_or_try_make(|| lasting(decode()), keep)?
+        charged(self.slot(key).get_or_try_make(|| lasting(decode()), keep)??, key, budget)
     }
 
     fn slot(&self, key: MeshKey) -> &Slot<Result<Mesh>> {
@@ -184,6 +181,13 @@ fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
     ];
     let there = all.into_iter().filter(|(.., is_there)| *is_there);
     there.map(|(semantic, format, part, _)| (AttributeInfo { semantic, format }, part)).collect()
+}
+
+/// Charges a mesh that may be kept, whoever has made it.
+fn charged(mesh: Mesh, key: MeshKey, budget: &Meter) -> Result<Mesh> {
+    budget.count_read(&mesh.range());
+    let taken = budget.take_kept(mesh.memory(), key.name());
+    taken.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
 }
 
 impl LoadAttribute for Arrays {

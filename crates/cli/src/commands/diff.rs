@@ -8,7 +8,7 @@ use meshmap::{Array, ArrayData, MeshFile, Scalar, Semantic};
 use meshmap_export::Render;
 use serde_json::{Value, json};
 
-use super::groups::{Groups, Held, Loaded};
+use super::groups::{self, Groups, Loaded};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::inspect::json::path_bytes;
@@ -47,7 +47,7 @@ pub(crate) fn run(
     let how = Reading { mmap: choice.mmap, ..Reading::within(choice.memory, TWO_FILES) };
     let manner = Manner { quiet: choice.quiet, json: wish.json };
     let (a, b) = (&Input::named(a), &Input::named(b));
-    let differs = match files(a, b, wish, &how) {
+    let differs = match how.memory.job(|| files(a, b, wish, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
         Err(problem) => {
             if wish.json {
@@ -124,7 +124,7 @@ fn directories(
     for path in paths {
         let name = text::path(path);
         match (left.get(path), right.get(path)) {
-            (Some(a), Some(b)) => match files(a, b, wish, &how) {
+            (Some(a), Some(b)) => match how.memory.job(|| files(a, b, wish, &how)) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");
@@ -267,7 +267,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
     const OF_ELEMENT: u64 = 12;
     const OF_INDEX: u64 = 8;
     let said = |error: meshmap::Error| Problem::from(error).to_string();
-    let mut held = Held::new(file);
+    let meter = groups::meter_of(file);
     let mut loaded = Vec::new();
     let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(said)?;
     for (index, entry) in drawn.enumerate() {
@@ -275,7 +275,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
         let view = match file.mesh(&entry.address) {
             Ok(view) => view,
             Err(error) => {
-                held.charge(&name(""), 0)?;
+                groups::charge(&meter, &name(""), 0)?;
                 loaded.push((name(""), Err(error)));
                 continue;
             }
@@ -289,7 +289,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
                 Semantic::Normal => "normals",
                 _ => "tex_coords",
             };
-            held.charge(&name(array), view.vertex_count() as u64 * OF_ELEMENT)?;
+            groups::charge(&meter, &name(array), view.vertex_count() as u64 * OF_ELEMENT)?;
             let values = view.attribute(&semantic).map(|attribute| match attribute {
                 None => Array::from_vec(Vec::<[f32; 3]>::new()).into(),
                 Some(attribute) if matches!(semantic, Semantic::TexCoord(_)) => {
@@ -299,7 +299,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             });
             loaded.push((name(array), values));
         }
-        held.charge(&name("indices"), view.indices().len() as u64 * OF_INDEX)?;
+        groups::charge(&meter, &name("indices"), view.indices().len() as u64 * OF_INDEX)?;
         let indices: Vec<u32> = view.indices().iter().collect();
         loaded.push((name("indices"), Ok(Array::from_vec(indices.as_chunks::<3>().0.to_vec()).into())));
     }

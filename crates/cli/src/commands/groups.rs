@@ -2,43 +2,26 @@
 
 use std::collections::VecDeque;
 
-use meshmap::{Address, ArrayData, Arrays, MeshFile, Segment};
-
-use crate::inputs::memory_for;
+use meshmap::{Address, ArrayData, Arrays, Charge, MeshFile, Meter, Segment};
 
 /// An array with its address, or why it cannot be read.
 pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
 
-/// The memory that the arrays of a file take while they are compared.
-pub(super) struct Held {
-    bytes: u64,
-    most: u64,
+/// A meter of the arrays of a file that are held while they are compared.
+pub(super) fn meter_of(file: &MeshFile) -> Meter<'static> {
+    Meter::new(file.limits(), file.source().len().ok().flatten().unwrap_or(0))
 }
 
-impl Held {
-    pub(super) fn new(file: &MeshFile) -> Self {
-        let stored = file.source().len().ok().flatten().unwrap_or(0);
-        Self { bytes: 0, most: memory_for(file.limits(), stored) }
-    }
+/// Charges the entry of an array in the lists, and its values.
+pub(super) fn charge(meter: &Meter<'_>, address: &str, values: u64) -> Result<(), String> {
+    /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
+    const OF_ENTRY: u64 = 1 << 10;
+    spend(meter, values.saturating_add(OF_ENTRY + 2 * address.len() as u64))
+}
 
-    /// Charges the entry of an array in the lists, and its values.
-    pub(super) fn charge(&mut self, address: &str, values: u64) -> Result<(), String> {
-        /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
-        const OF_ENTRY: u64 = 1 << 10;
-        self.spend(values.saturating_add(OF_ENTRY + 2 * address.len() as u64))
-    }
-
-    fn spend(&mut self, bytes: u64) -> Result<(), String> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes <= self.most {
-            return Ok(());
-        }
-        Err(format!(
-            "limit exceeded by the arrays that are compared at a time: expected at most {} bytes of memory, found {}; \
-             raise the limit with --max-memory",
-            self.most, self.bytes
-        ))
-    }
+fn spend(meter: &Meter<'_>, bytes: u64) -> Result<(), String> {
+    let taken = meter.take(bytes, "arrays that are compared at a time");
+    taken.map(Charge::keep).map_err(|error| error.to_string())
 }
 
 /// The arrays of a snapshot, body, mesh or block.
@@ -55,44 +38,44 @@ pub(super) struct Groups {
     arrays: std::iter::Peekable<Arrays>,
     /// Groups that were read while another one was looked for.
     ahead: VecDeque<Group>,
-    held: Held,
+    meter: Meter<'static>,
 }
 
 impl Groups {
     pub(super) fn new(file: &MeshFile) -> Self {
         let arrays = file.arrays().together().peekable();
-        Self { arrays, ahead: VecDeque::new(), held: Held::new(file) }
+        Self { arrays, ahead: VecDeque::new(), meter: meter_of(file) }
     }
 
     fn read_next(&mut self) -> Result<Option<Group>, String> {
         let Some(first) = self.arrays.peek() else { return Ok(None) };
-        let (address, before) = (group_of(first), self.held.bytes);
+        let (address, before) = (group_of(first), self.meter.held());
         let mut arrays = Vec::new();
         while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
             let (name, values) = match array {
                 Ok(array) => {
                     let name = array.address.to_string();
-                    self.held.charge(&name, array.byte_len().unwrap_or(0))?;
+                    charge(&self.meter, &name, array.byte_len().unwrap_or(0))?;
                     let values = array.read();
                     if let (None, Ok(values)) = (array.byte_len(), &values) {
-                        self.held.spend(values.as_bytes().len() as u64)?;
+                        spend(&self.meter, values.as_bytes().len() as u64)?;
                     }
                     (name, values)
                 }
                 Err(error) => {
                     let name = error.address().map(Address::to_string).unwrap_or_default();
-                    self.held.charge(&name, 0)?;
+                    charge(&self.meter, &name, 0)?;
                     (name, Err(error))
                 }
             };
             arrays.push((name, values));
         }
-        Ok(Some(Group { address, arrays, memory: self.held.bytes - before }))
+        Ok(Some(Group { address, arrays, memory: self.meter.held() - before }))
     }
 
     /// The arrays of a group that is now compared. The memory for the groups that stay is still charged.
-    fn give(&mut self, group: Group) -> Group {
-        self.held.bytes -= group.memory;
+    fn give(&self, group: Group) -> Group {
+        self.meter.give_back(group.memory);
         group
     }
 

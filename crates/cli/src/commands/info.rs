@@ -51,12 +51,12 @@ pub(crate) fn run(
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if wish.report {
-            let (lines, good) = report::of(input, &how, wish.hex);
+            let (lines, good) = choice.memory.job(|| report::of(input, &how, wish.hex));
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
             return Ok(Outcome::good_if(good));
         }
         if !wish.json {
-            return one(input, wish, &how, screen, out);
+            return choice.memory.job(|| one(input, wish, &how, screen, out));
         }
     }
     if wish.list.is_some() || wish.report {
@@ -140,7 +140,14 @@ fn rows_of(
         bytes += size;
         if choice.quiet && !is_broken { Vec::new() } else { lines }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(
+        &inputs,
+        |input| input.bytes,
+        (&progress, choice.threads, choice.memory),
+        work,
+        told,
+        out,
+    )?;
     for (path, error) in &found.unreadable {
         bad += 1;
         for line in of_errors.error(&text::path(path), error) {
@@ -204,7 +211,14 @@ fn json_lines(
         good &= !is_broken;
         if choice.quiet && !is_broken { Vec::new() } else { bytes }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(
+        &inputs,
+        |input| input.bytes,
+        (&progress, choice.threads, choice.memory),
+        work,
+        told,
+        out,
+    )?;
     for (path, error) in &found.unreadable {
         good = false;
         object_of_no_file(path, error, out)?;

@@ -166,7 +166,14 @@ pub(super) fn all(
         }
         if plan.manner.json { object(job, done) } else { lines(job, done, plan.manner.quiet, screen) }
     };
-    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(
+        &jobs,
+        |job| job.input.bytes,
+        (&progress, choice.threads, choice.memory),
+        work,
+        told,
+        out,
+    )?;
     failed += unreadable(&found, plan.manner.json, out)? + not_written;
     if not_written > 0 {
         let files = text::plural(not_written, "file");
@@ -283,7 +290,6 @@ pub(super) fn said(error: meshmap_export::Error) -> Problem {
         meshmap_export::Error::NotHeld { what, .. } => Problem::other("unsupported", what),
         meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
             let raised = match limit {
-                Limit::Memory => "raise the limit with --max-memory",
                 Limit::Output => "raise the limit with --max-output",
                 _ => "leave some out with --every",
             };

@@ -90,9 +90,14 @@ impl Render {
     /// pixel is drawn (all triangles are degenerate, for example), if the moment does not exist, or if large triangles cover the
     /// picture more than 4,096 times. [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
-        let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
+        let budget = Budget::of_pictures(file);
+        budget.run(|| self.picture_within(file, &budget))
+    }
+
+    fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
+        let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
+        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
@@ -106,24 +111,30 @@ impl Render {
     /// Returns the errors of [`picture`](Self::picture), and [`Write`](crate::Error::Write) if the file cannot be written. In an animation or a contact
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
-        let path = path.as_ref();
-        match self.motion {
+        let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
+        budget.run(|| match self.motion {
             Motion::Still => {
-                let (picture, rendered) = self.picture(file)?;
+                let (picture, rendered) = self.picture_within(file, budget)?;
                 save(&picture, path, rendered)
             }
-            Motion::Turntable(pictures) => self.write_turntable(file, pictures, path),
-            Motion::Animation => self.write_animation(file, path),
-            Motion::Sheet => self.write_sheet(file, path),
-        }
+            Motion::Turntable(pictures) => self.write_turntable(file, pictures, path, budget),
+            Motion::Animation => self.write_animation(file, path, budget),
+            Motion::Sheet => self.write_sheet(file, path, budget),
+        })
     }
 
-    fn write_turntable(&self, file: &MeshFile, pictures: u32, path: &Path) -> Result<Rendered> {
+    fn write_turntable(
+        &self,
+        file: &MeshFile,
+        pictures: u32,
+        path: &Path,
+        budget: &Budget,
+    ) -> Result<Rendered> {
         /// A turn takes as many seconds as there are pictures, by this many.
         const RATE: u16 = 24;
-        let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
+        let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
+        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, turn(step, pictures)));
@@ -134,16 +145,15 @@ impl Render {
         Ok(rendered.at(path).with(&picture_size(frame), pictures))
     }
 
-    fn write_animation(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
-        let budget = Budget::of_pictures(file);
-        let Some(run) = self.finder(&self.wanted).all(file, self.every, &budget)? else {
-            let (picture, mut rendered) = self.picture(file)?;
+    fn write_animation(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
+        let Some(run) = self.finder(&self.wanted).all(file, self.every, budget)? else {
+            let (picture, mut rendered) = self.picture_within(file, budget)?;
             rendered.note("nothing moves: one picture".to_owned());
             return save(&picture, path, rendered);
         };
         let mut rendered = Rendered::default();
         let frame = self.frame();
-        let (camera, first) = self.camera_of_all(file, &run.moments, &budget, &mut rendered)?;
+        let (camera, first) = self.camera_of_all(file, &run.moments, budget, &mut rendered)?;
         if run.is_rate_assumed {
             rendered.note(format!("the file does not store a frame rate: assuming {USUAL_RATE} per second"));
         }
@@ -151,7 +161,7 @@ impl Render {
         let mut ignored = Rendered::default();
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
-            Ok((Some(Scene::of(file, self, named.moment, &budget, &mut ignored)?), camera))
+            Ok((Some(Scene::of(file, self, named.moment, budget, &mut ignored)?), camera))
         });
         self.write_apng(&first, scenes, (count, run.delay), path)?;
         rendered.moment = span(&run.moments);
@@ -181,21 +191,20 @@ impl Render {
         Ok(())
     }
 
-    fn write_sheet(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
+    fn write_sheet(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
         let frame = self.frame();
-        let budget = Budget::of_pictures(file);
-        let moments = match self.finder(&self.wanted).all(file, self.every, &budget)? {
+        let moments = match self.finder(&self.wanted).all(file, self.every, budget)? {
             Some(run) => run.moments,
             None => vec![self.moment(file)?],
         };
         let mut rendered = Rendered::default();
-        let (camera, _) = self.camera_of_all(file, &moments, &budget, &mut rendered)?;
+        let (camera, _) = self.camera_of_all(file, &moments, budget, &mut rendered)?;
         let mut sheet = Sheet::create(path, moments.len(), frame.width, frame.height)?;
         let mut seen = SeenOnce::default();
         let mut ignored = Rendered::default();
         for named in &moments {
             let _scope = budget.scope();
-            let scene = Scene::of(file, self, named.moment, &budget, &mut ignored)?;
+            let scene = Scene::of(file, self, named.moment, budget, &mut ignored)?;
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];
@@ -242,10 +251,20 @@ impl Render {
         other: &MeshFile,
         path: impl AsRef<Path>,
     ) -> Result<Rendered> {
-        let (path, budget) = (path.as_ref(), Budget::of_pictures(file));
+        let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
+        budget.run(|| self.write_difference_within(file, other, path, budget))
+    }
+
+    fn write_difference_within(
+        &self,
+        file: &MeshFile,
+        other: &MeshFile,
+        path: &Path,
+        budget: &Budget,
+    ) -> Result<Rendered> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let mut scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
+        let mut scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
         let moment = self.moment(other)?.moment;
         let theirs = Scene::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;

@@ -26,7 +26,7 @@ use meshmap::MeshFile;
 pub use self::tally::Checked;
 use self::tally::Tally;
 use crate::error::Result;
-use crate::settings::{Convert, Target};
+use crate::settings::{Convert, Job, Target};
 
 impl Convert {
     /// Reads what [`write_file`](Self::write_file) wrote of this file at this path, and compares it with the file.
@@ -45,13 +45,18 @@ impl Convert {
     /// Returns the errors of reading the mesh file, and [`LimitExceeded`](crate::Error::LimitExceeded) if the written file needs more memory
     /// than the call may use. Problems of the written file are in [`Checked::differs`].
     pub fn check_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Checked> {
-        let (path, mut tally, job) = (path.as_ref(), Tally::default(), self.job(file));
+        let job = self.job(file);
+        job.budget.run(|| self.check(file, &job, path.as_ref()))
+    }
+
+    fn check(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Checked> {
+        let mut tally = Tally::default();
         match (self.target, file.as_cgeo().filter(|_| self.meshes.is_empty())) {
-            (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, &job, path, &mut tally)?,
-            (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, &job, path, &mut tally)?,
-            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, &job, path, &mut tally)?,
-            (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, &job, path, &mut tally)?,
-            _ => views::check(file, &job, path, &mut tally)?,
+            (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, job, path, &mut tally)?,
+            (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, job, path, &mut tally)?,
+            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, job, path, &mut tally)?,
+            (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, job, path, &mut tally)?,
+            _ => views::check(file, job, path, &mut tally)?,
         }
         Ok(tally.into_checked())
     }

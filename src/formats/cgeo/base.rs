@@ -44,30 +44,7 @@ pub(crate) struct BaseArray {
 pub(crate) struct BaseMesh {
     /// The counts of the whole mesh.
     pub(crate) counts: Counts,
-    kind: Kind,
-}
-
-#[derive(Clone)]
-enum Kind {
-    Whole(Arc<Mesh>),
-    Parts(Mesh),
-}
-
-impl BaseMesh {
-    fn whole(mesh: Arc<Mesh>) -> Self {
-        Self { counts: mesh.counts(), kind: Kind::Whole(mesh) }
-    }
-
-    fn of_parts(counts: Counts, mesh: Mesh) -> Self {
-        Self { counts, kind: Kind::Parts(mesh) }
-    }
-
-    pub(crate) fn mesh(&self) -> &Mesh {
-        match &self.kind {
-            Kind::Whole(mesh) => mesh,
-            Kind::Parts(mesh) => mesh,
-        }
-    }
+    pub(crate) mesh: Arc<Mesh>,
 }
 
 /// The parts of the mesh, each of them once. A part that is damaged stays so; errors of reading are not kept.
@@ -211,7 +188,7 @@ impl Proxy {
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
             let base = self.base()?;
             self.count_base(base.memory(), budget)?;
-            return Ok(BaseMesh::whole(base));
+            return Ok(BaseMesh { counts: base.counts(), mesh: base });
         }
         let head = self.base_head(true)?;
         let array = |part, wanted| -> Result<Array<[f32; 3]>> {
@@ -229,7 +206,7 @@ impl Proxy {
         };
         let (texcoords, topology, is_complete) = (Vec::new(), head.topology, true);
         let mesh = Mesh { positions, normals, texcoords, triangles, topology, is_complete, parts };
-        Ok(BaseMesh::of_parts(head.counts, mesh))
+        Ok(BaseMesh { counts: head.counts, mesh: Arc::new(mesh) })
     }
 
     /// Returns the beginning of the mesh. If arrays `follow`, what is read from a store is enough for them.

@@ -424,7 +424,7 @@ impl Play<'_> {
             return None;
         }
         let base = self.proxy.base_within(self.parts, &Meter::of_call(&self.proxy.options().limits)).ok()?;
-        Some(base.mesh().size_of(self.parts))
+        Some(base.mesh.size_of(self.parts))
     }
 
     /// The threads of the pool, if there are others than this one and the file's options use them.

@@ -370,7 +370,7 @@ impl<'a> Stream<'a> {
             (out.topology, out.is_complete) = (Some(id), true);
         } else {
             let base = base(parts)?;
-            let (counts, base) = (base.counts, base.mesh());
+            let (counts, base) = (base.counts, &*base.mesh);
             self.arrays(Arrays::Difference(&counts, base), parts.without(Parts::TRIANGLES), skipped, out)?;
             if parts == Parts::ALL {
                 self.finish()?;

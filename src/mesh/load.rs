@@ -67,9 +67,9 @@ fn is_of_the_file(error: &Error) -> bool {
 }
 
 /// Attributes in memory, and the errors of damaged ones.
-struct Loaded {
-    attributes: Vec<Result<Attribute>>,
-    limits: Limits,
+pub(crate) struct Loaded {
+    pub(crate) attributes: Vec<Result<Attribute>>,
+    pub(crate) limits: Limits,
 }
 
 impl LoadAttribute for Loaded {

@@ -43,4 +43,5 @@ pub use write::WriteResult;
 pub(crate) use attribute_list::{AttributeList, LoadAttribute};
 pub(crate) use component::component_to_f64;
 pub(crate) use entry::Entries;
+pub(crate) use load::Loaded;
 pub(crate) use used::UsedVertices;

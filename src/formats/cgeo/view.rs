@@ -6,32 +6,13 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
-use crate::limits::{Limits, Meter, job};
+use crate::limits::job;
 use crate::mesh::{
-    Attribute, AttributeInfo, Bounds, CornerRemap, Indices, LoadAttribute, MeshCounts, MeshView, Role,
-    Semantic, VertexFormat, VertexRemap,
+    Attribute, Bounds, CornerRemap, Indices, Loaded, MeshCounts, MeshView, Role, Semantic, VertexFormat,
+    VertexRemap,
 };
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
-
-/// The attributes of a snapshot, decoded.
-struct Decoded {
-    attributes: Vec<Attribute>,
-    limits: Limits,
-}
-
-impl LoadAttribute for Decoded {
-    fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    fn load(&self, index: usize, info: &AttributeInfo, _: &Meter) -> Result<Attribute> {
-        self.attributes
-            .get(index)
-            .cloned()
-            .ok_or_else(|| FILE.out_of_range("attribute").found(&info.semantic))
-    }
-}
 
 impl Proxy {
     /// The snapshot at an address `snapshots[i]` as a renderer sees it; see [`Snapshot::view`].
@@ -104,13 +85,13 @@ impl Snapshot {
             let gathered = remap.gather(stream, &elements.to_native())?;
             drop(elements);
             let bytes = Array::from_vec(gathered).into_bytes();
-            attributes.push(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes));
+            attributes.push(Ok(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes)));
         }
-        let infos = attributes.iter().map(Attribute::info).collect();
+        let infos = attributes.iter().flatten().map(Attribute::info).collect();
         let vertex_count = remap.vertex_count();
         let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
         let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
-        let decoded = Decoded { attributes, limits: self.limits() };
+        let decoded = Loaded { attributes, limits: self.limits() };
         let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
         let view = view.with_name(self.object_name().unwrap_or_default());
         let Some(materials) = materials else { return Ok(view) };

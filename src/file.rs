@@ -93,7 +93,7 @@ impl MeshFile {
         if let Some(job) = job::meter() {
             job.count_file(source.len().ok().flatten().unwrap_or(0));
         }
-        Self::read(&source, options).map_err(|error| source.tell(error))
+        Self::read(&source, options).map_err(|error| source.locate(error))
     }
 
     fn read(source: &Source, options: &Options) -> Result<Self> {
@@ -190,7 +190,7 @@ impl MeshFile {
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such array, and the errors of [`ArrayEntry::read`].
     pub fn array(&self, address: &Address) -> Result<ArrayData> {
         let entry = with_file!(self, file => file.array_at(address));
-        entry.and_then(|entry| entry.read()).map_err(|error| self.tell(error))
+        entry.and_then(|entry| entry.read()).map_err(|error| self.locate(error))
     }
 
     /// Every text of the file with its address: names, materials, comments.
@@ -198,7 +198,7 @@ impl MeshFile {
     /// An item is an error if a text cannot be read.
     pub fn texts(&self) -> impl Iterator<Item = Result<(Address, Text)>> + Send + '_ {
         let texts = with_file!(self, file => file.text_list());
-        texts.map(|text| text.map_err(|error| self.tell(error)))
+        texts.map(|text| text.map_err(|error| self.locate(error)))
     }
 
     /// The meshes, in the order of the file, each with its address, name and role.
@@ -234,7 +234,7 @@ impl MeshFile {
     fn entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         match self {
             Self::CGeo(file) => Ok(file.mesh_entries()),
-            Self::SlMesh(file) => file.mesh_entries(wanted).map_err(|error| self.tell(error)),
+            Self::SlMesh(file) => file.mesh_entries(wanted).map_err(|error| self.locate(error)),
             Self::Iqm(file) => Ok(file.mesh_entries()),
             Self::OpenCtm(file) => Ok(file.mesh_entries()),
             Self::Tmf(file) => Ok(file.mesh_entries()),
@@ -247,7 +247,7 @@ impl MeshFile {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and an error if the mesh cannot be read.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
-        let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))?;
+        let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.locate(error))?;
         Ok(view.with_source(self.source().clone()))
     }
 
@@ -260,7 +260,7 @@ impl MeshFile {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and the errors of reading.
     pub fn counts(&self, address: &Address) -> Result<MeshCounts> {
-        with_file!(self, file => file.mesh_counts(address)).map_err(|error| self.tell(error))
+        with_file!(self, file => file.mesh_counts(address)).map_err(|error| self.locate(error))
     }
 
     /// The bounding box of the positions of the mesh at an address, computed from them; `Ok(None)` if no position is finite.
@@ -272,7 +272,7 @@ impl MeshFile {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and the errors of reading and decoding.
     pub fn bounds(&self, address: &Address) -> Result<Option<Bounds>> {
-        with_file!(self, file => file.mesh_bounds(address)).map_err(|error| self.tell(error))
+        with_file!(self, file => file.mesh_bounds(address)).map_err(|error| self.locate(error))
     }
 
     /// The rules that the file breaks, as far as opening detects them.
@@ -288,7 +288,7 @@ impl MeshFile {
     /// Returns an error if the file cannot be read or decoded. Wrong values are findings of severity
     /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        with_file!(self, file => file.validate()).map_err(|error| self.tell(error))
+        with_file!(self, file => file.validate()).map_err(|error| self.locate(error))
     }
 
     /// The source, to read other bytes of the file.
@@ -304,8 +304,8 @@ impl MeshFile {
     }
 
     /// An error of this file, with its path if the source has one.
-    fn tell(&self, error: Error) -> Error {
-        self.source().tell(error)
+    fn locate(&self, error: Error) -> Error {
+        self.source().locate(error)
     }
 }
 
@@ -347,7 +347,7 @@ impl Iterator for Arrays {
             self.list = Some(self.list());
         }
         let entry = self.list.as_mut()?.next()?;
-        Some(entry.map_err(|error| self.file.tell(error)))
+        Some(entry.map_err(|error| self.file.locate(error)))
     }
 }
 
@@ -410,7 +410,7 @@ impl Format {
                 return Ok(format);
             }
         }
-        Err(source.tell(unknown(&head)))
+        Err(source.locate(unknown(&head)))
     }
 }
 

@@ -196,7 +196,7 @@ impl Source {
     }
 
     /// An error of these bytes, with the format and the path where it does not name them.
-    pub(crate) fn tell(&self, error: Error) -> Error {
+    pub(crate) fn locate(&self, error: Error) -> Error {
         error.format_is(self.format).in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
     }
 
@@ -209,7 +209,7 @@ impl Source {
         match &self.backing {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
             Backing::Reader(reader) => {
-                reader.len().map_err(|error| self.tell(Error::io(error, "length of the source")))
+                reader.len().map_err(|error| self.locate(Error::io(error, "length of the source")))
             }
             Backing::Fragments(store) => Ok(store.len()),
         }
@@ -228,7 +228,7 @@ impl Source {
 
     /// Like `read`; errors call the range `what`.
     pub(crate) fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
-        self.try_get(range.clone(), what).map_err(|error| self.tell(error))
+        self.try_get(range.clone(), what).map_err(|error| self.locate(error))
     }
 
     fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
@@ -263,7 +263,7 @@ impl Source {
                     && range.end.saturating_sub(range.start) == as_u64(out.len())
                     && self.len()?.is_some_and(|len| range.end <= len) =>
             {
-                reader.read_to(&range, what, out).map_err(|error| self.tell(error))
+                reader.read_to(&range, what, out).map_err(|error| self.locate(error))
             }
             _ => {
                 let bytes = self.get(range, what)?;
@@ -294,7 +294,7 @@ impl Source {
         // Fails only for a range that was cut at the end of the address space.
         T::read_from_bytes(&bytes).map_err(|_| {
             let range = offset..u64::MAX;
-            self.tell(truncated(&range, as_u64(bytes.len()), what))
+            self.locate(truncated(&range, as_u64(bytes.len()), what))
         })
     }
 
@@ -407,7 +407,7 @@ impl Source {
         let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
         let mut pieces: Vec<Piece> = self.cached.iter().filter(kept).cloned().collect();
         for range in ranges.iter().filter(|range| !range.is_empty()) {
-            let bytes = reader.read_some(range, what).map_err(|error| self.tell(error))?;
+            let bytes = reader.read_some(range, what).map_err(|error| self.locate(error))?;
             let end = range.start.saturating_add(as_u64(bytes.len()));
             pieces.push(Piece { range: range.start..end, bytes });
         }
@@ -459,7 +459,7 @@ impl Source {
         match std::fs::metadata(path) {
             Ok(metadata) => Ok(Identity::of(&metadata) != *identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-            Err(error) => Err(self.tell(Error::io(error, "file"))),
+            Err(error) => Err(self.locate(Error::io(error, "file"))),
         }
     }
 }

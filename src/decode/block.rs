@@ -54,9 +54,9 @@ impl Block {
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
         let stored = source.get(self.range.clone(), self.what)?;
-        let budget = Meter::of_part(&options.limits, &self.range);
-        let decoded = self.decode_stored(stored, options, &budget, scratch);
-        decoded.map_err(|error| source.tell(error))
+        let meter = Meter::of_part(&options.limits, &self.range);
+        let decoded = self.decode_stored(stored, options, &meter, scratch);
+        decoded.map_err(|error| source.locate(error))
     }
 
     /// Decodes the block's bytes, which have been read.
@@ -64,11 +64,11 @@ impl Block {
         &self,
         input: Bytes,
         options: &Options,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        let Attempt { result, reached, .. } = self.attempt(input, options, budget, scratch);
-        budget.work(reached, self.what).map_err(|error| self.locate(error))?;
+        let Attempt { result, reached, .. } = self.attempt(input, options, meter, scratch);
+        meter.work(reached, self.what).map_err(|error| self.locate(error))?;
         result
     }
 
@@ -77,7 +77,7 @@ impl Block {
         &self,
         input: Bytes,
         options: &Options,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Attempt {
         if self.codec == Codec::Stored {
@@ -86,11 +86,11 @@ impl Block {
         let stored = as_u64(input.len());
         let (result, reached) = match self.codec {
             Codec::Lzma { properties } => {
-                let result = self.lzma(&input, properties, options, budget, scratch);
+                let result = self.lzma(&input, properties, options, meter, scratch);
                 (result, self.decoded_len.unwrap_or(0))
             }
             _ => {
-                let mut room = Room::new(Vec::new(), budget);
+                let mut room = Room::new(Vec::new(), meter);
                 let mut reached = 0;
                 let result = self.inflate(&input, options, &mut room, &mut reached, scratch);
                 let result = result.and_then(|length| {
@@ -104,7 +104,7 @@ impl Block {
         };
         // A result that is too large for a block is too large whatever else the call holds.
         let is_limit = matches!(&result, Err(error) if error.kind() == ErrorKind::LimitExceeded);
-        let is_refused = is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= budget.block(stored);
+        let is_refused = is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= meter.block(stored);
         Attempt { result, reached, is_refused }
     }
 
@@ -114,7 +114,7 @@ impl Block {
         input: &[u8],
         properties: [u8; 5],
         options: &Options,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
         let malformed = || self.locate(Error::new(ErrorKind::Malformed, self.what));
@@ -124,7 +124,7 @@ impl Block {
         let stored = as_u64(input.len());
         lzma::check_length(length, stored)
             .map_err(|fault| self.locate(Error::stream(fault.with_length(Some(length)), self.what)))?;
-        let part = budget.part();
+        let part = meter.part();
         let mut out = part.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
         let is_too_long = |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
@@ -148,11 +148,11 @@ impl Block {
         &self,
         input: &Bytes,
         options: &Options,
-        budget: &Meter,
+        meter: &Meter,
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let mut room = Room::new(std::mem::take(out), budget);
+        let mut room = Room::new(std::mem::take(out), meter);
         let length = self.inflate(input, options, &mut room, &mut 0, scratch);
         *out = room.into_vec();
         length.map_err(|error| self.locate(error))
@@ -167,20 +167,20 @@ impl Block {
         reached: &mut u64,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let (budget, stored) = (room.budget, as_u64(input.len()));
+        let (meter, stored) = (room.meter, as_u64(input.len()));
         if let Some(length) = self.decoded_len {
             self.inflate_exactly(input, as_usize(length), options, room, scratch)?;
             *reached = length;
             return Ok(as_usize(length));
         }
-        let most = budget.block(stored);
+        let most = meter.block(stored);
         let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
         // The length is not stored. Memory grows with the output.
         let mut filled = 0_usize;
         let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
         room.adopt();
-        let mut help = Help::with(&mut content, input, &helped, budget);
+        let mut help = Help::with(&mut content, input, &helped, meter);
         loop {
             let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
             let mut has_room = room.grow(length, self.what)?;
@@ -200,7 +200,7 @@ impl Block {
                 let end = content.finish();
                 *reached = content.produced();
                 return end.map(|()| filled).map_err(|fault| match fault.kind {
-                    FaultKind::TooLong => budget.exceeded(stored, most.saturating_add(1), self.what),
+                    FaultKind::TooLong => meter.exceeded(stored, most.saturating_add(1), self.what),
                     _ => self.fault(fault),
                 });
             }
@@ -208,13 +208,13 @@ impl Block {
         }
 
         // Old and new memory do not fit at once: the rest is counted, and then inflated again.
-        let left = most.min(budget.left().saturating_add(room.charge.bytes()));
+        let left = most.min(meter.left().saturating_add(room.charge.bytes()));
         let mut buffer = [0; 16 << 10];
         loop {
             let count = content.read(&mut buffer);
             *reached = content.produced();
             if *reached > left {
-                return Err(budget.exceeded(stored, reached.saturating_sub(room.charge.bytes()), self.what));
+                return Err(meter.exceeded(stored, reached.saturating_sub(room.charge.bytes()), self.what));
             }
             if count.map_err(|fault| self.fault(fault))? < buffer.len() {
                 break;
@@ -238,7 +238,7 @@ impl Block {
         room.take(as_u64(input.len()), as_u64(length), self.what)?;
         let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
-        let _help = Help::with(&mut content, input, &helped, room.budget);
+        let _help = Help::with(&mut content, input, &helped, room.meter);
         let out = room.bytes.get_mut(..length).unwrap_or_default();
         let count = content.read(out).map_err(|fault| self.fault(fault))?;
         content.finish().map_err(|fault| self.fault(fault))?;

@@ -80,7 +80,7 @@ impl<'a> Content<'a> {
     }
 
     /// Reads stored content of this length behind the input, directly into the memory where it goes.
-    pub(crate) fn stored_behind(&mut self, length: usize, read_at: ReadAt<'a>) {
+    pub(crate) fn set_tail(&mut self, length: usize, read_at: ReadAt<'a>) {
         if let Kind::Stored { rest, .. } = &mut self.kind {
             *rest = Some((length, read_at));
         }

@@ -38,14 +38,14 @@ pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<R
 
 fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = Vec::with_capacity(blocks.len());
-    let budget = budget(source, blocks, options);
+    let meter = meter(source, blocks, options);
     for (attempt, block) in in_parallel(source, blocks, options).into_iter().zip(blocks) {
         // From the first block on whose outcome depends on what is held for others, one comes after the other.
         let held = attempt.result.as_ref().map_or(0, |content| size(block, content));
         if attempt.is_refused
-            || attempt.reached > budget.left()
-            || budget.work(attempt.reached, block.what).is_err()
-            || !budget.admits(held)
+            || attempt.reached > meter.left()
+            || meter.work(attempt.reached, block.what).is_err()
+            || !meter.admits(held)
         {
             break;
         }
@@ -53,9 +53,9 @@ fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec
     }
     let mut scratch = Scratch::default();
     for block in blocks.get(results.len()..).unwrap_or_default() {
-        results.push(decode(source, block, options, &budget, &mut scratch));
+        results.push(decode(source, block, options, &meter, &mut scratch));
     }
-    results.into_iter().map(|result| result.map_err(|error| source.tell(error))).collect()
+    results.into_iter().map(|result| result.map_err(|error| source.locate(error))).collect()
 }
 
 /// Returns the memory of a block's content; 0 if the content is the memory of the file.
@@ -68,34 +68,34 @@ fn decode(
     source: &Source,
     block: &Block,
     options: &Options,
-    budget: &Meter,
+    meter: &Meter,
     scratch: &mut Scratch,
 ) -> Result<Bytes> {
-    let work = |units| budget.work(units, block.what).map_err(|error| error.at(block.range.clone()));
+    let work = |units| meter.work(units, block.what).map_err(|error| error.at(block.range.clone()));
     work(0)?;
-    let Attempt { result, reached, .. } = attempt(source, block, options, budget, scratch);
+    let Attempt { result, reached, .. } = attempt(source, block, options, meter, scratch);
     work(reached)?;
     result
 }
 
-/// The budget of a call that reads these blocks, as far as the file has them.
-fn budget(source: &Source, blocks: &[Block], options: &Options) -> Meter<'static> {
-    let budget = Meter::of_call(&options.limits);
+/// The meter of a call that reads these blocks, as far as the file has them.
+fn meter(source: &Source, blocks: &[Block], options: &Options) -> Meter<'static> {
+    let meter = Meter::of_call(&options.limits);
     let len = source.len().ok().flatten().unwrap_or(0);
     let is_there = |block: &&Block| block.range.end <= len;
-    blocks.iter().filter(is_there).for_each(|block| budget.count_read(&block.range));
-    budget
+    blocks.iter().filter(is_there).for_each(|block| meter.count_read(&block.range));
+    meter
 }
 
 fn attempt(
     source: &Source,
     block: &Block,
     options: &Options,
-    budget: &Meter,
+    meter: &Meter,
     scratch: &mut Scratch,
 ) -> Attempt {
     match source.get(block.range.clone(), block.what) {
-        Ok(stored) => block.attempt(stored, options, budget, scratch),
+        Ok(stored) => block.attempt(stored, options, meter, scratch),
         Err(error) => Attempt { result: Err(error), reached: 0, is_refused: false },
     }
 }
@@ -125,12 +125,12 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
     if options.parallelism != Parallelism::Rayon || all.saturating_sub(largest) < PARALLEL {
         return Vec::new();
     }
-    let budget = budget(source, blocks, options);
+    let meter = meter(source, blocks, options);
     let is_over = AtomicBool::new(false);
     let decode = |scratch: &mut Scratch, block: &Block| {
         // Blocks after a refused block are decoded again.
         let attempt =
-            (!is_over.load(Ordering::Relaxed)).then(|| attempt(source, block, options, &budget, scratch))?;
+            (!is_over.load(Ordering::Relaxed)).then(|| attempt(source, block, options, &meter, scratch))?;
         is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
         Some(attempt)
     };

@@ -11,14 +11,14 @@ use crate::report::Result;
 pub(super) struct Room<'a> {
     /// All of it is room.
     pub(super) bytes: Vec<u8>,
-    pub(super) budget: &'a Meter<'a>,
+    pub(super) meter: &'a Meter<'a>,
     pub(super) charge: Charge<'a>,
 }
 
 impl<'a> Room<'a> {
     /// Room in the memory of the caller, for which nothing is charged yet.
-    pub(super) fn new(bytes: Vec<u8>, budget: &'a Meter<'a>) -> Self {
-        Self { bytes, budget, charge: Charge::nothing(budget) }
+    pub(super) fn new(bytes: Vec<u8>, meter: &'a Meter<'a>) -> Self {
+        Self { bytes, meter, charge: Charge::nothing(meter) }
     }
 
     /// Charges the memory that the caller provides, or drops it if that is too much.
@@ -53,8 +53,7 @@ impl<'a> Room<'a> {
     /// Makes space for `length` bytes, of a block that occupies `stored` bytes in the file, in place of the contents.
     pub(super) fn take(&mut self, stored: u64, length: u64, what: &'static str) -> Result<()> {
         self.charge.shrink_to(0);
-        self.charge =
-            self.budget.take_block(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
+        self.charge = self.meter.take_block(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
         if as_u64(self.bytes.len()) < length {
             self.bytes = Vec::new();
             let bytes = u8::new_vec_zeroed(as_usize(length));

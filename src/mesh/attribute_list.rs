@@ -14,11 +14,11 @@ pub(crate) trait LoadAttribute: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// The attribute at an index of the list that the view was made with.
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute>;
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute>;
 
     /// The bounding box of the attribute at an index.
-    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Option<Bounds>> {
-        Ok(self.load(index, info, budget)?.bounds())
+    fn bounds(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Option<Bounds>> {
+        Ok(self.load(index, info, meter)?.bounds())
     }
 }
 
@@ -43,24 +43,24 @@ impl Attributes {
     }
 
     /// The attribute at an index of the list.
-    pub(super) fn load(&self, index: usize, budget: &Meter) -> Result<Attribute> {
-        self.loader.load(index, self.info(index)?, budget)
+    pub(super) fn load(&self, index: usize, meter: &Meter) -> Result<Attribute> {
+        self.loader.load(index, self.info(index)?, meter)
     }
 
     /// Returns the result of `convert` for the attribute at an index. The attribute itself is charged only while it is converted.
     pub(super) fn load_converted(
         &self,
         index: usize,
-        budget: &Meter,
+        meter: &Meter,
         convert: impl FnOnce(&Attribute) -> Result<Attribute>,
     ) -> Result<Attribute> {
-        let part = budget.part();
+        let part = meter.part();
         convert(&self.load(index, &part)?)
     }
 
     /// The bounding box of the attribute at an index of the list.
-    pub(super) fn bounds(&self, index: usize, budget: &Meter) -> Result<Option<Bounds>> {
-        self.loader.bounds(index, self.info(index)?, budget)
+    pub(super) fn bounds(&self, index: usize, meter: &Meter) -> Result<Option<Bounds>> {
+        self.loader.bounds(index, self.info(index)?, meter)
     }
 
     fn info(&self, index: usize) -> Result<&AttributeInfo> {

@@ -42,7 +42,7 @@ impl MeshView {
         }
         // For each triangle, its material and its corners: as they are sorted, with half of them next to them, and as arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
-        let spent = self.budget().take(memory, "triangles by material").map(drop);
+        let spent = self.meter().take(memory, "triangles by material").map(drop);
         spent.map_err(|error| self.place().locate(error))?;
         let mut triangles: Vec<(u32, [u32; 3])> = materials.iter().zip(self.indices().triangles()).collect();
         triangles.sort_by_key(|(material, _)| *material);
@@ -80,12 +80,12 @@ impl MeshView {
     /// if the limits leave no memory for the new indices.
     pub fn group(&self, index: usize) -> Result<Self> {
         let part = self.part(index).map_err(|error| self.place().locate(error));
-        part.map_err(|error| self.tell(error))
+        part.map_err(|error| self.locate(error))
     }
 
     fn part(&self, index: usize) -> Result<Self> {
-        let budget = self.budget();
-        let starts = self.materials().starts(self.triangle_count(), &budget)?;
+        let meter = self.meter();
+        let starts = self.materials().starts(self.triangle_count(), &meter)?;
         let run = starts.get(index).and_then(|start| self.materials().run_at(*start, self.triangle_count()));
         let (material, triangles) = run.ok_or_else(|| {
             let error = Error::new(ErrorKind::OutOfRange, "material group");
@@ -93,7 +93,7 @@ impl MeshView {
         })?;
         let corners = || self.indices().corners(triangles.clone());
         let count = as_u64(triangles.len()).saturating_mul(3);
-        let used = UsedVertices::of(corners(), count, count.saturating_mul(4), &budget)?;
+        let used = UsedVertices::of(corners(), count, count.saturating_mul(4), &meter)?;
         let view = self.clone().with_material_id(material);
         if used.vertices.len() == self.vertex_count() {
             return Ok(view.with_indices(self.indices().slice(triangles)));
@@ -118,12 +118,12 @@ impl LoadAttribute for Compacted {
         self.of.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let compacted = |whole: &Attribute| {
             let stored = as_u64(whole.as_bytes().len());
             let size = info.format.size();
             let needed = as_u64(self.vertices.len()).saturating_mul(as_u64(size));
-            let mut out: Vec<u8> = budget.vec(stored, needed, "attribute of a group")?;
+            let mut out: Vec<u8> = meter.vec(stored, needed, "attribute of a group")?;
             for (place, vertex) in out.chunks_exact_mut(size.max(1)).zip(self.vertices.iter()) {
                 let start = as_usize(*vertex).saturating_mul(size);
                 let element = whole.as_bytes().get(start..start.saturating_add(size)).ok_or_else(|| {
@@ -134,6 +134,6 @@ impl LoadAttribute for Compacted {
             }
             Ok(whole.with_bytes(out.into()))
         };
-        self.of.load_converted(index, budget, compacted)
+        self.of.load_converted(index, meter, compacted)
     }
 }

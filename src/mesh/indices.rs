@@ -145,10 +145,10 @@ impl Indices {
     }
 
     /// The triangles with their second and third corner exchanged, which reverses their winding.
-    pub(super) fn reversed(&self, budget: &Meter) -> Result<Self> {
+    pub(super) fn reversed(&self, meter: &Meter) -> Result<Self> {
         let stored = match &self.stored {
-            Stored::Narrow(narrow) => Stored::Narrow(reversed(narrow, budget)?),
-            Stored::Wide(wide) => Stored::Wide(reversed(wide, budget)?),
+            Stored::Narrow(narrow) => Stored::Narrow(reversed(narrow, meter)?),
+            Stored::Wide(wide) => Stored::Wide(reversed(wide, meter)?),
         };
         Ok(Self { stored, base: self.base })
     }
@@ -293,8 +293,8 @@ impl Indices {
 }
 
 /// Indices of triangles, with the second and third corner of each exchanged.
-fn reversed<T: Element + FromZeros>(indices: &Array<T>, budget: &Meter) -> Result<Array<T>> {
-    let mut out: Vec<T> = budget.vec(as_u64(indices.as_bytes().len()), indices.len_u64(), "triangles")?;
+fn reversed<T: Element + FromZeros>(indices: &Array<T>, meter: &Meter) -> Result<Array<T>> {
+    let mut out: Vec<T> = meter.vec(as_u64(indices.as_bytes().len()), indices.len_u64(), "triangles")?;
     out.iter_mut().zip(indices.iter()).for_each(|(place, index)| *place = index);
     out.as_chunks_mut::<3>().0.iter_mut().for_each(|[_, second, third]| std::mem::swap(second, third));
     Ok(Array::from_vec(out))

@@ -236,7 +236,7 @@ impl MeshView {
         layout: &VertexLayout,
         write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
-        self.write_vertices(layout, write).map_err(|error| self.tell(error))
+        self.write_vertices(layout, write).map_err(|error| self.locate(error))
     }
 
     /// Writes all vertices in a layout, straight into `out`: faster than [`write_interleaved`](Self::write_interleaved), which
@@ -252,7 +252,7 @@ impl MeshView {
     /// of the layout, and the errors of [`write_interleaved`](Self::write_interleaved).
     pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
         let out = sized(out, self.vertex_count().saturating_mul(layout.stride()))?;
-        self.fill_vertices(layout, out).map_err(|error| self.tell(error))
+        self.fill_vertices(layout, out).map_err(|error| self.locate(error))
     }
 
     fn fill_vertices(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
@@ -321,10 +321,10 @@ impl MeshView {
     fn columns<'a>(&self, layout: &'a VertexLayout) -> Result<Columns<'a>> {
         self.check_layout(layout)?;
         let stride = layout.stride();
-        let budget = self.budget();
+        let meter = self.meter();
         let mut columns = Vec::new();
         for to in &layout.attributes {
-            let from = match (self.attribute_within(&to.semantic, &budget)?, to.default) {
+            let from = match (self.attribute_within(&to.semantic, &meter)?, to.default) {
                 (Some(attribute), _) if attribute.len() != self.vertex_count() => {
                     let error = self.place().malformed("attribute of a mesh");
                     let expected = format!("{} elements of {}", decimal(self.vertex_count()), to.semantic);

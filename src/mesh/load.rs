@@ -38,23 +38,23 @@ impl MeshView {
     /// allow, and the errors of the reader: [`Io`](ErrorKind::Io), [`Truncated`](ErrorKind::Truncated),
     /// [`NeedBytes`](ErrorKind::NeedBytes) for the bytes of all attributes.
     pub fn load(&self) -> Result<Self> {
-        let budget = self.budget();
+        let meter = self.meter();
         let (stored, list) = (self.stored(), self.stored().list());
         let mut attributes = Vec::with_capacity(list.as_slice().len());
         let mut missing = None;
         for index in 0..list.as_slice().len() {
-            match stored.load(index, &budget) {
+            match stored.load(index, &meter) {
                 Ok(attribute) => attributes.push(Ok(attribute)),
                 // Clients of fragments get the requests for all attributes at once.
                 Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => {
                     missing.get_or_insert(error);
                 }
                 Err(error) if is_of_the_file(&error) => attributes.push(Err(error)),
-                Err(error) => return Err(self.tell(error)),
+                Err(error) => return Err(self.locate(error)),
             }
         }
         if let Some(error) = missing {
-            return Err(self.tell(error));
+            return Err(self.locate(error));
         }
         let loaded = Attributes::new(list.clone(), Loaded { attributes, limits: stored.limits() });
         Ok(self.clone().with_vertices(self.vertex_count(), loaded))

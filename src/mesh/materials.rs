@@ -50,7 +50,7 @@ impl Materials {
     }
 
     /// The first triangle of each run. The list is made once, and charged to the call that makes it.
-    pub(super) fn starts(&self, triangle_count: usize, budget: &Meter) -> Result<&[usize]> {
+    pub(super) fn starts(&self, triangle_count: usize, meter: &Meter) -> Result<&[usize]> {
         let (materials, starts) = match self {
             Self::One(_) if triangle_count == 0 => return Ok(&[]),
             Self::One(_) => return Ok(&[0]),
@@ -61,7 +61,7 @@ impl Materials {
         }
         let runs = || materials.as_slice().chunk_by(|a, b| a == b).map(<[_]>::len);
         let count = runs().count();
-        budget.take(as_u64(count).saturating_mul(size_u64::<usize>()), "groups of a mesh")?.keep();
+        meter.take(as_u64(count).saturating_mul(size_u64::<usize>()), "groups of a mesh")?.keep();
         let list = || {
             let (mut list, mut start) = (Vec::with_capacity(count), 0_usize);
             for run in runs() {

@@ -57,7 +57,7 @@ impl MeshView {
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
         let turned = self.try_turned(from, to).map_err(|error| self.place().locate(error));
-        turned.map_err(|error| self.tell(error))
+        turned.map_err(|error| self.locate(error))
     }
 
     fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
@@ -68,7 +68,7 @@ impl MeshView {
         let turned = Turned { of: self.stored().clone(), axes, flips_v };
         let mut view = self.clone();
         if reverses {
-            view = view.with_indices(self.indices().reversed(&self.budget())?);
+            view = view.with_indices(self.indices().reversed(&self.meter())?);
         }
         if axes.is_some() || flips_v {
             let infos = self.attributes().iter().map(|info| turned.info(info)).collect();
@@ -132,10 +132,10 @@ impl LoadAttribute for Turned {
         self.of.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         match self.turn(&info.semantic) {
-            None => self.of.load(index, budget),
-            Some(turn) => self.of.load_converted(index, budget, |stored| turn.apply(stored, budget)),
+            None => self.of.load(index, meter),
+            Some(turn) => self.of.load_converted(index, meter, |stored| turn.apply(stored, meter)),
         }
     }
 }
@@ -150,17 +150,17 @@ impl Turn {
         }
     }
 
-    fn apply(self, stored: &Attribute, budget: &Meter) -> Result<Attribute> {
+    fn apply(self, stored: &Attribute, meter: &Meter) -> Result<Attribute> {
         let format = self.format(stored.format());
         let bytes = match (self, format.components) {
-            (Self::Rotate(from, to), 3) => converted(stored, budget, |position| rotated(position, from, to))?,
-            (Self::Rotate(from, to), _) => converted(stored, budget, |[x, y, z, w]| {
+            (Self::Rotate(from, to), 3) => converted(stored, meter, |position| rotated(position, from, to))?,
+            (Self::Rotate(from, to), _) => converted(stored, meter, |[x, y, z, w]| {
                 let [x, y, z] = rotated([x, y, z], from, to);
                 [x, y, z, w]
             })?,
-            (Self::FlipV, 2) => converted(stored, budget, |[u, v]| [u, 1.0 - v])?,
-            (Self::FlipV, 3) => converted(stored, budget, |[u, v, w]| [u, 1.0 - v, w])?,
-            (Self::FlipV, _) => converted(stored, budget, |[u, v, w, q]| [u, 1.0 - v, w, q])?,
+            (Self::FlipV, 2) => converted(stored, meter, |[u, v]| [u, 1.0 - v])?,
+            (Self::FlipV, 3) => converted(stored, meter, |[u, v, w]| [u, 1.0 - v, w])?,
+            (Self::FlipV, _) => converted(stored, meter, |[u, v, w, q]| [u, 1.0 - v, w, q])?,
         };
         Ok(Attribute::new(stored.semantic().clone(), format, bytes))
     }
@@ -169,14 +169,14 @@ impl Turn {
 /// The elements of an attribute as floats, each converted.
 fn converted<const N: usize>(
     stored: &Attribute,
-    budget: &Meter,
+    meter: &Meter,
     convert: impl Fn([f32; N]) -> [f32; N],
 ) -> Result<bytes::Bytes>
 where
     [f32; N]: Element,
 {
     let memory = as_u64(stored.len()).saturating_mul(size_u64::<[f32; N]>());
-    budget.take_block(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?.keep();
+    meter.take_block(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?.keep();
     let mut values = stored.to_f32::<N>();
     values.iter_mut().for_each(|value| *value = convert(*value));
     Ok(Array::from_vec(values).into_bytes())

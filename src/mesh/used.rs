@@ -21,7 +21,7 @@ impl UsedVertices {
         corners: impl Iterator<Item = u32> + Clone,
         count: u64,
         stored: u64,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Result<Self> {
         let (first, end) = corners.clone().fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
             (first.min(corner), end.max(corner.saturating_add(1)))
@@ -30,9 +30,9 @@ impl UsedVertices {
         // A table of the whole range then takes no more memory than sorting.
         let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
         if is_dense {
-            Self::by_table(corners, &range, count, stored, budget)
+            Self::by_table(corners, &range, count, stored, meter)
         } else {
-            Self::by_sorting(corners, count, stored, budget)
+            Self::by_sorting(corners, count, stored, meter)
         }
     }
 
@@ -41,12 +41,12 @@ impl UsedVertices {
         range: &Range<u32>,
         count: u64,
         stored: u64,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Result<Self> {
         let place = |corner: u32| as_usize(corner.saturating_sub(range.start));
         let span = u64::from(range.end.saturating_sub(range.start));
         // First 1 for each vertex that is used, then its index among these vertices.
-        let working = budget.part();
+        let working = meter.part();
         let mut table: Vec<u32> = working.vec(stored, span, VERTICES)?;
         for corner in corners.clone() {
             if let Some(used) = table.get_mut(place(corner)) {
@@ -54,14 +54,14 @@ impl UsedVertices {
             }
         }
         let used = table.iter().fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
-        let mut vertices: Vec<u32> = budget.vec(stored, used, VERTICES)?;
+        let mut vertices: Vec<u32> = meter.vec(stored, used, VERTICES)?;
         let mut places = vertices.iter_mut().zip(0..);
         for (used, vertex) in table.iter_mut().zip(range.clone()).filter(|(used, _)| **used == 1) {
             if let Some((place, index)) = places.next() {
                 (*place, *used) = (vertex, index);
             }
         }
-        let mut indices: Vec<u32> = budget.vec(stored, count, TRIANGLES)?;
+        let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             *index = table.get(place(corner)).copied().unwrap_or_default();
         }
@@ -72,15 +72,15 @@ impl UsedVertices {
         corners: impl Iterator<Item = u32> + Clone,
         count: u64,
         stored: u64,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Result<Self> {
-        let mut vertices: Vec<u32> = budget.vec(stored, count, VERTICES)?;
+        let mut vertices: Vec<u32> = meter.vec(stored, count, VERTICES)?;
         vertices.iter_mut().zip(corners.clone()).for_each(|(place, corner)| *place = corner);
         vertices.sort_unstable();
         vertices.dedup();
         vertices.shrink_to_fit();
-        budget.give_back(count.saturating_sub(as_u64(vertices.len())).saturating_mul(4));
-        let mut indices: Vec<u32> = budget.vec(stored, count, TRIANGLES)?;
+        meter.give_back(count.saturating_sub(as_u64(vertices.len())).saturating_mul(4));
+        let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             // The list has at most as many vertices as indices can name.
             *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default()).unwrap_or(u32::MAX);
@@ -101,28 +101,28 @@ mod tests {
     #[test]
     fn vertices_are_those_of_the_corners_and_ascend() {
         let corners = [7, 3, 9, 9, 3, 7];
-        let budget = Meter::of_call(&Limits::default());
-        let used = UsedVertices::of(corners.into_iter(), 6, 24, &budget).unwrap();
+        let meter = Meter::of_call(&Limits::default());
+        let used = UsedVertices::of(corners.into_iter(), 6, 24, &meter).unwrap();
         assert_eq!((used.vertices, used.indices), (vec![3, 7, 9], vec![1, 0, 2, 2, 0, 1]));
-        assert_eq!(budget.held(), 4 * (3 + 6));
-        let none = UsedVertices::of([].into_iter(), 0, 0, &budget).unwrap();
+        assert_eq!(meter.held(), 4 * (3 + 6));
+        let none = UsedVertices::of([].into_iter(), 0, 0, &meter).unwrap();
         assert_eq!(none, UsedVertices { vertices: vec![], indices: vec![] });
     }
 
     #[test]
     fn memory_is_charged() {
-        let budget = Meter::of_call(&Limits::default().with_max_total_bytes(40));
-        let error = UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &budget).unwrap_err();
+        let meter = Meter::of_call(&Limits::default().with_max_total_bytes(40));
+        let error = UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &meter).unwrap_err();
         assert_eq!(error.kind(), crate::report::ErrorKind::LimitExceeded);
     }
 
     proptest! {
         #[test]
         fn both_ways_find_the_same(corners in prop::collection::vec(5..60_u32, 1..200)) {
-            let budget = Meter::of_call(&Limits::default());
+            let meter = Meter::of_call(&Limits::default());
             let (count, corners) = (corners.len() as u64, corners.into_iter());
-            let table = UsedVertices::by_table(corners.clone(), &(5..60), count, 0, &budget).unwrap();
-            let sorted = UsedVertices::by_sorting(corners.clone(), count, 0, &budget).unwrap();
+            let table = UsedVertices::by_table(corners.clone(), &(5..60), count, 0, &meter).unwrap();
+            let sorted = UsedVertices::by_sorting(corners.clone(), count, 0, &meter).unwrap();
             prop_assert_eq!(&table, &sorted);
             let back: Vec<u32> = table.indices.iter().map(|index| table.vertices[*index as usize]).collect();
             prop_assert_eq!(back, corners.collect::<Vec<_>>());

@@ -227,7 +227,7 @@ impl MeshView {
     ///
     /// Returns an error if the attribute cannot be read or decoded.
     pub fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        self.attribute_within(semantic, &self.budget())
+        self.attribute_within(semantic, &self.meter())
     }
 
     /// Returns `true` if the mesh has an attribute.
@@ -237,21 +237,21 @@ impl MeshView {
     }
 
     /// Returns an error of this mesh with the path of its file, if the path is known.
-    pub(super) fn tell(&self, error: Error) -> Error {
+    pub(super) fn locate(&self, error: Error) -> Error {
         match &self.source {
-            Some(source) => source.tell(error),
+            Some(source) => source.locate(error),
             None => error,
         }
     }
 
-    /// The budget of a call that loads attributes.
-    pub(super) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call that loads attributes.
+    pub(super) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.attributes.limits())
     }
 
-    pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Meter) -> Result<Option<Attribute>> {
+    pub(super) fn attribute_within(&self, semantic: &Semantic, meter: &Meter) -> Result<Option<Attribute>> {
         let Some(index) = self.attributes.list().find(semantic) else { return Ok(None) };
-        let attribute = self.attributes.load(index, budget).map_err(|error| self.tell(error))?;
+        let attribute = self.attributes.load(index, meter).map_err(|error| self.locate(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -275,7 +275,7 @@ impl MeshView {
     /// Returns an error if the positions cannot be read or decoded.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
         let Some(positions) = self.attributes.list().find(&Semantic::Position) else { return Ok(None) };
-        self.attributes.bounds(positions, &self.budget()).map_err(|error| self.tell(error))
+        self.attributes.bounds(positions, &self.meter()).map_err(|error| self.locate(error))
     }
 
     /// The findings of this mesh: the rules of its format that it breaks.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
-use super::parts::Part;
+use super::parts::MeshArray;
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
@@ -223,12 +223,13 @@ impl Listed {
         let snapshot = self.snapshot.clone();
         let codec = snapshot.proxy.dialect().codec;
         let stored = if self.is_complete { Encoding::Plain } else { Encoding::Difference };
-        let vertices = |part: Part, value: fn(&Mesh, usize) -> Option<&Array<[f32; 3]>>, channel: usize| {
-            let value = self.values.mesh.as_ref().and_then(|mesh| value(mesh, channel)).cloned();
-            let snapshot = snapshot.clone();
-            let read = move || value.clone().map_or_else(|| snapshot.array(part), Ok);
-            ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, stored)
-        };
+        let vertices =
+            |part: MeshArray, value: fn(&Mesh, usize) -> Option<&Array<[f32; 3]>>, channel: usize| {
+                let value = self.values.mesh.as_ref().and_then(|mesh| value(mesh, channel)).cloned();
+                let snapshot = snapshot.clone();
+                let read = move || value.clone().map_or_else(|| snapshot.array(part), Ok);
+                ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, stored)
+            };
         let corners = |pick: fn(&Triangles, usize) -> Option<Vec<[u32; 3]>>, channel: usize| {
             let read = self.read_triangles(absent.clone(), move |triangles| {
                 Some(Array::from_vec(pick(triangles, channel)?))
@@ -247,10 +248,10 @@ impl Listed {
                 let read = move || snapshot.point_cloud()?.ok_or_else(|| absent.clone());
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
-            Which::Positions => vertices(Part::Positions, |mesh, _| Some(&mesh.positions), 0),
-            Which::Normals => vertices(Part::Normals, |mesh, _| Some(&mesh.normals), 0),
+            Which::Positions => vertices(MeshArray::Positions, |mesh, _| Some(&mesh.positions), 0),
+            Which::Normals => vertices(MeshArray::Normals, |mesh, _| Some(&mesh.normals), 0),
             Which::MapChannel(channel) => {
-                vertices(Part::MapChannel(channel), |mesh, channel| mesh.texcoords.get(channel), channel)
+                vertices(MeshArray::MapChannel(channel), |mesh, channel| mesh.texcoords.get(channel), channel)
             }
             Which::TrianglePositions => corners(|triangles, _| Some(triangles.positions()), 0),
             Which::TriangleNormals => corners(|triangles, _| triangles.normals(), 0),

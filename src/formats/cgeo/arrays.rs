@@ -2,38 +2,38 @@
 
 use super::base::BaseArray;
 use super::mesh::Mesh;
-use super::parts::Part;
+use super::parts::MeshArray;
 use super::triangles::Counts;
 use crate::bytes::Array;
 use crate::num::as_usize;
 
 /// The origin of the lengths of the arrays.
 #[derive(Clone, Copy)]
-pub(crate) enum Arrays<'a> {
+pub(crate) enum MeshForm<'a> {
     /// The counts of a complete mesh.
     Complete(&'a Counts),
     /// The mesh that a difference is added to: its counts, and as many of its parts as are wanted.
     Difference(&'a Counts, &'a Mesh),
     /// One array of a mesh that begins like this, to which the array of a difference is added.
-    DifferenceOf(&'a Counts, Part, &'a BaseArray),
+    DifferenceOf(&'a Counts, MeshArray, &'a BaseArray),
 }
 
-impl Part {
+impl MeshArray {
     /// The name that errors give the array.
-    pub(super) fn name(self, arrays: Arrays<'_>) -> &'static str {
+    pub(super) fn name(self, arrays: MeshForm<'_>) -> &'static str {
         match (self, arrays) {
-            (Self::Positions, Arrays::Complete(_)) => "Vertex Count",
+            (Self::Positions, MeshForm::Complete(_)) => "Vertex Count",
             (Self::Positions, _) => "Vertex Differences",
-            (Self::Normals, Arrays::Complete(_)) => "Normal Count",
+            (Self::Normals, MeshForm::Complete(_)) => "Normal Count",
             (Self::Normals, _) => "Normal Differences",
-            (Self::MapChannel(_), Arrays::Complete(_)) => "Map Coord Count",
+            (Self::MapChannel(_), MeshForm::Complete(_)) => "Map Coord Count",
             (Self::MapChannel(_), _) => "Texture Coordinate Differences",
             (Self::Triangles, _) => "Triangle Count",
         }
     }
 }
 
-impl<'a> Arrays<'a> {
+impl<'a> MeshForm<'a> {
     fn counts(self) -> &'a Counts {
         match self {
             Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => counts,
@@ -59,7 +59,7 @@ impl<'a> Arrays<'a> {
             Self::Difference(_, base) => Some(base.texcoords.get(channel).map_or(0, Array::len_u64)),
             // All channels before the one that is wanted as if they were the first: nothing lies between them.
             Self::DifferenceOf(_, part, base) => Some(match channel {
-                _ if part == Part::MapChannel(channel) => base.array.len_u64(),
+                _ if part == MeshArray::MapChannel(channel) => base.array.len_u64(),
                 0 => base.before,
                 _ => 0,
             }),
@@ -67,12 +67,12 @@ impl<'a> Arrays<'a> {
     }
 
     /// The array of the base that a difference is added to.
-    pub(super) fn base(self, part: Part) -> Option<&'a Array<[f32; 3]>> {
+    pub(super) fn base(self, part: MeshArray) -> Option<&'a Array<[f32; 3]>> {
         match (self, part) {
-            (Self::Complete(_), _) | (_, Part::Triangles) => None,
-            (Self::Difference(_, base), Part::Positions) => Some(&base.positions),
-            (Self::Difference(_, base), Part::Normals) => Some(&base.normals),
-            (Self::Difference(_, base), Part::MapChannel(channel)) => base.texcoords.get(channel),
+            (Self::Complete(_), _) | (_, MeshArray::Triangles) => None,
+            (Self::Difference(_, base), MeshArray::Positions) => Some(&base.positions),
+            (Self::Difference(_, base), MeshArray::Normals) => Some(&base.normals),
+            (Self::Difference(_, base), MeshArray::MapChannel(channel)) => base.texcoords.get(channel),
             (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
         }
     }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::arrays::Arrays;
+use super::arrays::MeshForm;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::out::Out;
-use super::parts::{Part, Parts};
+use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::sections::Section;
@@ -48,7 +48,7 @@ pub(crate) struct BaseMesh {
 }
 
 /// The parts of the mesh, each of them once. A part that is damaged stays so; errors of reading are not kept.
-pub(super) struct Base {
+pub(super) struct FirstMesh {
     head: OnceLock<Head>,
     positions: Slot<Result<BaseArray>>,
     normals: Slot<Result<BaseArray>>,
@@ -62,7 +62,7 @@ pub(super) struct Base {
     kept: Meter<'static>,
 }
 
-impl Base {
+impl FirstMesh {
     /// Makes an empty base for a file of `file` bytes.
     pub(super) fn new(limits: &Limits, file: u64) -> Self {
         Self {
@@ -78,15 +78,15 @@ impl Base {
     }
 
     /// Returns the slot of an array; `None` if the mesh has no such array.
-    fn slot(&self, part: Part, counts: &Counts) -> Option<&Slot<Result<BaseArray>>> {
+    fn slot(&self, part: MeshArray, counts: &Counts) -> Option<&Slot<Result<BaseArray>>> {
         match part {
-            Part::Positions => Some(&self.positions),
-            Part::Normals => Some(&self.normals),
-            Part::MapChannel(channel) => {
+            MeshArray::Positions => Some(&self.positions),
+            MeshArray::Normals => Some(&self.normals),
+            MeshArray::MapChannel(channel) => {
                 let slots = || (0..counts.texcoord_sets).map(|_| Slot::default()).collect();
                 self.texcoords.get_or_init(slots).get(channel)
             }
-            Part::Triangles => None,
+            MeshArray::Triangles => None,
         }
     }
 
@@ -144,15 +144,15 @@ impl Base {
 
 impl BaseArray {
     /// An array of a mesh that has been decoded as a whole.
-    fn of(mesh: &Mesh, part: Part) -> Option<Self> {
+    fn of(mesh: &Mesh, part: MeshArray) -> Option<Self> {
         let (array, before) = match part {
-            Part::Positions => (&mesh.positions, 0),
-            Part::Normals => (&mesh.normals, 0),
-            Part::MapChannel(channel) => {
+            MeshArray::Positions => (&mesh.positions, 0),
+            MeshArray::Normals => (&mesh.normals, 0),
+            MeshArray::MapChannel(channel) => {
                 let before = mesh.texcoords.iter().take(channel).map(Array::len_u64);
                 (mesh.texcoords.get(channel)?, before.fold(0, u64::saturating_add))
             }
-            Part::Triangles => return None,
+            MeshArray::Triangles => return None,
         };
         Some(Self { array: array.clone(), before, memory: as_u64(array.as_bytes().len()) })
     }
@@ -171,7 +171,7 @@ impl Proxy {
         }
         let first = self.first_snapshot()?;
         let keep = |mesh: &Arc<Mesh>| base.admits_whole(mesh);
-        let mesh = first.make_base(&base.whole, Part::Triangles, keep, |section, stream, _| {
+        let mesh = first.make_base(&base.whole, MeshArray::Triangles, keep, |section, stream, _| {
             let (id, mut buffer) = (self.topology_at(section.range.start), MeshBuffer::default());
             stream.complete_mesh(&mut buffer, id)?;
             Ok(Arc::new(base.shared(buffer.into_mesh(id))))
@@ -183,23 +183,23 @@ impl Proxy {
     }
 
     /// Returns parts of the mesh of the first snapshot. Their memory counts for the call that adds a difference to them.
-    pub(super) fn base_within(&self, parts: Parts, budget: &Meter) -> Result<BaseMesh> {
+    pub(super) fn base_within(&self, parts: Parts, meter: &Meter) -> Result<BaseMesh> {
         // The length of each map channel is stored before its elements: they are found by decoding all of them.
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
             let base = self.base()?;
-            self.count_base(base.memory(), budget)?;
+            self.count_base(base.memory(), meter)?;
             return Ok(BaseMesh { counts: base.counts(), mesh: base });
         }
         let head = self.base_head(true)?;
         let array = |part, wanted| -> Result<Array<[f32; 3]>> {
-            let of_part = || Ok(self.base_array(&head, part, budget)?.array);
+            let of_part = || Ok(self.base_array(&head, part, meter)?.array);
             if parts.contains(wanted) { of_part() } else { Ok(Array::new(Bytes::new())) }
         };
-        let positions = array(Part::Positions, Parts::POSITIONS)?;
-        let normals = array(Part::Normals, Parts::NORMALS)?;
+        let positions = array(MeshArray::Positions, Parts::POSITIONS)?;
+        let normals = array(MeshArray::Normals, Parts::NORMALS)?;
         let triangles = if parts.contains(Parts::TRIANGLES) {
             let triangles = self.base_triangles()?;
-            self.count_base(as_u64(triangles.as_bytes().len()), budget)?;
+            self.count_base(as_u64(triangles.as_bytes().len()), meter)?;
             triangles
         } else {
             Triangles::default()
@@ -217,7 +217,7 @@ impl Proxy {
         }
         let first = if follow { self.first_snapshot()? } else { self.snapshot(0)? };
         let read = || {
-            first.with_mesh(None, &first.budget(), &mut Scratch::default(), |section, stream, _| {
+            first.with_mesh(None, &first.meter(), &mut Scratch::default(), |section, stream, _| {
                 let counts = stream.in_part().complete_counts()?;
                 Ok(Head { counts, topology: self.topology_at(section.range.start) })
             })
@@ -227,13 +227,13 @@ impl Proxy {
     }
 
     /// Returns an array that the mesh has. Its memory counts for the call.
-    pub(super) fn base_array(&self, head: &Head, part: Part, budget: &Meter) -> Result<BaseArray> {
+    pub(super) fn base_array(&self, head: &Head, part: MeshArray, meter: &Meter) -> Result<BaseArray> {
         let array = self.find_base_array(head, part)?;
-        self.count_base(array.memory, budget)?;
+        self.count_base(array.memory, meter)?;
         Ok(array)
     }
 
-    fn find_base_array(&self, head: &Head, part: Part) -> Result<BaseArray> {
+    fn find_base_array(&self, head: &Head, part: MeshArray) -> Result<BaseArray> {
         let base = self.base_slots();
         if let Some(Ok(whole)) = base.whole.get()
             && let Some(found) = BaseArray::of(whole, part)
@@ -246,12 +246,13 @@ impl Proxy {
         }
         let first = self.first_snapshot()?;
         let keep = |made: &BaseArray| base.admits(made.memory);
-        if let Some(found) = first.in_place(part, &first.budget(), &mut Scratch::default())? {
+        if let Some(found) = first.in_place(part, &first.meter(), &mut Scratch::default())? {
             return slot.get_or_try_make(|| Ok(Ok(found)), |_| true)?;
         }
         first.make_base(slot, part, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
-            let before = stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
+            let before =
+                stream.array_alone(MeshForm::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
             let array = Array::from_vec(out);
             Ok(BaseArray { memory: as_u64(array.as_bytes().len()), array, before })
         })
@@ -267,16 +268,16 @@ impl Proxy {
             return found.clone();
         }
         let keep = |made: &Triangles| base.admits(as_u64(made.as_bytes().len()));
-        self.first_snapshot()?.make_base(&base.triangles, Part::Triangles, keep, |_, stream, skipped| {
+        self.first_snapshot()?.make_base(&base.triangles, MeshArray::Triangles, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
             stream.triangles_alone(&counts, skipped, &mut out)?;
             Ok(out)
         })
     }
 
-    fn count_base(&self, memory: u64, budget: &Meter) -> Result<()> {
-        budget.count_read(&self.layout().extent(0)?);
-        let taken = budget.take_kept(memory, "mesh of the first snapshot");
+    fn count_base(&self, memory: u64, meter: &Meter) -> Result<()> {
+        meter.count_read(&self.layout().extent(0)?);
+        let taken = meter.take_kept(memory, "mesh of the first snapshot");
         taken.map_err(|error| FILE.of(snapshot_address(0)).locate(error))
     }
 
@@ -300,7 +301,7 @@ impl Snapshot {
     fn make_base<T: Clone>(
         &self,
         slot: &Slot<Result<T>>,
-        last: Part,
+        last: MeshArray,
         keep: impl Fn(&T) -> bool,
         make: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
@@ -308,16 +309,16 @@ impl Snapshot {
         job::unmetered(|| {
             let mut scratch = Scratch::default();
             let begun = self.begin_mesh(Some(last), &mut scratch)?;
-            self.make_once(slot, begun, keep, (&self.budget(), &mut scratch), make)
+            self.make_once(slot, begun, keep, (&self.meter(), &mut scratch), make)
         })
     }
 
     /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
     /// did.
-    pub(super) fn copy_first(&self, parts: Parts, budget: &Meter, out: &mut MeshBuffer) -> bool {
+    pub(super) fn copy_first(&self, parts: Parts, meter: &Meter, out: &mut MeshBuffer) -> bool {
         match self.proxy.base_slots().whole.get() {
             Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
-                whole.copy_into(parts, self.extent.length(), budget, out).is_ok()
+                whole.copy_into(parts, self.extent.length(), meter, out).is_ok()
             }
             _ => false,
         }

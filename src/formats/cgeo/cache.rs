@@ -52,7 +52,7 @@ pub struct SnapshotCache {
 }
 
 struct Shared {
-    held: Held,
+    held: CachedMeshes,
     /// Snapshots that threads are decoding.
     flights: Vec<Arc<Flight>>,
     /// Snapshots that are to be decoded by threads of a pool.
@@ -113,7 +113,7 @@ impl SnapshotCache {
     #[must_use]
     pub fn new(capacity_bytes: u64) -> Self {
         let shared = Shared {
-            held: Held::new(capacity_bytes),
+            held: CachedMeshes::new(capacity_bytes),
             flights: Vec::new(),
             #[cfg(feature = "rayon")]
             wanted: std::collections::VecDeque::new(),
@@ -304,9 +304,9 @@ impl SnapshotCache {
         wrap: Wrap,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
-        let budget = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, budget: &budget };
-        motion::positions_at(proxy, &mut frames, &budget, timing, (seconds, wrap), out)
+        let meter = Meter::of_call(&proxy.options().limits);
+        let mut frames = Cached { cache: self, meter: &meter };
+        motion::positions_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
     /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.
@@ -321,9 +321,9 @@ impl SnapshotCache {
         index: usize,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
-        let budget = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, budget: &budget };
-        motion::velocities(proxy, &mut frames, &budget, timing, index, out)
+        let meter = Meter::of_call(&proxy.options().limits);
+        let mut frames = Cached { cache: self, meter: &meter };
+        motion::velocities(proxy, &mut frames, &meter, timing, index, out)
     }
 
     /// Drops every snapshot of a proxy, and of others that are the same file. What is being decoded meanwhile may stay.
@@ -416,17 +416,17 @@ impl Snapshot {
         scratch: &mut Scratch,
         mut finish: impl FnMut(Mesh) -> T,
     ) -> Result<T> {
-        let budget = self.budget();
+        let meter = self.meter();
         let begun = self.begin_mesh(Some(self.last_of(parts)), scratch)?;
-        let base = match self.begins_complete(&begun, &budget, scratch)? {
+        let base = match self.begins_complete(&begun, &meter, scratch)? {
             true => None,
-            false => Some(self.proxy.base_within(parts, &budget)?),
+            false => Some(self.proxy.base_within(parts, &meter)?),
         };
         self.make_once(
             slot,
             begun,
             |_| true,
-            (&budget, scratch),
+            (&meter, scratch),
             |section, stream, skipped| {
                 let (id, mut out) = (self.proxy.topology_at(section.range.start), MeshBuffer::default());
                 let base = |_| base.clone().ok_or_else(|| no_base(self.index, &section.content));
@@ -455,7 +455,7 @@ impl Key {
 }
 
 /// Meshes by what they are decoded from, within a capacity in bytes. The least recently used are dropped first.
-struct Held {
+struct CachedMeshes {
     capacity: u64,
     meshes: HashMap<Key, Entry>,
     /// The keys by when they were used last.
@@ -474,7 +474,7 @@ struct Entry {
     last_use: u64,
 }
 
-impl Held {
+impl CachedMeshes {
     fn new(capacity: u64) -> Self {
         Self { capacity, meshes: HashMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, peak: 0 }
     }
@@ -533,7 +533,7 @@ impl Held {
 /// Positions of meshes in a cache.
 struct Cached<'a> {
     cache: &'a SnapshotCache,
-    budget: &'a Meter<'a>,
+    meter: &'a Meter<'a>,
 }
 
 impl Frames for Cached<'_> {
@@ -541,7 +541,7 @@ impl Frames for Cached<'_> {
 
     fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
         let mesh = self.cache.snapshot(snapshot, Parts::POSITIONS)?;
-        self.budget.count_read(&snapshot.extent);
+        self.meter.count_read(&snapshot.extent);
         let topology = mesh.topology;
         Ok((mesh, topology))
     }

@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
-        Self::try_read(source).map_err(|error| source.tell(error))
+        Self::try_read(source).map_err(|error| source.locate(error))
     }
 
     fn try_read(source: &Source) -> Result<Self> {

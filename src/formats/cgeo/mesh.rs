@@ -96,13 +96,13 @@ impl Mesh {
         &self,
         parts: Parts,
         stored: u64,
-        budget: &Meter,
+        meter: &Meter,
         out: &mut MeshBuffer,
     ) -> Result<()> {
         const WHAT: &str = "mesh of the first snapshot";
         out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
-            budget.resize(to, stored, from.len_u64(), WHAT)?;
+            meter.resize(to, stored, from.len_u64(), WHAT)?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             Ok(())
         };
@@ -113,7 +113,7 @@ impl Mesh {
             copy(&self.normals, &mut out.normals)?;
         }
         if parts.contains(Parts::TEXCOORDS) {
-            budget.take(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?.keep();
+            meter.take(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?.keep();
             out.texcoords.resize_with(self.texcoords.len(), Vec::new);
             self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
         }

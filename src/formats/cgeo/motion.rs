@@ -32,9 +32,9 @@ impl Proxy {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { budget: &budget, scratch };
-        positions_at(self, &mut frames, &budget, timing, (seconds, wrap), out)
+        let meter = Meter::of_call(&self.options().limits);
+        let mut frames = Decoded { meter: &meter, scratch };
+        positions_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
@@ -51,9 +51,9 @@ impl Proxy {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { budget: &budget, scratch };
-        velocities(self, &mut frames, &budget, timing, index, out)
+        let meter = Meter::of_call(&self.options().limits);
+        let mut frames = Decoded { meter: &meter, scratch };
+        velocities(self, &mut frames, &meter, timing, index, out)
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) trait Frames {
 
 /// Positions that are decoded for this call.
 struct Decoded<'a> {
-    budget: &'a Meter<'a>,
+    meter: &'a Meter<'a>,
     scratch: &'a mut Scratch,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Frames for Decoded<'a> {
             |(positions, _)| positions,
         );
         let topology = snapshot.topology_reusing(self.scratch)?;
-        let charged = self.budget.part();
+        let charged = self.meter.part();
         snapshot.positions_within(&charged, &mut positions, self.scratch)?;
         Ok(((positions, charged), topology))
     }
@@ -174,7 +174,7 @@ impl<F> Pair<F> {
 pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
-    budget: &Meter,
+    meter: &Meter,
     timing: &Timing,
     (seconds, wrap): (&[f64], Wrap),
     out: &mut Vec<[f32; 3]>,
@@ -191,7 +191,7 @@ pub(super) fn positions_at<S: Frames>(
         let Some(newer) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { continue };
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
-            budget.resize(out, budget.read(), all, "positions at all times")?;
+            meter.resize(out, meter.read(), all, "positions at all times")?;
             out.clear();
         }
         let older = pair.older.as_ref().filter(|_| from.extent.start != to.extent.start);
@@ -214,7 +214,7 @@ pub(super) fn positions_at<S: Frames>(
 pub(super) fn velocities<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
-    budget: &Meter,
+    meter: &Meter,
     timing: &Timing,
     index: usize,
     out: &mut Vec<[f32; 3]>,
@@ -233,7 +233,7 @@ pub(super) fn velocities<S: Frames>(
     pair.bring_both(frames, &before, &after)?;
     let Some(later) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { return Ok(()) };
     let earlier = pair.older.as_ref().map_or_else(|| later.clone(), |used| S::positions(&used.frame));
-    budget.resize(out, budget.read(), as_u64(later.len()), "velocities")?;
+    meter.resize(out, meter.read(), as_u64(later.len()), "velocities")?;
     let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {
         *out = (later - earlier) * per_second;

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// An array of a mesh, or what comes after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum MeshArray {
     Positions,
     Normals,
     MapChannel(usize),
@@ -77,11 +77,11 @@ impl Parts {
     }
 
     /// Returns the part up to which the stream of a difference is decoded: its end for map channels, which are the last.
-    pub(super) fn last(self) -> Part {
+    pub(super) fn last(self) -> MeshArray {
         match () {
-            () if self.contains(Self::TEXCOORDS) => Part::Triangles,
-            () if self.contains(Self::NORMALS) => Part::Normals,
-            () => Part::Positions,
+            () if self.contains(Self::TEXCOORDS) => MeshArray::Triangles,
+            () if self.contains(Self::NORMALS) => MeshArray::Normals,
+            () => MeshArray::Positions,
         }
     }
 

@@ -220,8 +220,8 @@ impl Job {
 
     fn decode(&self) -> (MeshBuffer, Outcome) {
         let limits = &self.proxy.options().limits;
-        let budget = Meter::of_call(limits);
-        let budget = budget.capped(self.share.unwrap_or(u64::MAX));
+        let meter = Meter::of_call(limits);
+        let meter = meter.capped(self.share.unwrap_or(u64::MAX));
         let mut mesh = locked(&self.memory.buffers).pop().unwrap_or_default();
         if self.share.is_some_and(|share| mesh.memory() > share) {
             mesh = MeshBuffer::default();
@@ -229,10 +229,10 @@ impl Job {
         let mut scratch = locked(&self.memory.scratches).pop().unwrap_or_default();
         let decode = || {
             let snapshot = self.proxy.snapshot(self.index)?;
-            if snapshot.copy_first(self.parts, &budget, &mut mesh) {
+            if snapshot.copy_first(self.parts, &meter, &mut mesh) {
                 return Ok(());
             }
-            snapshot.mesh_into_within(self.parts, &budget, &mut mesh, &mut scratch).map(drop)
+            snapshot.mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch).map(drop)
         };
         // A reader that panics must not leave the thread that plays waiting.
         let outcome = catch_unwind(AssertUnwindSafe(decode));
@@ -292,7 +292,7 @@ pub struct Player<'a> {
     /// About how many bytes the next snapshot takes, if that is known.
     size: Option<u64>,
     memory: Arc<Memory>,
-    asked: Asked,
+    asked: ReadAhead,
 }
 
 impl<'a> Player<'a> {
@@ -300,7 +300,7 @@ impl<'a> Player<'a> {
         let threads = play.threads();
         let size = if threads > 0 { play.first_size() } else { None };
         let (window, memory) = (VecDeque::new(), Arc::default());
-        Self { play, turn: 0, window, threads, size, memory, asked: Asked::default() }
+        Self { play, turn: 0, window, threads, size, memory, asked: ReadAhead::default() }
     }
 
     fn job(&self, turn: usize, share: Option<u64>) -> Arc<Job> {
@@ -505,7 +505,7 @@ impl fmt::Debug for Player<'_> {
 
 /// The snapshots that the system has been asked to read ahead: up to [`AHEAD`] bytes, but at least the next snapshot.
 #[derive(Default)]
-struct Asked {
+struct ReadAhead {
     /// The next turn to ask for.
     next: usize,
     /// The bytes of each snapshot that was asked for and has not been played, and of all of them.
@@ -516,7 +516,7 @@ struct Asked {
 /// Enough to keep a disk busy while a snapshot is decoded, and little memory.
 const AHEAD: u64 = 16 << 20;
 
-impl Asked {
+impl ReadAhead {
     /// Asks for what comes after this turn, which is played now.
     fn play(&mut self, turn: usize, play: &Play<'_>) {
         let after = turn.saturating_add(1);

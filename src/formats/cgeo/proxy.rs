@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::base::Base;
+use super::base::FirstMesh;
 use super::dialect_search;
 use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
@@ -43,7 +43,7 @@ struct Inner {
     /// The key of the file, for caches.
     #[cfg(feature = "cache")]
     key: Arc<FileKey>,
-    base: Base,
+    base: FirstMesh,
     prefixes: Prefixes,
     findings: Vec<Finding>,
 }
@@ -89,7 +89,7 @@ impl Proxy {
         findings.extend(dialect_search::contradiction(&layout, dialect));
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let file = FileId::new(&layout.source, id);
-        let base = Base::new(&options.limits, layout.source.len()?.unwrap_or(0));
+        let base = FirstMesh::new(&options.limits, layout.source.len()?.unwrap_or(0));
         let inner = Inner {
             layout,
             dialect,
@@ -214,7 +214,7 @@ impl Proxy {
     }
 
     /// The decoded parts of the first snapshot's mesh.
-    pub(super) fn base_slots(&self) -> &Base {
+    pub(super) fn base_slots(&self) -> &FirstMesh {
         &self.inner.base
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use super::parts::{Part, Parts};
+use super::parts::{MeshArray, Parts};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
@@ -56,16 +56,16 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    fn of(&self, last: Part) -> Option<&AtomicU64> {
+    fn of(&self, last: MeshArray) -> Option<&AtomicU64> {
         match last {
-            Part::Positions => Some(&self.positions),
-            Part::Normals => Some(&self.normals),
-            Part::MapChannel(_) | Part::Triangles => None,
+            MeshArray::Positions => Some(&self.positions),
+            MeshArray::Normals => Some(&self.normals),
+            MeshArray::MapChannel(_) | MeshArray::Triangles => None,
         }
     }
 
     /// About how many bytes are needed.
-    fn estimate(&self, last: Part, is_file: bool) -> Option<u64> {
+    fn estimate(&self, last: MeshArray, is_file: bool) -> Option<u64> {
         let known = self.of(last)?.load(Ordering::Relaxed);
         (known > 0).then(|| grown(known, is_file))
     }
@@ -74,7 +74,7 @@ impl Prefixes {
         self.before.load(Ordering::Relaxed)
     }
 
-    fn learn(&self, last: Part, before: u64, bytes: u64) {
+    fn learn(&self, last: MeshArray, before: u64, bytes: u64) {
         /// One part in this number is forgotten with each difference.
         const SLOWLY: u64 = 32;
         let Some(prefix) = self.of(last) else { return };
@@ -149,9 +149,9 @@ impl Snapshot {
     }
 
     /// Returns `true` if a mesh that is decoded up to this part can be read in part.
-    fn may_end_before(&self, last: Part) -> bool {
+    fn may_end_before(&self, last: MeshArray) -> bool {
         let dialect = self.proxy.dialect();
-        last != Part::Triangles
+        last != MeshArray::Triangles
             && match dialect.codec {
                 Codec::Deflate | Codec::Zlib => true,
                 // A store would get a request for the counts, and another one for the arrays.
@@ -169,7 +169,7 @@ impl Snapshot {
     }
 
     /// Returns how much of the mesh is read first for an array, or for the counts; `None` for all of the snapshot.
-    fn first_length(&self, last: Option<Part>) -> Option<u64> {
+    fn first_length(&self, last: Option<MeshArray>) -> Option<u64> {
         /// Enough for the tables of a deflate block and a few bytes after them.
         const COUNTS: u64 = 1024;
         if !self.reads_partially() {
@@ -338,21 +338,21 @@ impl Snapshot {
         let length = self.reads_partially().then_some(u64::MAX);
         let begun = self.begin((tag, 0, USUALLY), length, &mut scratch.decoders)?;
         let Some(begun) = begun else { return Ok(None) };
-        self.decode(&begun, what, false, (&self.budget(), scratch), |_, stream, _| job(stream)).0.map(Some)
+        self.decode(&begun, what, false, (&self.meter(), scratch), |_, stream, _| job(stream)).0.map(Some)
     }
 
     /// Runs a job on the stream of the mesh up to an array, or on its counts, with memory for the bytes that it skips. The job begins
     /// again if more has to be read.
     pub(super) fn with_mesh<T>(
         &self,
-        last: Option<Part>,
-        budget: &Meter,
+        last: Option<MeshArray>,
+        meter: &Meter,
         scratch: &mut Scratch,
         mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         let mut begun = self.begin_mesh(last, scratch)?;
         loop {
-            let attempt = budget.part();
+            let attempt = meter.part();
             let (result, progress) = self.decode(&begun, MESH, true, (&attempt, scratch), &mut job);
             let Some(wanted) = progress.wanted else {
                 if let Some(last) = last.filter(|_| result.is_ok() && self.index > 0) {
@@ -373,11 +373,11 @@ impl Snapshot {
         slot: &Slot<Result<T>>,
         mut begun: Begun,
         keep: impl Fn(&T) -> bool,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
         mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         loop {
-            let (mut more, attempt) = (None, budget.part());
+            let (mut more, attempt) = (None, meter.part());
             let make = || {
                 let (made, progress) = self.decode(&begun, MESH, false, (&attempt, scratch), &mut job);
                 more = progress.wanted;
@@ -398,14 +398,14 @@ impl Snapshot {
     pub(super) fn begins_complete(
         &self,
         begun: &Begun,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        self.decode(begun, MESH, false, (budget, scratch), |_, stream, _| stream.in_part().is_complete()).0
+        self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| stream.in_part().is_complete()).0
     }
 
     /// Reads the beginning of the mesh for an array, or for the counts.
-    pub(super) fn begin_mesh(&self, last: Option<Part>, scratch: &mut Scratch) -> Result<Begun> {
+    pub(super) fn begin_mesh(&self, last: Option<MeshArray>, scratch: &mut Scratch) -> Result<Begun> {
         let length = self.first_length(last);
         let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
         begun.ok_or_else(|| {
@@ -421,7 +421,7 @@ impl Snapshot {
         begun: &Begun,
         what: &'static str,
         reads: bool,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
         job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> (Result<T>, Progress) {
         const SKIPPED_AT_ONCE: usize = 32 << 10;
@@ -438,7 +438,7 @@ impl Snapshot {
             let start = range.start.saturating_add(as_u64(dialect.prefix.size()));
             let stored = range.end.saturating_sub(start);
             let Scratch { decoders, cancel, .. } = scratch;
-            budget.count_read(&range);
+            meter.count_read(&range);
             let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
             let mut content =
                 content.map_err(|fault| self.place().locate(Error::stream(fault, what).at(range.clone())))?;
@@ -455,19 +455,19 @@ impl Snapshot {
             };
             let is_partial = begun.is_partial();
             if is_partial && reads {
-                content.stored_behind(as_usize(stored), &read_at);
+                content.set_tail(as_usize(stored), &read_at);
             }
             let unit = Unit { what, range, snapshot: self.index, codec: dialect.codec, stored };
-            let mut stream = Stream::new(content, input.clone(), unit, &options, budget);
+            let mut stream = Stream::new(content, input.clone(), unit, &options, meter);
             let result = job(section, &mut stream, &mut skipped);
             let prefix = as_u64(dialect.prefix.size());
             progress.used = stream.used().saturating_add(prefix);
             progress.wanted = stream.wanted().filter(|_| is_partial && result.is_err());
             progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
-            let worked = budget.work(stream.produced(), what);
+            let worked = meter.work(stream.produced(), what);
             let worked = worked.map_err(|error| self.place().locate(error.at(section.content.clone())));
             let result = result.and_then(|value| worked.map(|()| value));
-            failed.get().cloned().map_or(result, Err).map_err(|error| source.tell(error))
+            failed.get().cloned().map_or(result, Err).map_err(|error| source.locate(error))
         });
         scratch.bytes = skipped;
         (result, progress)

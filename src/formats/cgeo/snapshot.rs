@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use super::arrays::Arrays;
+use super::arrays::MeshForm;
 use super::base::BaseArray;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::out::Out;
-use super::parts::{Part, Parts};
+use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
@@ -37,12 +37,12 @@ pub struct Snapshot {
     pub(super) sample: usize,
     pub(super) extent: Range<u64>,
     /// Made when it is needed: the sections of most snapshots are few, and in memory.
-    pub(super) kept: OnceLock<Arc<Kept>>,
+    pub(super) kept: OnceLock<Arc<LoadedSnapshot>>,
 }
 
 /// The data of a snapshot that has been read.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct LoadedSnapshot {
     /// The source, with the bytes of the snapshot.
     pub(super) loaded: OnceLock<Source>,
     /// `true` if a part of it has been read separately. The next read is of the whole.
@@ -57,7 +57,7 @@ impl Snapshot {
         Ok(Self { proxy: proxy.clone(), index, sample: 0, extent, kept: OnceLock::new() })
     }
 
-    pub(super) fn kept(&self) -> &Kept {
+    pub(super) fn kept(&self) -> &LoadedSnapshot {
         self.kept.get_or_init(Arc::default)
     }
 
@@ -186,7 +186,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
-        let own = self.with_mesh(None, &self.budget(), scratch, |_, stream, _| {
+        let own = self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
         match own {
@@ -201,7 +201,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn is_complete(&self) -> Result<bool> {
-        self.with_mesh(None, &self.budget(), &mut Scratch::default(), |_, stream, _| stream.is_complete())
+        self.with_mesh(None, &self.meter(), &mut Scratch::default(), |_, stream, _| stream.is_complete())
     }
 
     /// Identifies the triangles. Inflates one byte.
@@ -214,7 +214,7 @@ impl Snapshot {
     }
 
     pub(super) fn topology_reusing(&self, scratch: &mut Scratch) -> Result<TopologyId> {
-        let own = self.with_mesh(None, &self.budget(), scratch, |section, stream, _| {
+        let own = self.with_mesh(None, &self.meter(), scratch, |section, stream, _| {
             Ok(stream.is_complete()?.then(|| self.proxy.topology_at(section.range.start)))
         })?;
         own.map_or_else(|| Ok(self.proxy.base_head(false)?.topology), Ok)
@@ -227,7 +227,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.array(Part::Positions)
+        self.array(MeshArray::Positions)
     }
 
     /// Like [`positions`](Self::positions), into `out`.
@@ -236,7 +236,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.positions_within(&self.budget(), out, scratch)
+        self.positions_within(&self.meter(), out, scratch)
     }
 
     /// Like [`positions`](Self::positions), into a slice of that length. After an error, its content is unspecified.
@@ -246,16 +246,16 @@ impl Snapshot {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the slice has another length than the array, and the errors of
     /// [`mesh`](Self::mesh).
     pub fn positions_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Positions, &self.budget(), Out::Slice(out), scratch)
+        self.array_into(MeshArray::Positions, &self.meter(), Out::Slice(out), scratch)
     }
 
     pub(super) fn positions_within(
         &self,
-        budget: &Meter,
+        meter: &Meter,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::Positions, budget, Out::Vec(out), scratch)
+        self.array_into(MeshArray::Positions, meter, Out::Vec(out), scratch)
     }
 
     /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` if the mesh is stored
@@ -265,7 +265,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn position_differences_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        self.with_mesh(Some(Part::Positions), &self.budget(), scratch, |_, stream, _| {
+        self.with_mesh(Some(MeshArray::Positions), &self.meter(), scratch, |_, stream, _| {
             if stream.in_part().is_complete()? {
                 return Ok(false);
             }
@@ -280,7 +280,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn normals(&self) -> Result<Array<[f32; 3]>> {
-        self.array(Part::Normals)
+        self.array(MeshArray::Normals)
     }
 
     /// Like [`normals`](Self::normals), into `out`.
@@ -289,7 +289,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Normals, &self.budget(), Out::Vec(out), scratch)
+        self.array_into(MeshArray::Normals, &self.meter(), Out::Vec(out), scratch)
     }
 
     /// Like [`normals`](Self::normals), into a slice of that length. After an error, its content is unspecified.
@@ -298,7 +298,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`positions_into_slice`](Self::positions_into_slice).
     pub fn normals_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Normals, &self.budget(), Out::Slice(out), scratch)
+        self.array_into(MeshArray::Normals, &self.meter(), Out::Slice(out), scratch)
     }
 
     /// The texture coordinates u, v, w of a map channel, as far as [`positions`](Self::positions) are inflated and shown.
@@ -309,7 +309,7 @@ impl Snapshot {
     /// [`mesh`](Self::mesh).
     #[doc(alias = "map_channel")]
     pub fn texcoords(&self, channel: usize) -> Result<Array<[f32; 3]>> {
-        self.array(Part::MapChannel(channel))
+        self.array(MeshArray::MapChannel(channel))
     }
 
     /// Like [`texcoords`](Self::texcoords), into `out`.
@@ -323,7 +323,7 @@ impl Snapshot {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::MapChannel(channel), &self.budget(), Out::Vec(out), scratch)
+        self.array_into(MeshArray::MapChannel(channel), &self.meter(), Out::Vec(out), scratch)
     }
 
     /// Like [`texcoords`](Self::texcoords), into a slice of that length. After an error, its content is unspecified.
@@ -338,20 +338,26 @@ impl Snapshot {
         out: &mut [[f32; 3]],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::MapChannel(channel), &self.budget(), Out::Slice(out), scratch)
+        self.array_into(MeshArray::MapChannel(channel), &self.meter(), Out::Slice(out), scratch)
     }
 
-    fn array_into(&self, part: Part, budget: &Meter, mut out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
-        self.with_mesh(Some(part), budget, scratch, |_, stream, skipped| {
+    fn array_into(
+        &self,
+        part: MeshArray,
+        meter: &Meter,
+        mut out: Out<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.with_mesh(Some(part), meter, scratch, |_, stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
-                stream.array_alone(Arrays::Complete(&counts), part, skipped, out.again())
+                stream.array_alone(MeshForm::Complete(&counts), part, skipped, out.again())
             } else {
                 let head = self.proxy.base_head(true)?;
                 stream.check_channel(part, as_usize(head.counts.texcoord_sets))?;
-                let base = self.proxy.base_array(&head, part, budget)?;
+                let base = self.proxy.base_array(&head, part, meter)?;
                 stream.array_alone(
-                    Arrays::DifferenceOf(&head.counts, part, &base),
+                    MeshForm::DifferenceOf(&head.counts, part, &base),
                     part,
                     skipped,
                     out.again(),
@@ -362,28 +368,28 @@ impl Snapshot {
     }
 
     /// An array, borrowed from the source if it is stored as it is.
-    pub(super) fn array(&self, part: Part) -> Result<Array<[f32; 3]>> {
-        let (budget, mut scratch) = (self.budget(), Scratch::default());
-        if let Some(found) = self.in_place(part, &budget, &mut scratch)? {
+    pub(super) fn array(&self, part: MeshArray) -> Result<Array<[f32; 3]>> {
+        let (meter, mut scratch) = (self.meter(), Scratch::default());
+        if let Some(found) = self.in_place(part, &meter, &mut scratch)? {
             return Ok(found.array);
         }
         let mut out = Vec::new();
-        self.array_into(part, &budget, Out::Vec(&mut out), &mut scratch)?;
+        self.array_into(part, &meter, Out::Vec(&mut out), &mut scratch)?;
         Ok(Array::from_vec(out))
     }
 
     /// An array of a complete mesh that the source has in memory as it is.
     pub(super) fn in_place(
         &self,
-        part: Part,
-        budget: &Meter,
+        part: MeshArray,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<BaseArray>> {
         let source = &self.proxy.layout().source;
         if self.proxy.dialect().codec != Codec::Stored || !source.is_in_memory() {
             return Ok(None);
         }
-        let found = self.with_mesh(Some(part), budget, scratch, |_, stream, _| {
+        let found = self.with_mesh(Some(part), meter, scratch, |_, stream, _| {
             if !stream.is_complete()? {
                 return Ok(None);
             }
@@ -413,7 +419,7 @@ impl Snapshot {
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
         let is_complete =
-            self.with_mesh(Some(Part::Triangles), &self.budget(), scratch, |_, stream, skipped| {
+            self.with_mesh(Some(MeshArray::Triangles), &self.meter(), scratch, |_, stream, skipped| {
                 if !stream.is_complete()? {
                     return Ok(false);
                 }
@@ -445,12 +451,12 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh_parts_into`](Self::mesh_parts_into).
     pub fn mesh_parts(&self, parts: Parts) -> Result<Mesh> {
-        self.mesh_within(parts, &self.budget())
+        self.mesh_within(parts, &self.meter())
     }
 
-    pub(super) fn mesh_within(&self, parts: Parts, budget: &Meter) -> Result<Mesh> {
+    pub(super) fn mesh_within(&self, parts: Parts, meter: &Meter) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(parts, budget, &mut buffer, &mut Scratch::default())?;
+        self.mesh_into_within(parts, meter, &mut buffer, &mut Scratch::default())?;
         let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
         Ok(buffer.into_mesh(topology))
     }
@@ -471,29 +477,29 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh). Damage behind the last part that is wanted is not noticed.
     pub fn mesh_parts_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_into_within(parts, &self.budget(), out, scratch).map(drop)
+        self.mesh_into_within(parts, &self.meter(), out, scratch).map(drop)
     }
 
     /// Reads parts of the mesh. Returns the number of bytes in the section after its stream, if all parts are read.
     pub(super) fn mesh_into_within(
         &self,
         parts: Parts,
-        budget: &Meter,
+        meter: &Meter,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        self.with_mesh(Some(self.last_of(parts)), budget, scratch, |section, stream, skipped| {
+        self.with_mesh(Some(self.last_of(parts)), meter, scratch, |section, stream, skipped| {
             let id = self.proxy.topology_at(section.range.start);
-            stream.mesh(parts, &|parts| self.proxy.base_within(parts, budget), skipped, out, id)?;
+            stream.mesh(parts, &|parts| self.proxy.base_within(parts, meter), skipped, out, id)?;
             Ok(stream.unused())
         })
     }
 
     /// The last array that is decoded for these parts.
-    pub(super) fn last_of(&self, parts: Parts) -> Part {
+    pub(super) fn last_of(&self, parts: Parts) -> MeshArray {
         // Triangles are stored in the first snapshot, and after everything else.
         let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
-        if is_to_the_end { Part::Triangles } else { parts.last() }
+        if is_to_the_end { MeshArray::Triangles } else { parts.last() }
     }
 
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.
@@ -513,8 +519,8 @@ impl Snapshot {
         Self { sample, ..self.clone() }
     }
 
-    /// The budget of a call on this snapshot.
-    pub(super) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call on this snapshot.
+    pub(super) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.limits())
     }
 

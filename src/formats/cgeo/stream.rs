@@ -7,12 +7,12 @@ use bytes::Bytes;
 use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::arrays::Arrays;
+use super::arrays::MeshForm;
 use super::base::BaseMesh;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, MeshBuffer, TopologyId};
 use super::out::{self, Out};
-use super::parts::{Part, Parts};
+use super::parts::{MeshArray, Parts};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
@@ -46,7 +46,7 @@ pub(crate) struct Stream<'a> {
     most: u64,
     input: Bytes,
     options: Options,
-    budget: &'a Meter<'a>,
+    meter: &'a Meter<'a>,
     help: Option<Help<'a>>,
     /// `true` if the whole stream is decoded, not only a prefix.
     is_whole: bool,
@@ -78,7 +78,7 @@ impl Counted {
 }
 
 /// Gives the mesh that differences are added to, with these parts at least.
-pub(crate) type Base<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
+pub(crate) type BaseProvider<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
 
 /// The range of the counts of a complete mesh in its content, after the byte that marks it as complete.
 const VERTEX_COUNT: Range<u64> = 1..5;
@@ -105,7 +105,7 @@ impl<'a> Stream<'a> {
         input: Bytes,
         unit: Unit,
         options: &Options,
-        budget: &'a Meter<'a>,
+        meter: &'a Meter<'a>,
     ) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
         let most = unit.stored.saturating_mul(ratio);
@@ -115,7 +115,7 @@ impl<'a> Stream<'a> {
             most,
             input,
             options: *options,
-            budget,
+            meter,
             help: None,
             is_whole: true,
             goal: Cell::new(0),
@@ -227,28 +227,28 @@ impl<'a> Stream<'a> {
     /// `each` reads or skips the number of elements that it is called with. Tags between the arrays are checked.
     fn walk(
         &mut self,
-        arrays: Arrays<'_>,
-        last: Part,
-        mut each: impl FnMut(&mut Self, Part, u64) -> Result<()>,
+        arrays: MeshForm<'_>,
+        last: MeshArray,
+        mut each: impl FnMut(&mut Self, MeshArray, u64) -> Result<()>,
     ) -> Result<()> {
-        if last != Part::Positions {
+        if last != MeshArray::Positions {
             let all = arrays.positions().saturating_add(arrays.normals()).saturating_mul(12);
             self.goal.set(self.content.produced().saturating_add(all));
         }
-        each(self, Part::Positions, arrays.positions())?;
-        if last == Part::Positions {
+        each(self, MeshArray::Positions, arrays.positions())?;
+        if last == MeshArray::Positions {
             return Ok(());
         }
         self.expect_tag(raw::TAG_MESH_VERTICES_END, "TAG_MESH_VERTICES_END")?;
-        each(self, Part::Normals, arrays.normals())?;
-        if last == Part::Normals {
+        each(self, MeshArray::Normals, arrays.normals())?;
+        if last == MeshArray::Normals {
             return Ok(());
         }
         self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
         for channel in 0..arrays.map_channels() {
             let count = arrays.map_channel(channel).map_or_else(|| self.count(), Ok)?;
-            each(self, Part::MapChannel(channel), count)?;
-            if last == Part::MapChannel(channel) {
+            each(self, MeshArray::MapChannel(channel), count)?;
+            if last == MeshArray::MapChannel(channel) {
                 return Ok(());
             }
         }
@@ -259,8 +259,8 @@ impl<'a> Stream<'a> {
     /// number of elements of the map channels before it.
     pub(crate) fn array_alone(
         &mut self,
-        arrays: Arrays<'_>,
-        wanted: Part,
+        arrays: MeshForm<'_>,
+        wanted: MeshArray,
         skipped: &mut [u8],
         out: Out<'_>,
     ) -> Result<u64> {
@@ -270,7 +270,7 @@ impl<'a> Stream<'a> {
             if part == wanted {
                 return out.take().map_or(Ok(()), |out| stream.array(arrays, part, count, out));
             }
-            if let Part::MapChannel(_) = part {
+            if let MeshArray::MapChannel(_) = part {
                 before = before.saturating_add(count);
             }
             stream.skip(&stream.counted(arrays, part, count), skipped)
@@ -280,13 +280,13 @@ impl<'a> Stream<'a> {
 
     /// Returns the range of an array of a complete mesh that the file stores uncompressed, and the number of elements of the map
     /// channels before it.
-    pub(crate) fn place_alone(&mut self, counts: &Counts, wanted: Part) -> Result<(Range<u64>, u64)> {
-        let arrays = Arrays::Complete(counts);
+    pub(crate) fn place_alone(&mut self, counts: &Counts, wanted: MeshArray) -> Result<(Range<u64>, u64)> {
+        let arrays = MeshForm::Complete(counts);
         self.check_channel(wanted, arrays.map_channels())?;
         let start = self.unit.range.end.saturating_sub(self.unit.stored);
         let (mut before, mut place) = (0_u64, start..start);
         self.walk(arrays, wanted, |stream, part, count| {
-            if let Part::MapChannel(_) = part
+            if let MeshArray::MapChannel(_) = part
                 && part != wanted
             {
                 before = before.saturating_add(count);
@@ -312,16 +312,16 @@ impl<'a> Stream<'a> {
         skipped: &mut [u8],
         out: &mut Triangles,
     ) -> Result<()> {
-        let arrays = Arrays::Complete(counts);
-        self.walk(arrays, Part::Triangles, |stream, part, count| {
+        let arrays = MeshForm::Complete(counts);
+        self.walk(arrays, MeshArray::Triangles, |stream, part, count| {
             stream.skip(&stream.counted(arrays, part, count), skipped)
         })?;
         self.triangles(counts, out)
     }
 
     /// Refuses a map channel that there is not.
-    pub(crate) fn check_channel(&self, part: Part, channels: usize) -> Result<()> {
-        let Part::MapChannel(channel) = part else { return Ok(()) };
+    pub(crate) fn check_channel(&self, part: MeshArray, channels: usize) -> Result<()> {
+        let MeshArray::MapChannel(channel) = part else { return Ok(()) };
         if channel < channels {
             return Ok(());
         }
@@ -351,7 +351,7 @@ impl<'a> Stream<'a> {
     pub(crate) fn mesh(
         &mut self,
         parts: Parts,
-        base: Base<'_>,
+        base: BaseProvider<'_>,
         skipped: &mut [u8],
         out: &mut MeshBuffer,
         id: TopologyId,
@@ -363,7 +363,7 @@ impl<'a> Stream<'a> {
         let of_triangles = parts.contains(Parts::TRIANGLES);
         if self.is_complete()? {
             let counts = self.counts()?;
-            self.arrays(Arrays::Complete(&counts), parts, skipped, out)?;
+            self.arrays(MeshForm::Complete(&counts), parts, skipped, out)?;
             if of_triangles {
                 self.triangles(&counts, &mut out.triangles)?;
             }
@@ -371,7 +371,7 @@ impl<'a> Stream<'a> {
         } else {
             let base = base(parts)?;
             let (counts, base) = (base.counts, &*base.mesh);
-            self.arrays(Arrays::Difference(&counts, base), parts.without(Parts::TRIANGLES), skipped, out)?;
+            self.arrays(MeshForm::Difference(&counts, base), parts.without(Parts::TRIANGLES), skipped, out)?;
             if parts == Parts::ALL {
                 self.finish()?;
             }
@@ -387,16 +387,16 @@ impl<'a> Stream<'a> {
     /// The arrays of these parts, and as far as the triangles if they are wanted.
     fn arrays(
         &mut self,
-        arrays: Arrays<'_>,
+        arrays: MeshForm<'_>,
         parts: Parts,
         skipped: &mut [u8],
         out: &mut MeshBuffer,
     ) -> Result<()> {
         let has = |part| parts.contains(part);
         let last = match () {
-            () if has(Parts::TEXCOORDS) || has(Parts::TRIANGLES) => Part::Triangles,
-            () if has(Parts::NORMALS) => Part::Normals,
-            () if has(Parts::POSITIONS) => Part::Positions,
+            () if has(Parts::TEXCOORDS) || has(Parts::TRIANGLES) => MeshArray::Triangles,
+            () if has(Parts::NORMALS) => MeshArray::Normals,
+            () if has(Parts::POSITIONS) => MeshArray::Positions,
             () => return Ok(()),
         };
         if has(Parts::TEXCOORDS) {
@@ -405,9 +405,9 @@ impl<'a> Stream<'a> {
         let MeshBuffer { positions, normals, texcoords: map_channels, .. } = out;
         self.walk(arrays, last, |stream, part, count| {
             let out = match part {
-                Part::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
-                Part::Normals if has(Parts::NORMALS) => Some(&mut *normals),
-                Part::MapChannel(channel) => map_channels.get_mut(channel),
+                MeshArray::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
+                MeshArray::Normals if has(Parts::NORMALS) => Some(&mut *normals),
+                MeshArray::MapChannel(channel) => map_channels.get_mut(channel),
                 _ => None,
             };
             match out {
@@ -418,26 +418,28 @@ impl<'a> Stream<'a> {
     }
 
     /// Makes a vector for each map channel.
-    fn make_channels(&mut self, arrays: Arrays<'_>, map_channels: &mut Vec<Vec<[f32; 3]>>) -> Result<()> {
+    fn make_channels(&mut self, arrays: MeshForm<'_>, map_channels: &mut Vec<Vec<[f32; 3]>>) -> Result<()> {
         let channels = as_u64(arrays.map_channels());
-        let at = matches!(arrays, Arrays::Complete(_)).then_some(MAP_CHANNEL_COUNT);
+        let at = matches!(arrays, MeshForm::Complete(_)).then_some(MAP_CHANNEL_COUNT);
         // Each channel of a complete mesh has a count of four bytes in the stream.
         let bytes = at.as_ref().map_or(0, |_| channels.saturating_mul(4));
         let counted = Counted { what: "Map Channel Count", number: channels, bytes, at };
-        self.may_come(&counted)?;
-        self.take(&counted, |_, budget| {
-            budget.take(channels.saturating_mul(MAP_CHANNEL), counted.what).map(Charge::keep)
+        self.check_plausible(&counted)?;
+        self.take(&counted, |_, meter| {
+            meter.take(channels.saturating_mul(MAP_CHANNEL), counted.what).map(Charge::keep)
         })?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
         Ok(())
     }
 
     /// Reads an array; adds the array of the base if the mesh is a difference.
-    fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: Out<'_>) -> Result<()> {
+    fn array(&mut self, arrays: MeshForm<'_>, part: MeshArray, count: u64, out: Out<'_>) -> Result<()> {
         let counted = self.counted(arrays, part, count);
         let out = match out {
             Out::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
-            Out::Slice(out) => self.may_come(&counted).and_then(|()| out::of_length(out, counted.number))?,
+            Out::Slice(out) => {
+                self.check_plausible(&counted).and_then(|()| out::of_length(out, counted.number))?
+            }
         };
         self.announce(out.as_bytes().len());
         let Some(base) = arrays.base(part) else { return self.triples(out) };
@@ -469,9 +471,9 @@ impl<'a> Stream<'a> {
         let number = u64::from(counts.triangles);
         let bytes = shape.indices().saturating_mul(number);
         let counted = Counted { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) };
-        self.may_come(&counted)?;
+        self.check_plausible(&counted)?;
         let records = out.take_records();
-        self.take(&counted, |stored, budget| budget.resize(records, stored, announced, counted.what))?;
+        self.take(&counted, |stored, meter| meter.resize(records, stored, announced, counted.what))?;
         self.announce(records.len());
         let mut length = self.content.read(records).map_err(|fault| self.fault(fault))?;
         let mut next = [0];
@@ -483,11 +485,11 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            self.take(&counted, |stored, budget| {
-                budget.take_block(stored, longer, counted.what).map(Charge::keep)
+            self.take(&counted, |stored, meter| {
+                meter.take_block(stored, longer, counted.what).map(Charge::keep)
             })?;
             records.resize(as_usize(longer), 0);
-            self.budget.give_back(announced);
+            self.meter.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
             [*first] = next;
             let more = self.content.read(rest).map_err(|fault| self.fault(fault))?;
@@ -522,25 +524,25 @@ impl<'a> Stream<'a> {
 
     /// Inflates and drops elements.
     fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
-        self.may_come(counted)?;
+        self.check_plausible(counted)?;
         self.announce(as_usize(counted.bytes));
         self.content.skip(counted.bytes, buffer).map_err(|fault| self.fault(fault))
     }
 
     /// Makes room for triples.
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, counted: &Counted) -> Result<()> {
-        self.may_come(counted)?;
-        self.take(counted, |stored, budget| budget.resize(out, stored, counted.number, counted.what))
+        self.check_plausible(counted)?;
+        self.take(counted, |stored, meter| meter.resize(out, stored, counted.number, counted.what))
     }
 
     /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
     fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Meter) -> Result<()>) -> Result<()> {
-        let mut taken = take(self.unit.stored, self.budget);
+        let mut taken = take(self.unit.stored, self.meter);
         if taken.is_err()
             && let Some(help) = &mut self.help
             && help.end(&mut self.content)
         {
-            taken = take(self.unit.stored, self.budget);
+            taken = take(self.unit.stored, self.meter);
         }
         taken.map_err(|error| self.too_large(error, counted))
     }
@@ -558,25 +560,25 @@ impl<'a> Stream<'a> {
         // Threads that help need all of the input.
         let is_there = as_u64(self.input.len()) >= self.unit.stored;
         if self.help.is_none() && is_there && bytes >= LEAST && self.unit.stored >= STREAM {
-            self.help = Some(Help::with(&mut self.content, &self.input, &self.options, self.budget));
+            self.help = Some(Help::with(&mut self.content, &self.input, &self.options, self.meter));
         }
     }
 
     /// The elements of an array, after what comes before them in the stream has been read.
-    fn counted(&self, arrays: Arrays<'_>, part: Part, number: u64) -> Counted {
+    fn counted(&self, arrays: MeshForm<'_>, part: MeshArray, number: u64) -> Counted {
         let produced = self.content.produced();
         let at = match (arrays, part) {
-            (Arrays::Difference(..) | Arrays::DifferenceOf(..), _) => None,
-            (Arrays::Complete(_), Part::Positions) => Some(VERTEX_COUNT),
-            (Arrays::Complete(_), Part::Normals) => Some(NORMAL_COUNT),
-            (Arrays::Complete(_), Part::MapChannel(_)) => Some(produced.saturating_sub(4)..produced),
-            (Arrays::Complete(_), Part::Triangles) => Some(TRIANGLE_COUNT),
+            (MeshForm::Difference(..) | MeshForm::DifferenceOf(..), _) => None,
+            (MeshForm::Complete(_), MeshArray::Positions) => Some(VERTEX_COUNT),
+            (MeshForm::Complete(_), MeshArray::Normals) => Some(NORMAL_COUNT),
+            (MeshForm::Complete(_), MeshArray::MapChannel(_)) => Some(produced.saturating_sub(4)..produced),
+            (MeshForm::Complete(_), MeshArray::Triangles) => Some(TRIANGLE_COUNT),
         };
         Counted::triples(part.name(arrays), number, at)
     }
 
     /// Refuses more elements than the rest of the stream can decode to.
-    fn may_come(&self, counted: &Counted) -> Result<()> {
+    fn check_plausible(&self, counted: &Counted) -> Result<()> {
         let produced = self.content.produced();
         if counted.bytes <= self.most.saturating_sub(produced) {
             self.goal.set(self.goal.get().max(produced.saturating_add(counted.bytes)));

@@ -110,7 +110,7 @@ impl Check {
         for sample in 0..samples {
             let sample = snapshot.sample(sample);
             let unused =
-                sample.mesh_into_within(Parts::ALL, &sample.budget(), &mut self.buffer, &mut self.scratch)?;
+                sample.mesh_into_within(Parts::ALL, &sample.meter(), &mut self.buffer, &mut self.scratch)?;
             if unused > 0 {
                 self.findings
                     .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));

@@ -54,12 +54,12 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
     pub fn view(&self) -> Result<MeshView> {
-        let budget = self.budget();
-        let mesh = self.mesh_within(Parts::ALL, &budget)?;
+        let meter = self.meter();
+        let mesh = self.mesh_within(Parts::ALL, &meter)?;
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
-        let take = |bytes, what| budget.take(bytes, what).map_err(|error| self.place().locate(error));
+        let take = |bytes, what| meter.take(bytes, what).map_err(|error| self.place().locate(error));
         take(size, "materials of a mesh")?.keep();
         let materials = mesh.triangles.material_ids();
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);

@@ -157,9 +157,9 @@ impl Model {
             return Ok(None);
         }
         let stored: Array<raw::FteMesh> = table(&self.layout().source, &node.data, "FTE_MESH")?;
-        let budget = Meter::of_part(&self.options.limits, &node.data);
+        let meter = Meter::of_part(&self.options.limits, &node.data);
         let bytes = stored.len_u64().saturating_mul(size_u64::<FteMesh>());
-        budget.take_block(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?.keep();
+        meter.take_block(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?.keep();
         Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 

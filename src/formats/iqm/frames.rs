@@ -165,8 +165,8 @@ impl Frames {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
         let stored = self.bytes(0..self.frames)?;
         self.source.require(std::slice::from_ref(&stored), "frames[]")?;
-        let budget = Meter::of_part(&self.options.limits, &stored);
-        let out = budget.vec(stored.length(), count, "frames[]");
+        let meter = Meter::of_part(&self.options.limits, &stored);
+        let out = meter.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;
         self.read_range_into(0..self.frames, &mut out)?;
         Ok(out)

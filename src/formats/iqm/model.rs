@@ -65,10 +65,10 @@ impl Model {
     /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
     /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let layout = Layout::open(&source, &options.limits).map_err(|error| source.tell(error))?;
+        let layout = Layout::open(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };
-        refuse_forbidden(options, Format::Iqm, || model.validate()).map_err(|error| source.tell(error))?;
+        refuse_forbidden(options, Format::Iqm, || model.validate()).map_err(|error| source.locate(error))?;
         Ok(model)
     }
 

@@ -29,9 +29,9 @@ impl OwnVertices {
     }
 
     /// Returns the vertices that triangles use, and the triangles with indices into that list.
-    pub(super) fn used_by(corners: &Array<u32>, budget: &Meter) -> Result<(Self, Array<u32>)> {
+    pub(super) fn used_by(corners: &Array<u32>, meter: &Meter) -> Result<(Self, Array<u32>)> {
         let stored = as_u64(corners.as_bytes().len());
-        let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, budget)?;
+        let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, meter)?;
         Ok((Self::List(used.vertices.into()), Array::from_vec(used.indices)))
     }
 
@@ -41,7 +41,7 @@ impl OwnVertices {
         source: &Source,
         array: &Range<u64>,
         size: usize,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Result<bytes::Bytes> {
         const WHAT: &str = "vertex array";
         let list = match self {
@@ -49,17 +49,17 @@ impl OwnVertices {
                 let range = elements(array, vertices, size);
                 // Vertex arrays may overlap, so that all of them are more than the file.
                 if !source.is_in_memory() {
-                    budget.count_read(&range);
-                    budget.take(range.length(), WHAT)?.keep();
+                    meter.count_read(&range);
+                    meter.take(range.length(), WHAT)?.keep();
                 }
                 return source.get(range, WHAT);
             }
             Self::List(list) => list,
         };
         let runs = runs(list, size);
-        runs.clone().for_each(|run| budget.count_read(&elements(array, &span(run), size)));
+        runs.clone().for_each(|run| meter.count_read(&elements(array, &span(run), size)));
         let stored = as_u64(list.len()).saturating_mul(as_u64(size));
-        let mut out: Vec<u8> = budget.vec(stored, stored, WHAT)?;
+        let mut out: Vec<u8> = meter.vec(stored, stored, WHAT)?;
         let mut places = out.chunks_exact_mut(size.max(1));
         source.want(runs.clone().map(|run| elements(array, &span(run), size)), WHAT)?;
         for run in runs {

@@ -206,7 +206,7 @@ impl Layout {
     /// Notes parts that are not aligned or overlap, and bytes after the last one.
     fn note_parts(&self, findings: &mut Findings) -> Result<()> {
         let mut parts = self.parts();
-        for Part { name, range, alignment, offset_at } in &parts {
+        for AlignedRange { name, range, alignment, offset_at } in &parts {
             let start = range.start;
             if !start.is_multiple_of(*alignment) {
                 let detail = || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
@@ -215,7 +215,7 @@ impl Layout {
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
         // The part with the largest end so far.
-        let mut before: Option<&Part> = None;
+        let mut before: Option<&AlignedRange> = None;
         for part in &parts {
             if let Some(before) = before.filter(|before| part.range.start < before.range.end) {
                 findings.add(rules::OVERLAP, || {
@@ -247,7 +247,7 @@ impl Layout {
     }
 
     /// Everything that takes up bytes.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<AlignedRange> {
         let s = &self.sections;
         let sections = [
             ("header", 0, &(0..size_u64::<raw::Header>())),
@@ -263,7 +263,7 @@ impl Layout {
             ("bounds", 0x68, &s.bounds),
             ("comment", 0x70, &s.comment),
         ];
-        let part = |(name, offset_at, range): (_, u64, &Range<u64>)| Part {
+        let part = |(name, offset_at, range): (_, u64, &Range<u64>)| AlignedRange {
             name,
             range: range.clone(),
             alignment: 4,
@@ -272,7 +272,7 @@ impl Layout {
         let arrays = self.vertex_array_rows().take(caps::IQM_CHECKED_ARRAYS).filter_map(|(row, array)| {
             let alignment = as_u64(scalar(array.format.get())?.size().max(4));
             let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
-            Some(Part { name: "vertex array", range, alignment, offset_at })
+            Some(AlignedRange { name: "vertex array", range, alignment, offset_at })
         });
         let before = self.extensions.iter().map(|extension| extension.node.start.saturating_add(12));
         let nodes = std::iter::once(0x78).chain(before).zip(&self.extensions);
@@ -356,7 +356,7 @@ impl Layout {
 }
 
 /// A part that takes up bytes, with the alignment of the specification.
-struct Part {
+struct AlignedRange {
     name: &'static str,
     range: Range<u64>,
     alignment: u64,

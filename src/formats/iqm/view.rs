@@ -19,7 +19,7 @@ use crate::num::{Span, as_u64, as_usize, less_than, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The vertex arrays of the file, and the mesh's vertices.
-struct Arrays {
+struct VertexArrays {
     layout: Arc<Layout>,
     /// The index of the vertex array of each attribute.
     arrays: Arc<[usize]>,
@@ -27,16 +27,16 @@ struct Arrays {
     limits: Limits,
 }
 
-impl LoadAttribute for Arrays {
+impl LoadAttribute for VertexArrays {
     fn limits(&self) -> Limits {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let array = self.arrays.get(index).and_then(|index| self.layout.vertex_arrays.get(*index));
         let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
-        let bytes = self.vertices.read(&self.layout.source, &array.range, info.format.size(), budget)?;
+        let bytes = self.vertices.read(&self.layout.source, &array.range, info.format.size(), meter)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }
@@ -148,7 +148,7 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     };
     let vertex_count = vertices.len();
     let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
-    let arrays = Arrays { layout: Arc::clone(&model.layout), arrays, vertices, limits };
+    let arrays = VertexArrays { layout: Arc::clone(&model.layout), arrays, vertices, limits };
     let view = MeshView::with_list(FILE, address, Role::Geometry, vertex_count, indices, infos, arrays);
     let view = view.with_name(mesh.name.to_string_lossy()).with_material(mesh.material.to_string_lossy());
     Ok(view.with_findings(findings))

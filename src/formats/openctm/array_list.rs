@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::arrays::MeshArrays;
 use super::bodies::Bodies;
-use super::layout::{Method, Part, Section, body_address};
+use super::layout::{Method, Section, SectionKind, body_address};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
@@ -108,26 +108,28 @@ impl Values {
 impl Mesh {
     fn array_entry(&self, section: &Section, values: &Values) -> ArrayEntry {
         let name = match section.part {
-            Part::UvMap(index) => self.uv_map(as_usize(index)).map(|map| map.name()),
-            Part::AttributeMap(index) => self.attribute_map(as_usize(index)).map(|map| map.name()),
+            SectionKind::UvMap(index) => self.uv_map(as_usize(index)).map(|map| map.name()),
+            SectionKind::AttributeMap(index) => self.attribute_map(as_usize(index)).map(|map| map.name()),
             _ => None,
         };
         let entry = match section.part {
-            Part::Indices => {
+            SectionKind::Indices => {
                 let read = values.read(|all| Some(&all.triangles), |mesh| mesh.triangles().map(Some));
                 self.entry_of(section, read)
             }
-            Part::Positions | Part::GridIndices => {
+            SectionKind::Positions | SectionKind::GridIndices => {
                 let read = values.read(|all| Some(&all.positions), |mesh| mesh.positions().map(Some));
                 self.entry_of(section, read)
             }
-            Part::Normals => self.entry_of(section, values.read(|all| all.normals.as_ref(), Mesh::normals)),
-            Part::UvMap(index) => {
+            SectionKind::Normals => {
+                self.entry_of(section, values.read(|all| all.normals.as_ref(), Mesh::normals))
+            }
+            SectionKind::UvMap(index) => {
                 let index = as_usize(index);
                 let read = move |mesh: &Mesh| mesh.texcoords(index);
                 self.entry_of(section, values.read(move |all| all.texcoords.get(index), read))
             }
-            Part::AttributeMap(index) => {
+            SectionKind::AttributeMap(index) => {
                 let index = as_usize(index);
                 let read = move |mesh: &Mesh| mesh.attribute_map(index).map(|map| map.read()).transpose();
                 self.entry_of(section, values.read(move |all| all.attribute_maps.get(index), read))
@@ -146,7 +148,7 @@ impl Mesh {
         let read = move || read()?.ok_or_else(|| absent.clone());
         let encoding = match (self.method(), section.part) {
             (Method::Raw, _) => Encoding::Plain,
-            (Method::Mg1, _) | (Method::Mg2, Part::Indices) => Encoding::Planes,
+            (Method::Mg1, _) | (Method::Mg2, SectionKind::Indices) => Encoding::Planes,
             (Method::Mg2, _) => Encoding::Quantized,
         };
         let codec = section.props.map_or(Codec::Stored, |properties| Codec::Lzma { properties });

@@ -58,7 +58,7 @@ impl Mesh {
     #[doc(alias = "indices")]
     pub fn triangles(&self) -> Result<Array<[u32; 3]>> {
         let triangles = self.raw_triangles()?;
-        self.decode(&self.budget()).check_indices(&triangles.to_native())?;
+        self.decode(&self.meter()).check_indices(&triangles.to_native())?;
         Ok(triangles)
     }
 
@@ -68,12 +68,12 @@ impl Mesh {
     ///
     /// Returns the errors of [`triangles`](Self::triangles), except for indices out of range.
     pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
-        self.decoded_indices(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_indices(&self.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn decoded_indices(&self, budget: &Meter, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
+    pub(crate) fn decoded_indices(&self, meter: &Meter, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
         let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.indices(out, scratch);
-        self.array(&self.decoded.indices, (&self.layout.indices, &[]), budget, scratch, decode)
+        self.array(&self.decoded.indices, (&self.layout.indices, &[]), meter, scratch, decode)
     }
 
     /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
@@ -82,7 +82,7 @@ impl Mesh {
     ///
     /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
     pub fn raw_triangles_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.decode(&self.budget()).indices(out, scratch).map(drop)
+        self.decode(&self.meter()).indices(out, scratch).map(drop)
     }
 
     /// Positions.
@@ -91,17 +91,17 @@ impl Mesh {
     ///
     /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.decoded_positions(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_positions(&self.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
     pub(crate) fn decoded_positions(
         &self,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 3]>> {
         let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.positions(out, scratch);
         let grid = self.layout.grid.as_ref().map_or(&self.layout.positions, |grid| &grid.indices);
-        self.array(&self.decoded.positions, (&self.layout.positions, &[grid]), budget, scratch, decode)
+        self.array(&self.decoded.positions, (&self.layout.positions, &[grid]), meter, scratch, decode)
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -110,7 +110,7 @@ impl Mesh {
     ///
     /// Returns the errors of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.decode(&self.budget()).positions(out, scratch).map(drop)
+        self.decode(&self.meter()).positions(out, scratch).map(drop)
     }
 
     /// Normals, not necessarily of length 1; `Ok(None)` if the file has no normals.
@@ -125,26 +125,26 @@ impl Mesh {
     /// Returns the errors of [`positions`](Self::positions); for MG2, also the errors of [`raw_triangles`](Self::raw_triangles),
     /// and [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        Ok(self.decoded_normals(None, &self.budget(), &mut Scratch::default())?.map(|decoded| decoded.array))
+        Ok(self.decoded_normals(None, &self.meter(), &mut Scratch::default())?.map(|decoded| decoded.array))
     }
 
     /// Returns the normals, from positions and triangles that are `known`, if any.
     pub(crate) fn decoded_normals(
         &self,
         known: Option<Geometry<'_>>,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
-        if let Some(kept) = self.kept(&self.decoded.normals, section, budget) {
+        if let Some(kept) = self.kept(&self.decoded.normals, section, meter) {
             return kept.map(Some);
         }
         let Some(grid) = &self.layout.grid else {
             let decode =
                 |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.numbers(section, None, out, scratch);
-            return self.array(&self.decoded.normals, (section, &[]), budget, scratch, decode).map(Some);
+            return self.array(&self.decoded.normals, (section, &[]), meter, scratch, decode).map(Some);
         };
-        let maker = budget.maker();
+        let maker = meter.maker();
         let (positions, triangles) = match known {
             Some((positions, triangles)) => (positions.clone(), triangles.clone()),
             None => {
@@ -156,7 +156,7 @@ impl Mesh {
             let geometry = (&*positions.to_native(), &*triangles.to_native());
             mesh.predicted_normals((section, grid), geometry, out, scratch)
         };
-        self.array(&self.decoded.normals, (section, &[]), budget, scratch, decode).map(Some)
+        self.array(&self.decoded.normals, (section, &[]), meter, scratch, decode).map(Some)
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
@@ -174,15 +174,15 @@ impl Mesh {
             out.clear();
             return Ok(false);
         };
-        let budget = &self.budget();
+        let meter = &self.meter();
         match &self.layout.grid {
-            None => self.decode(budget).numbers(section, None, out, scratch)?,
+            None => self.decode(meter).numbers(section, None, out, scratch)?,
             Some(grid) => {
                 // Out of the scratch while the rest of it is at work.
                 let mut positions = std::mem::take(&mut scratch.positions);
                 let mut triangles = std::mem::take(&mut scratch.triangles);
                 let own = (&mut positions, &mut triangles);
-                let result = self.predicted_normals_into((section, grid), own, out, (budget, scratch));
+                let result = self.predicted_normals_into((section, grid), own, out, (meter, scratch));
                 (scratch.positions, scratch.triangles) = (positions, triangles);
                 result?
             }
@@ -195,23 +195,23 @@ impl Mesh {
         of: (&Section, &Grid),
         (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
         out: &mut Vec<[f32; 3]>,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
     ) -> Result<Ending> {
         let positions = match self.decoded.positions.get() {
             Some(positions) => positions.array.to_native(),
             None => {
-                self.decode(budget).positions(own_positions, scratch)?;
+                self.decode(meter).positions(own_positions, scratch)?;
                 Cow::Borrowed(&**own_positions)
             }
         };
         let triangles = match self.decoded.indices.get() {
             Some(indices) => indices.array.to_native(),
             None => {
-                self.decode(budget).indices(own_triangles, scratch)?;
+                self.decode(meter).indices(own_triangles, scratch)?;
                 Cow::Borrowed(&**own_triangles)
             }
         };
-        self.decode(budget).predicted_normals(of, (&positions, &triangles), out, scratch)
+        self.decode(meter).predicted_normals(of, (&positions, &triangles), out, scratch)
     }
 
     /// All arrays, each decoded once.
@@ -229,25 +229,25 @@ impl Mesh {
     pub fn arrays(&self) -> Result<MeshArrays> {
         self.check_total()?;
         let mesh = self.load()?;
-        let budget = &self.budget();
+        let meter = &self.meter();
         #[cfg(feature = "rayon")]
         mesh.decode_in_parallel();
         let mut scratch = Scratch::default();
         let uv_maps = 0..self.layout.uv_maps.len();
         let attribute_maps = 0..self.layout.attribute_maps.len();
         // Mostly the largest block, so that what it takes of the scratch is enough for all.
-        let indices = mesh.decoded_indices(budget, &mut scratch)?.array;
-        let positions = mesh.decoded_positions(budget, &mut scratch)?.array;
-        let normals = mesh.decoded_normals(Some((&positions, &indices)), budget, &mut scratch)?;
+        let indices = mesh.decoded_indices(meter, &mut scratch)?.array;
+        let positions = mesh.decoded_positions(meter, &mut scratch)?.array;
+        let normals = mesh.decoded_normals(Some((&positions, &indices)), meter, &mut scratch)?;
         Ok(MeshArrays {
             triangles: indices,
             positions,
             normals: normals.map(|decoded| decoded.array),
             texcoords: uv_maps
-                .map(|index| Ok(mesh.decoded_uv_map(index, budget, &mut scratch)?.array))
+                .map(|index| Ok(mesh.decoded_uv_map(index, meter, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
             attribute_maps: attribute_maps
-                .map(|index| Ok(mesh.decoded_attribute_map(index, budget, &mut scratch)?.array))
+                .map(|index| Ok(mesh.decoded_attribute_map(index, meter, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
         })
     }
@@ -264,8 +264,8 @@ impl Mesh {
         // Arrays of RAW in a file are read into the buffer, one by one. Stores answer one request for the whole body.
         let is_by_array = self.layout.method == Method::Raw && self.source.is_file();
         let mesh = if is_by_array || self.source.is_in_memory() { self } else { &self.load()? };
-        let budget = &self.budget();
-        let (decode, layout) = (mesh.decode(budget), &self.layout);
+        let meter = &self.meter();
+        let (decode, layout) = (mesh.decode(meter), &self.layout);
         decode.positions(&mut out.positions, scratch)?;
         decode.indices(&mut out.triangles, scratch)?;
         match (&layout.normals, &layout.grid) {
@@ -287,15 +287,15 @@ impl Mesh {
         &self,
         slot: &Slot<Decoded<T>>,
         (own, others): (&Section, &[&Section]),
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
         decode: impl FnOnce(Decode<'_>, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
-        if let Some(kept) = self.kept(slot, own, budget) {
+        if let Some(kept) = self.kept(slot, own, meter) {
             return kept;
         }
         if self.layout.method == Method::Raw {
-            let array = self.decode(&self.budget()).view(own)?;
+            let array = self.decode(&self.meter()).view(own)?;
             return Ok(Decoded { array, ending: Ending::Clean });
         }
         let mut mesh = self.clone();
@@ -305,11 +305,11 @@ impl Mesh {
         }
         let make = || {
             let mut out = Vec::new();
-            let ending = decode(mesh.decode(&budget.maker()), &mut out, scratch)?;
+            let ending = decode(mesh.decode(&meter.maker()), &mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
         let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
-        self.charged(slot.get_or_try_make(make, keep)?, own, budget)
+        self.charged(slot.get_or_try_make(make, keep)?, own, meter)
     }
 
     /// An array that is kept.
@@ -317,9 +317,9 @@ impl Mesh {
         &self,
         slot: &Slot<Decoded<T>>,
         section: &Section,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Option<Result<Decoded<T>>> {
-        slot.get().map(|decoded| self.charged(decoded.clone(), section, budget))
+        slot.get().map(|decoded| self.charged(decoded.clone(), section, meter))
     }
 
     /// Charges an array that may be kept, whoever has made it.
@@ -327,10 +327,10 @@ impl Mesh {
         &self,
         decoded: Decoded<T>,
         section: &Section,
-        budget: &Meter,
+        meter: &Meter,
     ) -> Result<Decoded<T>> {
-        budget.count_read(&section.range);
-        let taken = budget.take_kept(decoded.bytes(), section.what);
+        meter.count_read(&section.range);
+        let taken = meter.take_kept(decoded.bytes(), section.what);
         taken.map(|()| decoded).map_err(|error| self.layout.place_of(section).locate(error))
     }
 

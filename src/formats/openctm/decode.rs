@@ -22,7 +22,7 @@ pub(crate) struct Decode<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
-    pub(crate) budget: &'a Meter<'a>,
+    pub(crate) meter: &'a Meter<'a>,
 }
 
 /// An array, and how its stream ended.
@@ -189,8 +189,8 @@ impl Decode<'_> {
         job: impl FnOnce(&Planes<'_, N>),
     ) -> Result<Ending> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
-        let working = self.budget.part();
-        let within = Decode { budget: &working, ..*self };
+        let working = self.meter.part();
+        let within = Decode { meter: &working, ..*self };
         let result = within.make_room(section, &mut bytes).and_then(|()| {
             let planes = bytes.get_mut(..as_usize(section.decoded_len())).unwrap_or_default();
             let ending = self.stream_into(section, planes, scratch);
@@ -206,7 +206,7 @@ impl Decode<'_> {
     /// Makes room for the planes of an array. All of the scratch's memory is charged, while it is used.
     fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
         let (there, len) = (as_u64(bytes.len()), section.decoded_len());
-        if there >= len && self.budget.admits(there) {
+        if there >= len && self.meter.admits(there) {
             return Ok(());
         }
         // Given back first, and not copied: none of it is needed.
@@ -236,8 +236,8 @@ impl Decode<'_> {
             .source
             .get(section.range.clone(), section.what)
             .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
-        let end = end.and_then(|end| self.budget.work(as_u64(out.len()), section.what).map(|()| end));
-        let end = end.map_err(|error| self.source.tell(place().locate(error)))?;
+        let end = end.and_then(|end| self.meter.work(as_u64(out.len()), section.what).map(|()| end));
+        let end = end.map_err(|error| self.source.locate(place().locate(error)))?;
         Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
     }
 
@@ -249,8 +249,8 @@ impl Decode<'_> {
     fn resize_to<T: FromZeros + Clone>(&self, section: &Section, count: u64, out: &mut Vec<T>) -> Result<()> {
         let required = self.source.require(std::slice::from_ref(&section.range), section.what);
         required.map_err(|error| self.layout.place_of(section).locate(error))?;
-        self.budget.count_read(&section.range);
-        self.budget
+        self.meter.count_read(&section.range);
+        self.meter
             .resize(out, section.range.length(), count, section.what)
             .map_err(|error| self.layout.place_of(section).locate(error))
     }

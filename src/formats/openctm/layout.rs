@@ -95,7 +95,7 @@ pub(crate) struct Map {
 pub(crate) struct Section {
     /// The tag before it.
     pub(crate) what: &'static str,
-    pub(crate) part: Part,
+    pub(crate) part: SectionKind,
     /// The array itself, or the LZMA stream.
     pub(crate) range: Range<u64>,
     /// The properties that the LZMA decoder needs; `None` for an array that is stored uncompressed.
@@ -108,7 +108,7 @@ pub(crate) struct Section {
 
 /// One array of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SectionKind {
     Indices,
     Positions,
     GridIndices,
@@ -117,7 +117,7 @@ pub(crate) enum Part {
     AttributeMap(u64),
 }
 
-impl Part {
+impl SectionKind {
     pub(crate) fn address(self, body: u64) -> Address {
         let body = body_address(body);
         match self {
@@ -194,7 +194,7 @@ impl Layout {
 
     /// The size in bytes of all arrays, decoded; grid indices are not an array of the mesh.
     pub(crate) fn decoded_len(&self) -> u64 {
-        let arrays = self.sections().filter(|section| section.part != Part::GridIndices);
+        let arrays = self.sections().filter(|section| section.part != SectionKind::GridIndices);
         arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len()))
     }
 
@@ -280,20 +280,22 @@ impl Reader<'_> {
         // MG2 has the positions before the indices.
         let (grid, positions, indices) = if self.method == Method::Mg2 {
             let (grid_header, boxes) = self.grid_header(&header)?;
-            let positions = self.section("VERT", Part::Positions, vertices, 3)?;
-            let grid_indices = self.section("GIDX", Part::GridIndices, vertices, 1)?;
-            let indices = self.section("INDX", Part::Indices, triangles, 3)?;
+            let positions = self.section("VERT", SectionKind::Positions, vertices, 3)?;
+            let grid_indices = self.section("GIDX", SectionKind::GridIndices, vertices, 1)?;
+            let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
             (Some(Grid { header: grid_header, boxes, indices: grid_indices }), positions, indices)
         } else {
-            let indices = self.section("INDX", Part::Indices, triangles, 3)?;
-            (None, self.section("VERT", Part::Positions, vertices, 3)?, indices)
+            let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
+            (None, self.section("VERT", SectionKind::Positions, vertices, 3)?, indices)
         };
         let has_normals = header.flags.get() & raw::FLAG_NORMALS != 0;
-        let normals = has_normals.then(|| self.section("NORM", Part::Normals, vertices, 3)).transpose()?;
-        let uv_maps =
-            self.maps(header.uv_map_count, |this, index| this.map("TEXC", Part::UvMap(index), vertices, 2))?;
+        let normals =
+            has_normals.then(|| self.section("NORM", SectionKind::Normals, vertices, 3)).transpose()?;
+        let uv_maps = self.maps(header.uv_map_count, |this, index| {
+            this.map("TEXC", SectionKind::UvMap(index), vertices, 2)
+        })?;
         let attribute_maps = self.maps(header.attribute_map_count, |this, index| {
-            this.map("ATTR", Part::AttributeMap(index), vertices, 4)
+            this.map("ATTR", SectionKind::AttributeMap(index), vertices, 4)
         })?;
         self.check_end()?;
         self.note_repeated_names(&uv_maps, "uv_maps");
@@ -428,13 +430,25 @@ impl Reader<'_> {
     }
 
     /// An array of `count` times `components` words, with the tag before it.
-    fn section(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Section> {
+    fn section(
+        &mut self,
+        what: &'static str,
+        part: SectionKind,
+        count: u64,
+        components: u64,
+    ) -> Result<Section> {
         let section = self.tag(what).and_then(|()| self.data(what, part, count, components));
         section.map_err(|error| FILE.of(part.address(self.body)).locate(error))
     }
 
     /// The data of an array of `count` times `components` words.
-    fn data(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Section> {
+    fn data(
+        &mut self,
+        what: &'static str,
+        part: SectionKind,
+        count: u64,
+        components: u64,
+    ) -> Result<Section> {
         let section = Section { what, part, range: 0..0, props: None, count, components };
         let decoded_len = section.decoded_len();
         if self.method == Method::Raw {
@@ -472,12 +486,12 @@ impl Reader<'_> {
         Ok(maps)
     }
 
-    fn map(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Map> {
+    fn map(&mut self, what: &'static str, part: SectionKind, count: u64, components: u64) -> Result<Map> {
         let body = self.body;
         let mut read = || {
             self.tag(what)?;
             let name = self.text("name of a map")?;
-            let has_file = matches!(part, Part::UvMap(_));
+            let has_file = matches!(part, SectionKind::UvMap(_));
             let file = if has_file { self.text("file name reference")? } else { Bytes::new() };
             let precision = (self.method == Method::Mg2).then(|| self.precision()).transpose()?;
             Ok(Map { name, file, precision, section: self.data(what, part, count, components)? })

@@ -76,19 +76,19 @@ impl Mesh {
     pub(crate) fn decoded_uv_map(
         &self,
         index: usize,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 2]>> {
-        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, (budget, scratch))
+        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, (meter, scratch))
     }
 
     pub(crate) fn decoded_attribute_map(
         &self,
         index: usize,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 4]>> {
-        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, (budget, scratch))
+        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, (meter, scratch))
     }
 
     fn decoded_map<const N: usize>(
@@ -96,14 +96,14 @@ impl Mesh {
         maps: &[Map],
         decoded: &[Slot<Decoded<[f32; N]>>],
         index: usize,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
     ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
         let (map, slot) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
         let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.map(map, out, scratch);
-        self.array(slot, (&map.section, &[]), budget, scratch, decode)
+        self.array(slot, (&map.section, &[]), meter, scratch, decode)
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {
@@ -141,7 +141,7 @@ impl UvMap {
     /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_uv_map(*index, &mesh.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
+        mesh.decoded_uv_map(*index, &mesh.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
     /// Like [`read`](Self::read), into `out`, which gets their number.
@@ -151,7 +151,7 @@ impl UvMap {
     /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode(&mesh.budget()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
+        mesh.decode(&mesh.meter()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
     }
 }
 
@@ -175,7 +175,7 @@ impl AttributeMap {
     /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 4]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_attribute_map(*index, &mesh.budget(), &mut Scratch::default())
+        mesh.decoded_attribute_map(*index, &mesh.meter(), &mut Scratch::default())
             .map(|decoded| decoded.array)
     }
 
@@ -186,7 +186,7 @@ impl AttributeMap {
     /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode(&mesh.budget())
+        mesh.decode(&mesh.meter())
             .map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch)
             .map(drop)
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::decode::{Decode, Decoded};
-use super::layout::{self, Comment, Layout, Method, Part, Section, body_address};
+use super::layout::{self, Comment, Layout, Method, Section, SectionKind, body_address};
 use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Slot};
@@ -108,7 +108,7 @@ impl Mesh {
         kept: Option<Arc<Meter<'static>>>,
     ) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)
-            .map_err(|error| walk.without_windows().tell(error))?;
+            .map_err(|error| walk.without_windows().locate(error))?;
         let decoded = DecodedArrays {
             indices: Slot::default(),
             positions: Slot::default(),
@@ -121,7 +121,7 @@ impl Mesh {
         // The walk's source holds the headers that it has read.
         let mesh = Self { layout, source: walk.source(), options: *options, decoded };
         refuse_forbidden(options, Format::OpenCtm, || mesh.validate())
-            .map_err(|error| mesh.source.tell(error))?;
+            .map_err(|error| mesh.source.locate(error))?;
         Ok(mesh)
     }
 
@@ -158,7 +158,7 @@ impl Mesh {
         let Comment { range, held } = &self.layout.comment;
         let bytes = match held {
             Some(bytes) => bytes.clone(),
-            None => self.source.get(range.clone(), "comment").map_err(|error| self.source.tell(error))?,
+            None => self.source.get(range.clone(), "comment").map_err(|error| self.source.locate(error))?,
         };
         Ok(Text::new(bytes))
     }
@@ -227,13 +227,13 @@ impl Mesh {
         self.options.limits
     }
 
-    /// The budget of a call on this mesh.
-    pub(crate) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call on this mesh.
+    pub(crate) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.limits())
     }
 
-    pub(crate) fn decode<'a>(&'a self, budget: &'a Meter<'a>) -> Decode<'a> {
-        Decode { layout: &self.layout, source: &self.source, options: &self.options, budget }
+    pub(crate) fn decode<'a>(&'a self, meter: &'a Meter<'a>) -> Decode<'a> {
+        Decode { layout: &self.layout, source: &self.source, options: &self.options, meter }
     }
 
     /// The body, and after it its arrays. Reads nothing.
@@ -253,7 +253,7 @@ impl Mesh {
         };
         let array = move |section: &Section| {
             let range = section.stored_range();
-            let what = if section.part == Part::Indices { "triangles" } else { "vertices" };
+            let what = if section.part == SectionKind::Indices { "triangles" } else { "vertices" };
             Item {
                 address: section.part.address(self.layout.body),
                 counts: vec![(what, section.count)],

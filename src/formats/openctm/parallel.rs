@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::decode::{Decoded, Ending};
-use super::layout::{Grid, Method, Part, Section};
+use super::layout::{Grid, Method, Section, SectionKind};
 use super::mesh::Mesh;
 use super::normals;
 use crate::bytes::Array;
@@ -45,10 +45,11 @@ impl Mesh {
             return;
         }
         // What is kept is charged to those who use it.
-        let budget = &job::unmetered(|| self.budget());
+        let meter = &job::unmetered(|| self.meter());
         // Grid indices are decoded with the positions.
-        let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
-        let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, budget, scratch);
+        let alone: Vec<&Section> =
+            sections.filter(|section| section.part != SectionKind::GridIndices).collect();
+        let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, meter, scratch);
         let results: Vec<Result<Option<NormalPlanes>>> = job::in_pool(|job| {
             let decode = |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
             alone.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
@@ -56,7 +57,7 @@ impl Mesh {
         if results.iter().all(Result::is_ok)
             && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
             && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
-            && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, budget)
+            && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, meter)
         {
             let normals = Decoded { array: Array::from_vec(normals), ending };
             if self.decoded.kept.admits(normals.bytes()) {
@@ -70,26 +71,26 @@ impl Mesh {
     fn decode_one(
         &self,
         section: &Section,
-        budget: &Meter,
+        meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<NormalPlanes>> {
         match section.part {
-            Part::Indices => {
-                self.decoded_indices(budget, scratch)?;
+            SectionKind::Indices => {
+                self.decoded_indices(meter, scratch)?;
             }
-            Part::Positions | Part::GridIndices => {
-                self.decoded_positions(budget, scratch)?;
+            SectionKind::Positions | SectionKind::GridIndices => {
+                self.decoded_positions(meter, scratch)?;
             }
-            Part::Normals if self.method() != Method::Mg2 => {
-                self.decoded_normals(None, budget, scratch)?;
+            SectionKind::Normals if self.method() != Method::Mg2 => {
+                self.decoded_normals(None, meter, scratch)?;
             }
-            Part::Normals if self.decoded.normals.get().is_some() => {}
-            Part::Normals => return self.decode(budget).own_planes(section, scratch).map(Some),
-            Part::UvMap(index) => {
-                self.decoded_uv_map(as_usize(index), budget, scratch)?;
+            SectionKind::Normals if self.decoded.normals.get().is_some() => {}
+            SectionKind::Normals => return self.decode(meter).own_planes(section, scratch).map(Some),
+            SectionKind::UvMap(index) => {
+                self.decoded_uv_map(as_usize(index), meter, scratch)?;
             }
-            Part::AttributeMap(index) => {
-                self.decoded_attribute_map(as_usize(index), budget, scratch)?;
+            SectionKind::AttributeMap(index) => {
+                self.decoded_attribute_map(as_usize(index), meter, scratch)?;
             }
         }
         Ok(None)
@@ -101,11 +102,11 @@ fn predicted_normals(
     mesh: &Mesh,
     (section, grid): (&Section, &Grid),
     planes: &[u8],
-    budget: &Meter,
+    meter: &Meter,
 ) -> Result<Option<Vec<[f32; 3]>>> {
     let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
-    let mut normals: Vec<[f32; 3]> = budget
+    let mut normals: Vec<[f32; 3]> = meter
         .vec(section.range.length(), section.count, section.what)
         .map_err(|error| mesh.layout.place_of(section).locate(error))?;
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);

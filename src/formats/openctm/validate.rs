@@ -27,10 +27,10 @@ impl Mesh {
         self.check_total()?;
         // Only this mesh caches what is decoded of it.
         let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
-        let budget = &self.budget();
+        let meter = &self.meter();
         #[cfg(feature = "rayon")]
         mesh.decode_in_parallel();
-        let mut check = Check { mesh: &mesh, budget, findings: Findings::default(), tails: Vec::new() };
+        let mut check = Check { mesh: &mesh, meter, findings: Findings::default(), tails: Vec::new() };
         check.arrays(&mut Scratch::default())?;
         check.streams();
         let mut all = self.findings().to_vec();
@@ -41,7 +41,7 @@ impl Mesh {
 
 struct Check<'a> {
     mesh: &'a Mesh,
-    budget: &'a Meter<'a>,
+    meter: &'a Meter<'a>,
     findings: Findings,
     /// Arrays whose stream goes on.
     tails: Vec<&'a Section>,
@@ -49,32 +49,32 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn arrays(&mut self, scratch: &mut Scratch) -> Result<()> {
-        let (mesh, budget, layout) = (self.mesh, self.budget, &self.mesh.layout);
+        let (mesh, meter, layout) = (self.mesh, self.meter, &self.mesh.layout);
         // All are decoded before any is checked, so that the first error is the same as in `Mesh::arrays`.
-        let indices = mesh.decoded_indices(budget, scratch)?;
-        let positions = mesh.decoded_positions(budget, scratch)?;
+        let indices = mesh.decoded_indices(meter, scratch)?;
+        let positions = mesh.decoded_positions(meter, scratch)?;
         let are_in_range = self.indices(&indices);
         self.numbers(&layout.positions, &positions);
         match (&layout.normals, &layout.grid) {
             // They cannot be computed.
             (Some(section), Some(_)) if !are_in_range => {
-                let ending = mesh.decode(budget).ending(section, scratch)?;
+                let ending = mesh.decode(meter).ending(section, scratch)?;
                 self.note_ending(section, ending);
             }
             (Some(section), _) => {
                 let known = Some((&positions.array, &indices.array));
-                if let Some(normals) = mesh.decoded_normals(known, budget, scratch)? {
+                if let Some(normals) = mesh.decoded_normals(known, meter, scratch)? {
                     self.numbers(section, &normals);
                 }
             }
             (None, _) => {}
         }
         for (index, map) in layout.uv_maps.iter().enumerate() {
-            let coords = mesh.decoded_uv_map(index, budget, scratch)?;
+            let coords = mesh.decoded_uv_map(index, meter, scratch)?;
             self.numbers(&map.section, &coords);
         }
         for (index, map) in layout.attribute_maps.iter().enumerate() {
-            let values = mesh.decoded_attribute_map(index, budget, scratch)?;
+            let values = mesh.decoded_attribute_map(index, meter, scratch)?;
             self.numbers(&map.section, &values);
         }
         layout.grid.as_ref().map_or(Ok(()), |grid| self.grid(grid, scratch))
@@ -122,7 +122,7 @@ impl<'a> Check<'a> {
     }
 
     fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
-        let (outside, ending) = self.mesh.decode(self.budget).outside_grid(grid, scratch)?;
+        let (outside, ending) = self.mesh.decode(self.meter).outside_grid(grid, scratch)?;
         self.note_ending(&grid.indices, ending);
         if let Some(OutsideGrid { count, vertex, cell }) = outside {
             self.findings.add_many(rules::OUTSIDE_GRID, count, || {

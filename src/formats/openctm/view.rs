@@ -16,7 +16,7 @@ use crate::report::{Address, Result};
 
 /// The origin of an attribute.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum Origin {
     Positions,
     Normals,
     UvMap(usize),
@@ -24,30 +24,30 @@ enum Part {
 }
 
 /// The arrays of a body, each decoded when it is needed.
-struct Arrays {
+struct BodyArrays {
     mesh: Mesh,
     /// The origin of each attribute of the view.
-    parts: Vec<Part>,
+    parts: Vec<Origin>,
 }
 
-impl LoadAttribute for Arrays {
+impl LoadAttribute for BodyArrays {
     fn limits(&self) -> Limits {
         self.mesh.limits()
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let Self { mesh, parts } = self;
         let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
         let scratch = &mut Scratch::default();
         let bytes = match parts.get(index).ok_or_else(absent)? {
-            Part::Positions => mesh.decoded_positions(budget, scratch)?.array.into_bytes(),
-            Part::Normals => {
-                let normals = mesh.decoded_normals(None, budget, scratch)?;
+            Origin::Positions => mesh.decoded_positions(meter, scratch)?.array.into_bytes(),
+            Origin::Normals => {
+                let normals = mesh.decoded_normals(None, meter, scratch)?;
                 normals.ok_or_else(absent)?.array.into_bytes()
             }
-            Part::UvMap(index) => mesh.decoded_uv_map(*index, budget, scratch)?.array.into_bytes(),
-            Part::AttributeMap(index) => {
-                mesh.decoded_attribute_map(*index, budget, scratch)?.array.into_bytes()
+            Origin::UvMap(index) => mesh.decoded_uv_map(*index, meter, scratch)?.array.into_bytes(),
+            Origin::AttributeMap(index) => {
+                mesh.decoded_attribute_map(*index, meter, scratch)?.array.into_bytes()
             }
         };
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
@@ -101,27 +101,27 @@ impl Mesh {
     pub fn view(&self) -> Result<MeshView> {
         let indices = Indices::new(self.triangles()?.flatten(), 0);
         let (infos, parts) = attributes(self).into_iter().unzip();
-        let arrays = Arrays { mesh: self.clone(), parts };
+        let arrays = BodyArrays { mesh: self.clone(), parts };
         let view =
             MeshView::new(FILE, self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
         Ok(view.with_findings(self.findings().to_vec()))
     }
 }
 
-fn attributes(mesh: &Mesh) -> Vec<(AttributeInfo, Part)> {
+fn attributes(mesh: &Mesh) -> Vec<(AttributeInfo, Origin)> {
     let mut attributes = Vec::new();
     let mut add = |semantic, format, part| attributes.push((AttributeInfo { semantic, format }, part));
-    add(Semantic::Position, VertexFormat::FLOAT32X3, Part::Positions);
+    add(Semantic::Position, VertexFormat::FLOAT32X3, Origin::Positions);
     if mesh.has_normals() {
-        add(Semantic::Normal, VertexFormat::FLOAT32X3, Part::Normals);
+        add(Semantic::Normal, VertexFormat::FLOAT32X3, Origin::Normals);
     }
     for (set, index) in (0..).zip(0..mesh.uv_maps().len()) {
-        add(Semantic::TexCoord(set), VertexFormat::FLOAT32X2, Part::UvMap(index));
+        add(Semantic::TexCoord(set), VertexFormat::FLOAT32X2, Origin::UvMap(index));
     }
     let mut colors = 0;
     let mut taken = HashSet::new();
     for (index, map) in mesh.attribute_maps().enumerate() {
-        let (name, part) = (map.name(), Part::AttributeMap(index));
+        let (name, part) = (map.name(), Origin::AttributeMap(index));
         if name.as_bytes().eq_ignore_ascii_case(b"color") {
             add(Semantic::Color(colors), VertexFormat::FLOAT32X4, part);
             colors = colors.saturating_add(1);

@@ -81,11 +81,12 @@ impl Asset {
     /// Returns the errors of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
-            .map_err(|error| source.tell(error))?;
+            .map_err(|error| source.locate(error))?;
         let kept = Meter::of_file(&options.limits, source.len()?.unwrap_or(0));
         let inner = Inner { layout, options: *options, meshes: Default::default(), kept };
         let asset = Self { inner: Arc::new(inner) };
-        refuse_forbidden(options, Format::SlMesh, || asset.validate()).map_err(|error| source.tell(error))?;
+        refuse_forbidden(options, Format::SlMesh, || asset.validate())
+            .map_err(|error| source.locate(error))?;
         Ok(asset)
     }
 

@@ -32,7 +32,7 @@ impl Asset {
     /// not been downloaded (zeros), wrong LLSD, or arrays of a face that do not fit each other;
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn lod(&self, lod: Lod) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Lod(lod), (&self.budget(), &mut Scratch::default()))
+        self.mesh_from(self.source(), MeshKey::Lod(lod), (&self.meter(), &mut Scratch::default()))
     }
 
     /// Like [`lod`](Self::lod), as floats, into memory that is reused.
@@ -64,12 +64,12 @@ impl Asset {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let budget = Meter::of_part(&self.options().limits, &block.range);
-        let length = block.inflate_into(stored, self.options(), &budget, content, scratch);
-        let length = length.map_err(|error| self.source().tell(FILE.locate(error)))?;
+        let meter = Meter::of_part(&self.options().limits, &block.range);
+        let length = block.inflate_into(stored, self.options(), &meter, content, scratch);
+        let length = length.map_err(|error| self.source().locate(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
         let place = BlockPlace::new(block, &self.options().limits);
-        each_face(content, &place, |_, face| out.next().fill(content, &face, &budget))
+        each_face(content, &place, |_, face| out.next().fill(content, &face, &meter))
     }
 
     /// The mesh for physics, decoded; `Ok(None)` if the asset has no such mesh.
@@ -80,7 +80,7 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod).
     pub fn physics_mesh(&self) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Physics, (&self.budget(), &mut Scratch::default()))
+        self.mesh_from(self.source(), MeshKey::Physics, (&self.meter(), &mut Scratch::default()))
     }
 
     /// The hulls for physics, decoded.
@@ -91,7 +91,7 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod), and [`Malformed`](ErrorKind::Malformed) for fewer points than the hulls have.
     pub fn physics_convex(&self) -> Result<Option<PhysicsConvex>> {
-        self.convex_from(self.source(), (&self.budget(), &mut Scratch::default()))
+        self.convex_from(self.source(), (&self.meter(), &mut Scratch::default()))
     }
 
     /// The skin, decoded; `Ok(None)` if the asset has no skin.
@@ -100,7 +100,7 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod).
     pub fn skin(&self) -> Result<Option<Skin>> {
-        self.skin_from(self.source(), (&self.budget(), &mut Scratch::default()))
+        self.skin_from(self.source(), (&self.meter(), &mut Scratch::default()))
     }
 
     /// Any block of the header, inflated; `Ok(None)` if it is absent.
@@ -111,7 +111,7 @@ impl Asset {
     ///
     /// Returns the errors of [`Block::decode`].
     pub fn raw_block(&self, name: &str) -> Result<Option<Bytes>> {
-        let call = (&self.budget(), &mut Scratch::default());
+        let call = (&self.meter(), &mut Scratch::default());
         Ok(self.content(self.source(), name, call)?.map(|(_, content)| content))
     }
 
@@ -154,9 +154,9 @@ impl Asset {
         &self,
         source: &Source,
         key: MeshKey,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
     ) -> Result<Option<Mesh>> {
-        Mesh::of_block(key, self.content(source, key.name(), (budget, scratch)), budget)
+        Mesh::of_block(key, self.content(source, key.name(), (meter, scratch)), meter)
     }
 
     pub(crate) fn convex_from(
@@ -182,16 +182,16 @@ impl Asset {
         &self,
         block: Block,
         stored: Bytes,
-        (budget, scratch): (&Meter, &mut Scratch),
+        (meter, scratch): (&Meter, &mut Scratch),
     ) -> Result<(BlockPlace, Bytes)> {
-        budget.count_read(&block.range);
-        let content = block.decode_stored(stored, self.options(), budget, scratch);
-        let content = content.map_err(|error| self.source().tell(FILE.locate(error)))?;
+        meter.count_read(&block.range);
+        let content = block.decode_stored(stored, self.options(), meter, scratch);
+        let content = content.map_err(|error| self.source().locate(FILE.locate(error)))?;
         Ok((BlockPlace::new(block, &self.options().limits), content))
     }
 
-    /// The budget of a call on this asset.
-    pub(crate) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call on this asset.
+    pub(crate) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.options().limits)
     }
 

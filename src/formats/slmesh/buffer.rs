@@ -66,13 +66,13 @@ impl MeshBuffer {
 
 impl FaceBuffer {
     /// Decodes a face of this content.
-    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &Meter) -> Result<()> {
+    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, meter: &Meter) -> Result<()> {
         self.has_geometry = face.has_geometry();
-        floats_into(face.positions(content), &mut self.positions, budget)?;
-        floats_into(face.normals(content), &mut self.normals, budget)?;
-        floats_into(face.texcoords(content), &mut self.texcoords, budget)?;
+        floats_into(face.positions(content), &mut self.positions, meter)?;
+        floats_into(face.normals(content), &mut self.normals, meter)?;
+        floats_into(face.texcoords(content), &mut self.texcoords, meter)?;
         let indices = face.indices(content);
-        budget.resize(&mut self.indices, budget.read(), as_u64(indices.len()), ARRAY)?;
+        meter.resize(&mut self.indices, meter.read(), as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }
@@ -80,6 +80,6 @@ impl FaceBuffer {
             Some(bytes) => (bytes, face.vertex_count()),
             None => (&[][..], 0),
         };
-        weights::unpack(bytes, vertices, WeightScale::Stored, budget, &mut self.joints, &mut self.weights)
+        weights::unpack(bytes, vertices, WeightScale::Stored, meter, &mut self.joints, &mut self.weights)
     }
 }

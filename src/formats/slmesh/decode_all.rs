@@ -65,15 +65,15 @@ impl Asset {
                 let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
                 Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
             });
-        let budget = self.budget();
+        let meter = self.meter();
         Ok(Decoded {
             lods: [
-                Mesh::of_block(MeshKey::Lod(Lod::High), high, &budget),
-                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium, &budget),
-                Mesh::of_block(MeshKey::Lod(Lod::Low), low, &budget),
-                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest, &budget),
+                Mesh::of_block(MeshKey::Lod(Lod::High), high, &meter),
+                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium, &meter),
+                Mesh::of_block(MeshKey::Lod(Lod::Low), low, &meter),
+                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest, &meter),
             ],
-            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh, &budget),
+            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh, &meter),
             physics_convex: PhysicsConvex::new(physics_convex),
             skin: Skin::new(skin),
         })

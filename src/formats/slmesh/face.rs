@@ -96,7 +96,7 @@ impl Face {
     ///
     /// Returns the errors of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.located(floats_into(self.layout.positions(&self.content), out, &self.place.budget()))
+        self.located(floats_into(self.layout.positions(&self.content), out, &self.place.meter()))
     }
 
     /// "Normal": three integers per vertex, from -1 to 1; `None` if the face has no normals.
@@ -123,7 +123,7 @@ impl Face {
     ///
     /// Returns the errors of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.located(floats_into(self.layout.normals(&self.content), out, &self.place.budget()))?;
+        self.located(floats_into(self.layout.normals(&self.content), out, &self.place.meter()))?;
         Ok(self.layout.normals.is_some())
     }
 
@@ -165,7 +165,7 @@ impl Face {
             out.clear();
             return Ok(false);
         }
-        self.located(floats_into(self.layout.texcoords(&self.content), out, &self.place.budget()))?;
+        self.located(floats_into(self.layout.texcoords(&self.content), out, &self.place.meter()))?;
         Ok(self.layout.texcoords.is_some())
     }
 

@@ -200,10 +200,10 @@ pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [
 pub(crate) fn floats_into<const N: usize>(
     (stored, domain): (&[u8], Domain<N>),
     out: &mut Vec<[f32; N]>,
-    budget: &Meter,
+    meter: &Meter,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    budget.resize(out, budget.read(), as_u64(stored.len()), ARRAY)?;
+    meter.resize(out, meter.read(), as_u64(stored.len()), ARRAY)?;
     dequantize(stored, domain.min, domain.max, out);
     Ok(())
 }

@@ -30,15 +30,15 @@ const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
 
 impl Mesh {
     /// Returns the mesh in a block; `Ok(None)` if the asset does not have the block.
-    pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Meter) -> Result<Option<Self>> {
-        content?.map(|(place, content)| Self::new(key, content, place, budget)).transpose()
+    pub(crate) fn of_block(key: MeshKey, content: Content, meter: &Meter) -> Result<Option<Self>> {
+        content?.map(|(place, content)| Self::new(key, content, place, meter)).transpose()
     }
 
     /// Finds the faces in a block's content.
-    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace, budget: &Meter) -> Result<Self> {
+    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace, meter: &Meter) -> Result<Self> {
         let mut faces = Vec::new();
         each_face(&content, &place, |_, face| {
-            budget.take(FACE, "faces")?.keep();
+            meter.take(FACE, "faces")?.keep();
             faces.push(face);
             Ok(())
         })?;

@@ -142,7 +142,7 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into((bytes(&self.content, span), self.domain), &mut out, &self.place.budget())
+        floats_into((bytes(&self.content, span), self.domain), &mut out, &self.place.meter())
             .map_err(|error| self.place.locate(error))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }

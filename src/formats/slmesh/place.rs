@@ -30,8 +30,8 @@ impl BlockPlace {
         Self { range: block.range, address: block.address, codec: block.codec, limits: *limits }
     }
 
-    /// The budget of a call on the content of this block.
-    pub(crate) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call on the content of this block.
+    pub(crate) fn meter(&self) -> Meter<'static> {
         Meter::of_part(&self.limits, &self.range)
     }
 

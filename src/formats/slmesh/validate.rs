@@ -28,15 +28,15 @@ impl Asset {
         let mut findings = Findings::default();
         let mut scratch = Scratch::default();
         let source = self.loaded_source()?;
-        let budget = self.budget();
+        let meter = self.meter();
         let mut broken = Vec::new();
-        let skin = sound(SKIN, self.skin_from(&source, (&budget, &mut scratch)), &mut broken)?;
+        let skin = sound(SKIN, self.skin_from(&source, (&meter, &mut scratch)), &mut broken)?;
         // If a skin cannot be read, it is unknown what belongs to it.
         let check_weights = broken.is_empty();
         let mut higher: Option<(Lod, usize, usize)> = None;
         for lod in Lod::ALL {
             // The skin stays; one mesh takes the place of the other.
-            let part = budget.part();
+            let part = meter.part();
             let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&part, &mut scratch));
             let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else { continue };
             faces(&mesh, skin.as_ref(), check_weights, &mut findings);
@@ -54,14 +54,14 @@ impl Asset {
             }
             higher = Some((lod, mesh.face_count(), triangles));
         }
-        let part = budget.part();
+        let part = meter.part();
         let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&part, &mut scratch));
         let has_mesh = sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
             faces(&mesh, None, false, &mut findings);
             true
         });
         drop(part);
-        let convex = self.convex_from(&source, (&budget, &mut scratch));
+        let convex = self.convex_from(&source, (&meter, &mut scratch));
         if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
             check_convex(&convex, has_mesh, &mut findings);
         }

@@ -56,12 +56,12 @@ impl Asset {
             _ => return Err(absent()),
         };
         let key = MeshKey::from_name(block).ok_or_else(absent)?;
-        let budget = self.budget();
-        let mesh = match self.kept_mesh(key, &budget) {
+        let meter = self.meter();
+        let mesh = match self.kept_mesh(key, &meter) {
             Some(mesh) => mesh?,
             None => {
                 let (block, stored) = self.stored_block(self.source(), key.name())?.ok_or_else(absent)?;
-                self.keep_mesh(key, block, stored, &budget)?
+                self.keep_mesh(key, block, stored, &meter)?
             }
         };
         index.and_then(|index| mesh.face(index).ok()).ok_or_else(absent)
@@ -69,20 +69,20 @@ impl Asset {
 
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
     /// succeed later; decoding always gives the same.
-    fn kept_mesh(&self, key: MeshKey, budget: &Meter) -> Option<Result<Mesh>> {
-        self.slot(key).get().map(|mesh| charged(mesh.clone()?, key, budget))
+    fn kept_mesh(&self, key: MeshKey, meter: &Meter) -> Option<Result<Mesh>> {
+        self.slot(key).get().map(|mesh| charged(mesh.clone()?, key, meter))
     }
 
     /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
-    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, budget: &Meter) -> Result<Mesh> {
+    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, meter: &Meter) -> Result<Mesh> {
         let decode = || {
-            let maker = budget.maker();
+            let maker = meter.maker();
             let (place, content) = self.inflate(block, stored, (&maker, &mut Scratch::default()))?;
             Mesh::new(key, content, place, &maker)
         };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
-        charged(self.slot(key).get_or_try_make(|| lasting(decode()), keep)??, key, budget)
+        charged(self.slot(key).get_or_try_make(|| lasting(decode()), keep)??, key, meter)
     }
 
     fn slot(&self, key: MeshKey) -> &Slot<Result<Mesh>> {
@@ -102,12 +102,12 @@ impl Asset {
     /// or that the limit on all of them has no room for, is listed as such: its view is its error.
     pub(crate) fn mesh_entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         let mut entries = Vec::new();
-        let budget = self.budget();
+        let meter = self.meter();
         for key in MeshKey::ALL.into_iter().filter(|key| wanted(key.role())) {
-            let mesh = match self.kept_mesh(key, &budget) {
+            let mesh = match self.kept_mesh(key, &meter) {
                 Some(mesh) => mesh,
                 None => match self.readable_block(key.name())? {
-                    Ok(Some((block, stored))) => self.keep_mesh(key, block, stored, &budget),
+                    Ok(Some((block, stored))) => self.keep_mesh(key, block, stored, &meter),
                     Ok(None) => continue,
                     Err(error) => Err(error),
                 },
@@ -144,7 +144,7 @@ impl Face {
     pub fn view(&self) -> Result<MeshView> {
         let indices = Indices::narrow(self.indices()?);
         let (infos, parts) = attributes(self).into_iter().unzip();
-        let arrays = Arrays { face: self.clone(), parts };
+        let arrays = FaceArrays { face: self.clone(), parts };
         let view =
             MeshView::new(FILE, self.address(), self.role, self.vertex_count(), indices, infos, arrays);
         Ok(view.with_material_id(u32::try_from(self.index()).unwrap_or(u32::MAX)))
@@ -153,7 +153,7 @@ impl Face {
 
 /// The origin of an attribute.
 #[derive(Clone, Copy)]
-enum Part {
+enum Origin {
     Positions,
     Normals,
     TexCoords,
@@ -162,55 +162,55 @@ enum Part {
 }
 
 /// The arrays of a face.
-struct Arrays {
+struct FaceArrays {
     face: Face,
     /// The origin of each attribute of the view.
-    parts: Vec<Part>,
+    parts: Vec<Origin>,
 }
 
-fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
+fn attributes(face: &Face) -> Vec<(AttributeInfo, Origin)> {
     let layout = face.layout();
     let (normals, texcoords, weights) =
         (layout.normals.is_some(), layout.texcoords.is_some(), layout.weights.is_some());
     let all = [
-        (Semantic::Position, UNORM16X3, Part::Positions, layout.has_geometry()),
-        (Semantic::Normal, UNORM16X3, Part::Normals, normals),
-        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, Part::TexCoords, texcoords),
-        (Semantic::Joints(0), VertexFormat::UINT8X4, Part::Joints, weights),
-        (Semantic::Weights(0), VertexFormat::UNORM16X4, Part::Weights, weights),
+        (Semantic::Position, UNORM16X3, Origin::Positions, layout.has_geometry()),
+        (Semantic::Normal, UNORM16X3, Origin::Normals, normals),
+        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, Origin::TexCoords, texcoords),
+        (Semantic::Joints(0), VertexFormat::UINT8X4, Origin::Joints, weights),
+        (Semantic::Weights(0), VertexFormat::UNORM16X4, Origin::Weights, weights),
     ];
     let there = all.into_iter().filter(|(.., is_there)| *is_there);
     there.map(|(semantic, format, part, _)| (AttributeInfo { semantic, format }, part)).collect()
 }
 
 /// Charges a mesh that may be kept, whoever has made it.
-fn charged(mesh: Mesh, key: MeshKey, budget: &Meter) -> Result<Mesh> {
-    budget.count_read(&mesh.range());
-    let taken = budget.take_kept(mesh.memory(), key.name());
+fn charged(mesh: Mesh, key: MeshKey, meter: &Meter) -> Result<Mesh> {
+    meter.count_read(&mesh.range());
+    let taken = meter.take_kept(mesh.memory(), key.name());
     taken.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
 }
 
-impl LoadAttribute for Arrays {
+impl LoadAttribute for FaceArrays {
     fn limits(&self) -> Limits {
         self.face.place.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let Self { face, parts } = self;
         let absent = || FILE.of(face.address()).out_of_range("attribute").found(&info.semantic);
         let weights = || face.weights().ok_or_else(absent);
         let (bytes, dequant) = match parts.get(index).ok_or_else(absent)? {
-            Part::Positions => (face.raw_positions().into_bytes(), Some(dequant(face.position_domain()))),
-            Part::Normals => {
+            Origin::Positions => (face.raw_positions().into_bytes(), Some(dequant(face.position_domain()))),
+            Origin::Normals => {
                 let normals = face.raw_normals().map(Array::into_bytes);
                 (normals.ok_or_else(absent)?, Some(dequant(Domain::<3>::NORMAL)))
             }
-            Part::TexCoords => {
+            Origin::TexCoords => {
                 let texcoords = face.raw_texcoords().map(Array::into_bytes);
                 (texcoords.ok_or_else(absent)?, Some(dequant(face.texcoord_domain())))
             }
-            Part::Joints => (weights()?.raw_joints(budget)?.into_bytes(), None),
-            Part::Weights => (weights()?.raw_weights(budget)?.into_bytes(), None),
+            Origin::Joints => (weights()?.raw_joints(meter)?.into_bytes(), None),
+            Origin::Weights => (weights()?.raw_weights(meter)?.into_bytes(), None),
         };
         let attribute = Attribute::new(info.semantic.clone(), info.format, bytes);
         Ok(match dequant {

@@ -125,27 +125,27 @@ impl Weights {
         joints: &mut Vec<[u8; 4]>,
         weights: &mut Vec<[f32; 4]>,
     ) -> Result<()> {
-        unpack(&self.bytes, self.vertices, scale, &self.block.budget(), joints, weights)
+        unpack(&self.bytes, self.vertices, scale, &self.block.meter(), joints, weights)
             .map_err(|error| self.block.locate_face(error, self.face))
     }
 
     /// Four joints a vertex; missing ones are 0.
-    pub(crate) fn raw_joints(&self, budget: &Meter) -> Result<Array<[u8; 4]>> {
-        self.collect(budget, |influences| influences.joints)
+    pub(crate) fn raw_joints(&self, meter: &Meter) -> Result<Array<[u8; 4]>> {
+        self.collect(meter, |influences| influences.joints)
     }
 
     /// Four weights a vertex, as stored; missing ones are 0.
-    pub(crate) fn raw_weights(&self, budget: &Meter) -> Result<Array<[u16; 4]>> {
-        self.collect(budget, |influences| influences.weights)
+    pub(crate) fn raw_weights(&self, meter: &Meter) -> Result<Array<[u16; 4]>> {
+        self.collect(meter, |influences| influences.weights)
     }
 
-    fn collect<T>(&self, budget: &Meter, element: impl Fn(Influences) -> T) -> Result<Array<T>>
+    fn collect<T>(&self, meter: &Meter, element: impl Fn(Influences) -> T) -> Result<Array<T>>
     where
         T: Element + FromZeros + IntoBytes + Immutable,
     {
         // The block has been read, whichever call did so.
-        budget.count_read(&self.block.range);
-        let room = budget.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
+        meter.count_read(&self.block.range);
+        let room = meter.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
         let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
         out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))
@@ -257,12 +257,12 @@ pub(crate) fn unpack(
     bytes: &[u8],
     vertices: usize,
     scale: WeightScale,
-    budget: &Meter,
+    meter: &Meter,
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    budget.resize(joints, budget.read(), as_u64(vertices), ARRAY)?;
-    budget.resize(weights, budget.read(), as_u64(vertices), ARRAY)?;
+    meter.resize(joints, meter.read(), as_u64(vertices), ARRAY)?;
+    meter.resize(weights, meter.read(), as_u64(vertices), ARRAY)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {

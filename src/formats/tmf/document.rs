@@ -61,12 +61,12 @@ impl Document {
     /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
     /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let layout = Layout::read(&source, &options.limits).map_err(|error| source.tell(error))?;
+        let layout = Layout::read(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
         let document = Self { file: Arc::new(File { layout, source, options: *options, angles }) };
         refuse_forbidden(options, Format::Tmf, || document.validate())
-            .map_err(|error| document.source().tell(error))?;
+            .map_err(|error| document.source().locate(error))?;
         Ok(document)
     }
 

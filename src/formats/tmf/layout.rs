@@ -175,8 +175,8 @@ impl Reader<'_> {
     fn check_tables(&self, end: u64) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshLayout>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
-        let (lists, budget) = (meshes.saturating_add(segments), Meter::of_part(self.limits, &(0..end)));
-        let taken = budget.take_block(end, lists, "lists of meshes and segments");
+        let (lists, meter) = (meshes.saturating_add(segments), Meter::of_part(self.limits, &(0..end)));
+        let taken = meter.take_block(end, lists, "lists of meshes and segments");
         taken.map(drop).map_err(|error| FILE.at(11..15).locate(error))
     }
 

@@ -154,7 +154,7 @@ impl Mesh {
         self.indices_within(&Meter::of_call(&self.file.options.limits))
     }
 
-    pub(crate) fn indices_within(&self, budget: &Meter) -> Result<CornerIndices> {
+    pub(crate) fn indices_within(&self, meter: &Meter) -> Result<CornerIndices> {
         let streams =
             [self.position_indices(), self.normal_indices(), self.texcoord_indices(), self.tangent_indices()];
         let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
@@ -162,7 +162,7 @@ impl Mesh {
             let same = decoded.iter().find(|(other, _)| other.shares(stream));
             let array = match same {
                 Some((_, array)) => array.clone(),
-                None => stream.read_within(budget)?,
+                None => stream.read_within(meter)?,
             };
             decoded.push((stream, array));
         }

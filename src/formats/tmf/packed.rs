@@ -38,7 +38,7 @@ pub struct Packed<T: PackedElement> {
     file: Arc<File>,
     address: Address,
     kind: T::Kind,
-    parts: Arc<[Part]>,
+    parts: Arc<[SegmentStart]>,
     len: u64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct File {
 
 /// A segment of an array, and the index of its first element there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct SegmentStart {
     first: u64,
     segment: usize,
 }
@@ -97,7 +97,7 @@ impl<T: PackedElement> Packed<T> {
         let mut len = 0_u64;
         let mut parts = Vec::new();
         for segment in segments {
-            parts.push(Part { first: len, segment });
+            parts.push(SegmentStart { first: len, segment });
             let count = file.layout.segments.get(segment).map_or(0, |segment| segment.count);
             len = len.saturating_add(count);
         }
@@ -184,7 +184,7 @@ impl<T: PackedElement> Packed<T> {
     /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they need more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of [`get`](Self::get).
     pub fn read(&self) -> Result<Array<T>> {
-        self.read_within(&self.budget())
+        self.read_within(&self.meter())
     }
 
     /// The same array of the same file, whose bytes come from elsewhere.
@@ -192,25 +192,25 @@ impl<T: PackedElement> Packed<T> {
         Self { file, ..self }
     }
 
-    /// The budget of a call on this array.
-    pub(crate) fn budget(&self) -> Meter<'static> {
+    /// The meter of a call on this array.
+    pub(crate) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.file.options.limits)
     }
 
-    pub(crate) fn read_within(&self, budget: &Meter) -> Result<Array<T>> {
-        let stored = self.count_read(budget)?;
-        let out = budget.vec(stored, self.len, "array of a mesh");
+    pub(crate) fn read_within(&self, meter: &Meter) -> Result<Array<T>> {
+        let stored = self.count_read(meter)?;
+        let out = meter.vec(stored, self.len, "array of a mesh");
         let mut out = out.map_err(|error| self.place().locate(error))?;
         self.read_into(&mut out)?;
         Ok(Array::from_vec(out))
     }
 
     /// Counts the bytes of all elements as read, and returns their number.
-    fn count_read(&self, budget: &Meter) -> Result<u64> {
+    fn count_read(&self, meter: &Meter) -> Result<u64> {
         let ranges: Vec<_> = self.ranges().collect();
         let required = self.file.source.require(&ranges, "array of a mesh");
         required.map_err(|error| self.place().locate(error))?;
-        ranges.iter().for_each(|range| budget.count_read(range));
+        ranges.iter().for_each(|range| meter.count_read(range));
         Ok(ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.length())))
     }
 
@@ -236,7 +236,7 @@ impl<T: PackedElement> Packed<T> {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the range reaches beyond the end or `out` has another length, and
     /// the errors of [`get`](Self::get).
     pub fn read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
-        self.try_read_range_into(range, out).map_err(|failure| self.file.source.tell(failure.into()))
+        self.try_read_range_into(range, out).map_err(|failure| self.file.source.locate(failure.into()))
     }
 
     /// Like `read_range_into`, with a separate outcome for an index beyond 32 bits.
@@ -381,7 +381,7 @@ impl<T: PackedElement> Packed<T> {
         place.at(at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8)))
     }
 
-    fn segment(&self, part: &Part) -> Option<&Segment> {
+    fn segment(&self, part: &SegmentStart) -> Option<&Segment> {
         self.file.layout.segments.get(part.segment)
     }
 }
@@ -476,11 +476,11 @@ const PIECE: usize = 64 << 10;
 
 impl Packed<[f32; 3]> {
     /// The box around the elements, or around the elements that `used` names; `Ok(None)` if an axis has no finite number.
-    pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Meter) -> Result<Option<Bounds>> {
-        let stored = self.count_read(budget)?;
+    pub(crate) fn bounds(&self, used: Option<&[u32]>, meter: &Meter) -> Result<Option<Bounds>> {
+        let stored = self.count_read(meter)?;
         let spend = |error| self.place().locate(error);
         let used = used.map(|used| {
-            let mut words = budget.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
+            let mut words = meter.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
             for element in used.iter().filter_map(|element| usize::try_from(*element).ok()) {
                 if let Some(word) = words.get_mut(element >> 6) {
                     *word |= 1 << (element & 63);
@@ -494,7 +494,7 @@ impl Packed<[f32; 3]> {
             used.as_ref().is_none_or(|words| word(words) >> (element & 63) & 1 == 1)
         };
         let piece = as_u64(self.len().min(PIECE));
-        let mut piece = budget.vec::<[f32; 3]>(stored, piece, "array of a mesh").map_err(spend)?;
+        let mut piece = meter.vec::<[f32; 3]>(stored, piece, "array of a mesh").map_err(spend)?;
 
         let read = self.with_bytes_read(0..self.len())?;
         let mut bounds = Bounds::default();

@@ -19,7 +19,7 @@ use crate::num::{as_u64, counted, less_than, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The attributes of a view, each decoded when it is asked for.
-struct Arrays {
+struct SegmentArrays {
     /// Each with its stream in the remap.
     arrays: Vec<(Values, usize)>,
     /// The remap of vertices, if one was needed.
@@ -77,7 +77,7 @@ impl Document {
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
         let vertices = self.mesh_at(address)?.positions();
-        vertices.map_or(Ok(None), |vertices| vertices.bounds(None, &vertices.budget()))
+        vertices.map_or(Ok(None), |vertices| vertices.bounds(None, &vertices.meter()))
     }
 }
 
@@ -116,7 +116,7 @@ impl Mesh {
             arrays.push((values, stream));
         }
         let limits = self.file.options.limits;
-        let (indices, arrays) = (Indices::new(indices, 0), Arrays { arrays, remap, limits });
+        let (indices, arrays) = (Indices::new(indices, 0), SegmentArrays { arrays, remap, limits });
         let view = MeshView::new(FILE, self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
         Ok(view.with_name(self.name().to_string_lossy()).with_findings(findings))
     }
@@ -144,8 +144,8 @@ struct Joined {
 }
 
 fn join(mesh: &Mesh) -> Result<Joined> {
-    let budget = Meter::of_call(&mesh.file.options.limits);
-    let candidates = candidates(mesh, &budget)?;
+    let meter = Meter::of_call(&mesh.file.options.limits);
+    let candidates = candidates(mesh, &meter)?;
     let mut findings = Vec::new();
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
@@ -186,7 +186,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     }
     let here = |error| FILE.of(mesh.address()).locate(error);
     let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    budget.take(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?.keep();
+    meter.take(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?.keep();
     let numbers: Vec<Array<u32>> = streams.iter().map(|stream| cut(&stream.indices)).collect();
     let native: Vec<_> = numbers.iter().map(Array::to_native).collect();
     let slices: Vec<&[u32]> = native.iter().map(|numbers| &**numbers).collect();
@@ -195,8 +195,8 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     Ok(this(remap.vertex_count(), indices, Some(remap)))
 }
 
-fn candidates(mesh: &Mesh, budget: &Meter) -> Result<Vec<Candidate>> {
-    let triangles = mesh.indices_within(budget)?;
+fn candidates(mesh: &Mesh, meter: &Meter) -> Result<Vec<Candidate>> {
+    let triangles = mesh.indices_within(meter)?;
     let all = [
         (Semantic::Position, mesh.positions().map(Values::F32x3), triangles.positions),
         (Semantic::Normal, mesh.normals().map(Values::F32x3), triangles.normals),
@@ -297,13 +297,13 @@ impl Values {
     }
 
     /// The element of each vertex, decoded.
-    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, budget: &Meter) -> Result<Bytes> {
+    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, meter: &Meter) -> Result<Bytes> {
         match self {
-            Self::F32(values) => bytes(values, remap, budget),
-            Self::F32x2(values) => bytes(values, remap, budget),
-            Self::F32x3(values) => bytes(values, remap, budget),
-            Self::F32x4(values) => bytes(values, remap, budget),
-            Self::U32(values) => bytes(values, remap, budget),
+            Self::F32(values) => bytes(values, remap, meter),
+            Self::F32x2(values) => bytes(values, remap, meter),
+            Self::F32x3(values) => bytes(values, remap, meter),
+            Self::F32x4(values) => bytes(values, remap, meter),
+            Self::U32(values) => bytes(values, remap, meter),
         }
     }
 }
@@ -311,34 +311,34 @@ impl Values {
 fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
     remap: Option<(&VertexRemap, usize)>,
-    budget: &Meter,
+    meter: &Meter,
 ) -> Result<Bytes> {
-    let Some((remap, stream)) = remap else { return Ok(values.read_within(budget)?.into_bytes()) };
-    let part = budget.part();
+    let Some((remap, stream)) = remap else { return Ok(values.read_within(meter)?.into_bytes()) };
+    let part = meter.part();
     let elements = values.read_within(&part)?;
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
-    budget.take(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?.keep();
+    meter.take(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?.keep();
     let gathered = remap.gather(stream, &elements.to_native())?;
     Ok(Array::from_vec(gathered).into_bytes())
 }
 
-impl LoadAttribute for Arrays {
+impl LoadAttribute for SegmentArrays {
     fn limits(&self) -> Limits {
         self.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
-        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), budget)?;
+        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), meter)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 
-    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Meter) -> Result<Option<Bounds>> {
+    fn bounds(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Option<Bounds>> {
         let Some((Values::F32x3(positions), stream)) = self.arrays.get(index) else {
-            return Ok(self.load(index, info, budget)?.bounds());
+            return Ok(self.load(index, info, meter)?.bounds());
         };
-        positions.bounds(self.remap.as_ref().and_then(|remap| remap.sources(*stream)), budget)
+        positions.bounds(self.remap.as_ref().and_then(|remap| remap.sources(*stream)), meter)
     }
 }
 

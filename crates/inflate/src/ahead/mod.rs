@@ -22,7 +22,7 @@ use super::decoder::Deflate;
 use super::error::Problem;
 use super::history::FAR;
 use credit::Credit;
-use part::Part;
+use part::DecodedPart;
 use queue::{Queue, Shared};
 
 pub(super) use queue::Spare;
@@ -32,7 +32,7 @@ pub(super) struct Ahead {
     queue: Arc<Queue>,
     bytes: part::Bytes,
     /// The part that is being copied, and how far it is.
-    current: Option<(Part, (usize, usize))>,
+    current: Option<(DecodedPart, (usize, usize))>,
 }
 
 /// Helper threads for one [`Stream`](crate::Stream): idle threads of the current rayon pool decode later parts of it.

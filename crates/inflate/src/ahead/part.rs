@@ -45,7 +45,7 @@ pub(super) trait Memory {
 }
 
 /// The decoded data of a part.
-pub(super) struct Part {
+pub(super) struct DecodedPart {
     /// The start of the first block.
     pub(super) start: Position,
     /// The start of the block after the last one.
@@ -140,7 +140,7 @@ impl<U: Unit> Piece<U> {
     }
 }
 
-impl Part {
+impl DecodedPart {
     /// Decodes the part from `start`, until it is to end, something is wrong, or memory is used up. Returns `None` if not even one
     /// block was decoded, or the part is not wanted any more.
     pub(super) fn decode(

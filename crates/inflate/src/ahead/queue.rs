@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::credit::Credit;
 use super::finder::find;
-use super::part::{Control, Marked, Memory, Part, Piece};
+use super::part::{Control, DecodedPart, Marked, Memory, Piece};
 use crate::bits::Position;
 use crate::decoder::Deflate;
 
@@ -71,7 +71,7 @@ struct Entry {
     /// The start of the part.
     start: Option<Position>,
     /// The outcome, once it is known.
-    part: Option<Option<Part>>,
+    part: Option<Option<DecodedPart>>,
 }
 
 /// A part that is to be decoded.
@@ -145,7 +145,7 @@ impl Queue {
     }
 
     /// Returns the part that begins here, if there is one. Parts that the thread in front has passed are dropped.
-    pub(super) fn part(&self, position: Position) -> Option<Part> {
+    pub(super) fn part(&self, position: Position) -> Option<DecodedPart> {
         let mut state = self.state();
         state.front = position.byte;
         loop {
@@ -175,7 +175,7 @@ impl Queue {
     }
 
     /// Takes back the memory of a part.
-    pub(super) fn recycle(&self, part: Part) {
+    pub(super) fn recycle(&self, part: DecodedPart) {
         self.state().recycle(Some(part));
     }
 
@@ -221,7 +221,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn decode(&self, task: &Task, deflate: &mut Deflate) -> Option<Part> {
+    fn decode(&self, task: &Task, deflate: &mut Deflate) -> Option<DecodedPart> {
         let Task { control, from, until, .. } = task;
         let Some(start) = find(self.input(), *from, *until, |byte| control.is_passed(byte)) else {
             let mut state = self.state();
@@ -231,7 +231,7 @@ impl Queue {
             return None;
         };
         self.state().entry(control)?.start = Some(start);
-        Part::decode(self.input(), start, deflate, control, self)
+        DecodedPart::decode(self.input(), start, deflate, control, self)
     }
 
     /// Returns the position from which to search for the next part, and the time that its search and decoding may take.
@@ -282,7 +282,7 @@ impl State {
         self.parts.iter_mut().find(|entry| Arc::ptr_eq(&entry.control, control))
     }
 
-    fn end(&mut self, control: &Arc<Control>, part: Option<Part>) {
+    fn end(&mut self, control: &Arc<Control>, part: Option<DecodedPart>) {
         match self.entry(control) {
             Some(entry) => entry.part = Some(part),
             None => self.drop_part(part),
@@ -290,7 +290,7 @@ impl State {
     }
 
     /// Takes back the memory of a part that is of no use.
-    fn drop_part(&mut self, part: Option<Part>) {
+    fn drop_part(&mut self, part: Option<DecodedPart>) {
         let time = part.as_ref().map_or(Duration::ZERO, |part| part.time);
         self.credit.lose(time);
         self.recycle(part);
@@ -308,8 +308,8 @@ impl State {
         self.held.saturating_add(bytes) <= most
     }
 
-    fn recycle(&mut self, part: Option<Part>) {
-        let Some((marked, known)) = part.map(Part::into_memory) else { return };
+    fn recycle(&mut self, part: Option<DecodedPart>) {
+        let Some((marked, known)) = part.map(DecodedPart::into_memory) else { return };
         self.spare.marked.extend(marked);
         self.spare.known.extend(known);
     }

@@ -1,4 +1,4 @@
-//! One budget for each call: small files do not become huge, and huge ones are read.
+//! One meter for each call: small files do not become huge, and huge ones are read.
 
 use std::io;
 use std::ops::{ControlFlow, Range};
@@ -227,7 +227,7 @@ fn threads_that_help_with_a_stream_stay_within_the_limits() {
 }
 
 #[test]
-fn all_blocks_of_an_asset_have_one_budget() {
+fn all_blocks_of_an_asset_have_one_meter() {
     let _alone = alone();
     let mut writer = fixtures::slmesh::Writer::default();
     for (number, name) in

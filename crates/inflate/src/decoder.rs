@@ -110,11 +110,6 @@ impl Deflate {
         self.position
     }
 
-    /// Goes on with an input that lacks the first `bytes` of this one, which are used up.
-    pub(super) fn drop_input(&mut self, bytes: usize) {
-        self.position.byte = self.position.byte.saturating_sub(bytes);
-    }
-
     /// Returns `true` if a block has ended, and another one follows.
     pub(super) fn is_between_blocks(&self) -> bool {
         matches!(self.phase, Phase::Header)

@@ -47,10 +47,6 @@ pub struct Stream<'a> {
     engine: Engine<'a>,
     format: Format,
     input: &'a [u8],
-    /// Gives the input that comes next.
-    more: Option<More<'a>>,
-    /// Bytes that came before the input.
-    before: usize,
     /// The start in the input of the deflate data of the current member.
     #[cfg(feature = "rayon")]
     start: usize,
@@ -69,9 +65,6 @@ pub struct Stream<'a> {
     #[cfg(feature = "rayon")]
     ahead: Option<Ahead>,
 }
-
-/// Gives what comes after the input so far: it gets the bytes that are not used up yet, and returns them with more after them.
-type More<'a> = &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync);
 
 enum Engine<'a> {
     Deflate(&'a mut Inflater),
@@ -121,8 +114,6 @@ impl<'a> Stream<'a> {
             engine,
             format,
             input,
-            more: None,
-            before: 0,
             #[cfg(feature = "rayon")]
             start: consumed,
             consumed,
@@ -144,44 +135,6 @@ impl<'a> Stream<'a> {
     pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> Self {
         self.cancel = Some(flag);
         self
-    }
-
-    /// Goes on with more input if the stream does not end in the input so far, which must have the whole header.
-    ///
-    /// `more` gets the bytes that are not used up yet, at most a few hundred, and returns these with more bytes after them; `None` if
-    /// there are no more. A stream that is longer than what is decoded of it need not be read to its end.
-    ///
-    /// A gzip file that is read like this has one member: a member that begins in later input is not found.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::OnceLock;
-    ///
-    /// use meshmap_inflate::{Format, Inflater, Stream};
-    ///
-    /// let (first, second) = (b"\x01\x05\x00\xfa\xffhe", b"llo");
-    /// let joined = OnceLock::new();
-    /// let more = |rest: &[u8]| {
-    ///     let input: &Vec<u8> = joined.get_or_init(|| [rest, second].concat());
-    ///     Some(input.as_slice())
-    /// };
-    /// let mut inflater = Inflater::new();
-    /// let mut stream = Stream::new(&mut inflater, first, Format::Raw)?.continued_by(&more);
-    /// let mut out = [0; 5];
-    /// stream.read_exact(&mut out)?;
-    /// assert_eq!(&out, b"hello");
-    /// # Ok::<(), meshmap_inflate::Error>(())
-    /// ```
-    #[must_use]
-    pub fn continued_by(mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) -> Self {
-        self.set_more(more);
-        self
-    }
-
-    /// Like [`continued_by`](Self::continued_by), for a stream in place.
-    pub fn set_more(&mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) {
-        self.more = Some(more);
     }
 
     /// Does not compute the checksum, and accepts any in the input, or none.
@@ -254,7 +207,7 @@ impl<'a> Stream<'a> {
     #[must_use]
     #[inline]
     pub fn consumed(&self) -> usize {
-        self.before.saturating_add(self.consumed)
+        self.consumed
     }
 
     /// Decodes until `out` is full or the stream ends; returns the number of bytes.
@@ -286,10 +239,7 @@ impl<'a> Stream<'a> {
             self.produced = self.produced.saturating_add(more);
             self.checksum.update(window.get(before..at).unwrap_or_default());
             filled = start.saturating_add(at);
-            match result {
-                Err(ErrorKind::Truncated) if self.has_continued() => {}
-                result => result.map_err(|kind| self.error(kind))?,
-            }
+            result.map_err(|kind| self.error(kind))?;
         }
         if let Engine::Deflate(inflater) = &mut self.engine
             && !self.ended
@@ -321,32 +271,10 @@ impl<'a> Stream<'a> {
         self.end()
     }
 
-    /// Takes up the input that comes next, if there is any.
-    fn has_continued(&mut self) -> bool {
-        let Some(more) = self.more else { return false };
-        let used = match &mut self.engine {
-            Engine::Deflate(inflater) => inflater.deflate().position().byte,
-            Engine::Other(_) => self.consumed,
-        };
-        let rest = self.input.get(used..).unwrap_or_default();
-        let Some(input) = more(rest).filter(|input| input.len() > rest.len()) else { return false };
-        if let Engine::Deflate(inflater) = &mut self.engine {
-            inflater.deflate().drop_input(used);
-        }
-        self.input = input;
-        self.before = self.before.saturating_add(used);
-        self.consumed = self.consumed.saturating_sub(used);
-        true
-    }
-
     /// Reads what comes after a deflate stream.
     fn end(&mut self) -> Result<(), Error> {
-        let Trailer { length, result } = loop {
-            let trailer = self.checksum.compare(self.input.get(self.consumed..).unwrap_or_default());
-            if trailer.result != Err(ErrorKind::Truncated) || !self.has_continued() {
-                break trailer;
-            }
-        };
+        let rest = self.input.get(self.consumed..).unwrap_or_default();
+        let Trailer { length, result } = self.checksum.compare(rest);
         self.consumed = self.consumed.saturating_add(length);
         result.map_err(|kind| self.error(kind))
     }
@@ -445,7 +373,7 @@ impl<'a> Stream<'a> {
             _ => None,
         };
         let position = position.map(|Position { byte, bit }| {
-            let byte = u64::try_from(self.before.saturating_add(byte)).unwrap_or(u64::MAX);
+            let byte = u64::try_from(byte).unwrap_or(u64::MAX);
             BitPosition { byte, bit }
         });
         Error { kind, format: self.format, decoded: self.produced, position }

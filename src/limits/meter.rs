@@ -138,8 +138,10 @@ impl<'a> Meter<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if this is more than what is left.
+    /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if this is more than what is left, or if the job has done more work than it may.
     pub fn take(&self, bytes: u64, what: &'static str) -> Result<Charge<'_>> {
+        // A job that has done too much work ends.
+        self.work(0, what)?;
         self.add(bytes).map_err(|meter| meter.over_total(meter.held().saturating_add(bytes), what))?;
         Ok(Charge { meter: self, bytes })
     }

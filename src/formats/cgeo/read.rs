@@ -439,6 +439,11 @@ impl Snapshot {
             let stored = range.end.saturating_sub(start);
             let Scratch { decoders, cancel, .. } = scratch;
             meter.count_read(&range);
+            let work = |units| {
+                let counted = meter.work(units, what);
+                counted.map_err(|error| self.place().locate(error.at(section.content.clone())))
+            };
+            work(0)?;
             let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
             let mut content =
                 content.map_err(|fault| self.place().locate(Error::stream(fault, what).at(range.clone())))?;
@@ -464,8 +469,7 @@ impl Snapshot {
             progress.used = stream.used().saturating_add(prefix);
             progress.wanted = stream.wanted().filter(|_| is_partial && result.is_err());
             progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
-            let worked = meter.work(stream.produced(), what);
-            let worked = worked.map_err(|error| self.place().locate(error.at(section.content.clone())));
+            let worked = work(stream.produced());
             let result = result.and_then(|value| worked.map(|()| value));
             failed.get().cloned().map_or(result, Err).map_err(|error| source.locate(error))
         });

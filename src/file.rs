@@ -366,18 +366,28 @@ const DETECTORS: [(Format, Detector); 5] = [
     (Format::SlMesh, slmesh::detect),
 ];
 
-impl Format {
-    /// The rules that files of this format are checked against.
+impl Rule {
+    /// Finds a rule of a format by its [`id`](Self::id); `None` if the format has no such rule.
+    ///
+    /// [`Format::rules`] lists all rules.
     ///
     /// # Examples
     ///
     /// ```
-    /// use meshmap::{Format, Severity};
+    /// use meshmap::{Format, Rule, Severity};
     ///
-    /// let rule = Format::Iqm.rules().iter().find(|rule| rule.id == "weight_sum").expect("a rule of this format");
+    /// let rule = Rule::by_id(Format::Iqm, "weight_sum").expect("a rule of this format");
     /// assert_eq!(rule.severity, Severity::Suspicious);
     /// println!("{}: {} (written by {})", rule.id, rule.cause, rule.writers.unwrap_or("unknown programs"));
     /// ```
+    #[must_use]
+    pub fn by_id(format: Format, id: &str) -> Option<Self> {
+        format.rules().iter().find(|rule| rule.id == id).copied()
+    }
+}
+
+impl Format {
+    /// The rules that files of this format are checked against.
     #[must_use]
     pub fn rules(self) -> &'static [Rule] {
         match self {

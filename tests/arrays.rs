@@ -337,7 +337,7 @@ fn assert_counts_and_bounds(path: &Path) {
     let file = MeshFile::open(path).unwrap();
     let format = file.format();
     let findings = file.validate().unwrap();
-    let shares_vertices = findings.iter().any(|finding| finding.rule == iqm::rules::SHARED_VERTICES);
+    let shares_vertices = findings.iter().any(|finding| finding.rule.id == "shared_vertices");
     for entry in file.meshes().unwrap() {
         let address = &entry.address;
         let counts = file.counts(address).unwrap();
@@ -347,8 +347,7 @@ fn assert_counts_and_bounds(path: &Path) {
         let text = format!("{}: {address}: {counts:?}, {bounds:?}", path.display());
         assert_eq!(counts.triangles, view.triangle_count() as u64, "{text}");
         let vertices = view.vertex_count() as u64;
-        let leaves_range =
-            || view.findings().iter().any(|finding| finding.rule == iqm::rules::INDEX_OUTSIDE_MESH);
+        let leaves_range = || view.findings().iter().any(|finding| finding.rule.id == "index_outside_mesh");
         match format {
             Format::OpenCtm | Format::SlMesh => assert_eq!(counts.vertices, vertices, "{text}"),
             // The counts are the declared ones, because triangles are not read for them.

@@ -6,14 +6,19 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
+    Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw,
 };
 use meshmap::{
-    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Scratch, Semantic, Severity,
+    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Rule, Scratch, Semantic, Severity,
     Source, Strictness,
 };
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 use meshmap_testing::{Recorder, data, fixtures};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::CGeo, id).unwrap()
+}
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
     Proxy::from_source(Source::from_bytes(bytes)).unwrap()
@@ -138,7 +143,7 @@ fn triangle_records_of_other_lengths_are_read() {
         assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
         assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
         let findings = proxy.validate().unwrap();
-        assert!(findings.iter().any(|found| found.rule == rules::TRIANGLE_TAIL), "{findings:?}");
+        assert!(findings.iter().any(|found| found.rule == rule("triangle_tail")), "{findings:?}");
     }
 }
 
@@ -562,7 +567,7 @@ fn index_out_of_range_is_a_finding_and_no_view() {
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
     );
     assert_eq!(proxy.snapshot(0).unwrap().view().unwrap_err().kind(), ErrorKind::OutOfRange);
     assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
@@ -584,7 +589,10 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(MeshFile::from_source_with(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION.name);
+    assert_eq!(
+        MeshFile::from_source_with(source, &strict).unwrap_err().what(),
+        rule("repeated_section").name
+    );
 }
 
 #[cfg(feature = "cache")]
@@ -814,7 +822,7 @@ fn offset_table_is_used_if_the_header_has_a_different_count() {
             let proxy = proxy(changed.clone());
             assert_eq!(proxy.snapshot_count(), 4, "{count}");
             let found: Vec<_> = proxy.findings().iter().map(|found| found.rule).collect();
-            assert!(found.contains(&rules::SNAPSHOT_COUNT), "{count}: {found:?}");
+            assert!(found.contains(&rule("snapshot_count")), "{count}: {found:?}");
             assert!(proxy.snapshot(3).unwrap().positions().is_ok());
         }
         // Offsets that do not lead behind their entry do not bound the table.
@@ -863,13 +871,13 @@ fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
     let (_, snapshots) = animation(3, 2);
     let bytes = file(&snapshots, Dialect::default());
     let cases = [
-        ("Scale: 1\n", "", rules::PROPERTY, "Scale: absent"),
-        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rules::PROPERTY, "Scale: 2 times"),
-        ("Version: 7\n", "", rules::PROPERTY, "Version: absent"),
-        ("Version: 7", "Version: seven", rules::PROPERTY, "Version: not a whole number"),
-        ("time start: 0", "time start: 0.5", rules::PROPERTY, "start: not a whole number"),
-        ("Version: 7", "Version: 3", rules::VERSION, "3;"),
-        ("Version: 7", "Version: 8", rules::VERSION, "8;"),
+        ("Scale: 1\n", "", rule("property"), "Scale: absent"),
+        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rule("property"), "Scale: 2 times"),
+        ("Version: 7\n", "", rule("property"), "Version: absent"),
+        ("Version: 7", "Version: seven", rule("property"), "Version: not a whole number"),
+        ("time start: 0", "time start: 0.5", rule("property"), "start: not a whole number"),
+        ("Version: 7", "Version: 3", rule("version"), "3;"),
+        ("Version: 7", "Version: 8", rule("version"), "8;"),
     ];
     for (from, to, rule, detail) in cases {
         let proxy = proxy(with_header(&bytes, |text| text.replace(from, to)));

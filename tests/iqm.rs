@@ -2,12 +2,17 @@
 
 use std::fs;
 
-use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType, rules};
+use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType};
 use meshmap::{
-    Address, ErrorKind, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity, Source,
-    Step, Strictness,
+    Address, ErrorKind, Format, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity,
+    Source, Step, Strictness,
 };
 use meshmap_testing::{Recorder, data, fixtures};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Iqm, id).unwrap()
+}
 
 fn model(name: &str) -> Model {
     Model::open(data::valid("iqm", name)).unwrap()
@@ -304,7 +309,7 @@ fn assert_has_only_used_vertices(model: &Model, index: usize) {
 #[test]
 fn meshes_that_use_vertices_outside_of_their_range_have_copies_and_a_finding() {
     let model = model("ours_many_meshes_a.iqm");
-    assert_eq!(mesh_view(&model, 1).unwrap().findings()[0].rule, rules::INDEX_OUTSIDE_MESH);
+    assert_eq!(mesh_view(&model, 1).unwrap().findings()[0].rule, rule("index_outside_mesh"));
     assert_has_only_used_vertices(&model, 1);
 }
 
@@ -319,7 +324,7 @@ fn meshes_that_declare_the_same_vertices_have_only_those_that_they_use() {
         let model = Model::from_source(source).unwrap();
         (0..3).for_each(|mesh| assert_has_only_used_vertices(&model, mesh));
         let findings = model.validate().unwrap();
-        let shared = findings.iter().find(|finding| finding.rule == rules::SHARED_VERTICES).unwrap();
+        let shared = findings.iter().find(|finding| finding.rule == rule("shared_vertices")).unwrap();
         assert_eq!((shared.count, shared.address.as_ref().unwrap().to_string().as_str()), (3, "meshes[0]"));
     }
     let listed = MeshFile::from_source(Source::from_bytes(file)).unwrap();
@@ -342,7 +347,7 @@ fn index_out_of_range_is_found_by_each_check() {
     assert_eq!(error.address().unwrap().to_string(), "triangles[1]");
     let findings = model.validate().unwrap();
     let wrong = findings.iter().find(|finding| finding.severity() == Severity::Unusable).unwrap();
-    assert_eq!((wrong.rule, wrong.byte_range.clone()), (rules::INDEX_OUT_OF_RANGE, Some(place)));
+    assert_eq!((wrong.rule, wrong.byte_range.clone()), (rule("index_out_of_range"), Some(place)));
     assert_eq!(mesh_view(&model, 0).unwrap_err().kind(), ErrorKind::Malformed);
     assert_eq!(strict(file).unwrap_err().kind(), ErrorKind::Malformed);
 }
@@ -354,28 +359,28 @@ fn strict_reading_refuses_what_the_text_forbids_only() {
     assert!(read("skin_multi_anim.iqm").is_ok() && read("ours_odd_a.iqm").is_ok());
     let error = read("ours_types_a.iqm").unwrap_err();
     assert_eq!((error.kind(), error.format()), (ErrorKind::Malformed, Some(meshmap::Format::Iqm)));
-    assert_eq!(error.what(), rules::RESERVED_TYPE.name);
+    assert_eq!(error.what(), rule("reserved_type").name);
 }
 
 #[test]
 fn findings_name_what_is_odd() {
     let cases = [
-        ("ours_odd_a.iqm", rules::UNALIGNED),
-        ("ours_trailing_a.iqm", rules::TRAILING_BYTES),
-        ("exm_comment.iqm", rules::LONGER_COMMENT),
-        ("ours_names_a.iqm", rules::TEXT_NOT_UTF8),
-        ("ours_parents_a.iqm", rules::ODD_ROOT),
-        ("ours_many_meshes_a.iqm", rules::INDEX_OUTSIDE_MESH),
-        ("ours_many_meshes_a.iqm", rules::EMPTY_MESH),
-        ("skin_noesis_fmt.iqm", rules::UNUSUAL_FORMAT),
-        ("ours_types_a.iqm", rules::ARRAY_ORDER),
-        ("ours_types_a.iqm", rules::REPEATED_ARRAY),
-        ("ours_types_a.iqm", rules::RESERVED_TYPE),
-        ("fte_ext.iqm", rules::NOT_FINITE),
-        ("ours_v1_full_a.iqm", rules::NOT_UNIT),
-        ("skin_multi_anim.iqm", rules::FRAMERATE),
-        ("ours_masks_a.iqm", rules::MASK_BITS),
-        ("va_shared_bytes.iqm", rules::OVERLAP),
+        ("ours_odd_a.iqm", rule("unaligned")),
+        ("ours_trailing_a.iqm", rule("trailing_bytes")),
+        ("exm_comment.iqm", rule("longer_comment")),
+        ("ours_names_a.iqm", rule("text_not_utf8")),
+        ("ours_parents_a.iqm", rule("odd_root")),
+        ("ours_many_meshes_a.iqm", rule("index_outside_mesh")),
+        ("ours_many_meshes_a.iqm", rule("empty_mesh")),
+        ("skin_noesis_fmt.iqm", rule("unusual_format")),
+        ("ours_types_a.iqm", rule("array_order")),
+        ("ours_types_a.iqm", rule("repeated_array")),
+        ("ours_types_a.iqm", rule("reserved_type")),
+        ("fte_ext.iqm", rule("not_finite")),
+        ("ours_v1_full_a.iqm", rule("not_unit")),
+        ("skin_multi_anim.iqm", rule("framerate")),
+        ("ours_masks_a.iqm", rule("mask_bits")),
+        ("va_shared_bytes.iqm", rule("overlap")),
     ];
     for (name, rule) in cases.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
         let findings = model(name).validate().unwrap();
@@ -395,18 +400,18 @@ fn findings_of_damaged_fields_name_them() {
     let (text_end, text_len) = (text + get(&file, 0x1c), get(&file, 0x1c));
     let longer = text_len + file[text_end..].iter().position(|byte| *byte != 0).unwrap() + 1;
     let cases: [(usize, u32, Rule); 12] = [
-        (text, 0x61, rules::TEXT_WITHOUT_EMPTY_STRING),
-        (adjacency, 40, rules::ADJACENCY),
-        (bounds, 0x7f00_0000, rules::INVERTED_BOUNDS),
-        (bounds + 24, 0x7f80_0000, rules::NOT_FINITE),
-        (weights(5), 0, rules::WEIGHT_SUM),
-        (weights(4), 0xffff_ffff, rules::BLEND_INDEX),
-        (0x74, 1, rules::EXTENSION_COUNT),
-        (0x70, 200, rules::EMPTY_WITH_OFFSET),
-        (0x1c, longer as u32, rules::TEXT_UNTERMINATED),
-        (0x44, joints - 1, rules::POSES_NOT_JOINTS),
-        (meshes + 12, 0, rules::EMPTY_MESH),
-        (meshes + 20, 0, rules::EMPTY_MESH),
+        (text, 0x61, rule("text_without_empty_string")),
+        (adjacency, 40, rule("adjacency")),
+        (bounds, 0x7f00_0000, rule("inverted_bounds")),
+        (bounds + 24, 0x7f80_0000, rule("not_finite")),
+        (weights(5), 0, rule("weight_sum")),
+        (weights(4), 0xffff_ffff, rule("blend_index")),
+        (0x74, 1, rule("extension_count")),
+        (0x70, 200, rule("empty_with_offset")),
+        (0x1c, longer as u32, rule("text_unterminated")),
+        (0x44, joints - 1, rule("poses_not_joints")),
+        (meshes + 12, 0, rule("empty_mesh")),
+        (meshes + 20, 0, rule("empty_mesh")),
     ];
     for (field, value, rule) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
@@ -445,7 +450,7 @@ fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
     assert!(
         findings
             .iter()
-            .any(|finding| finding.rule == rules::SHARED_TOO_OFTEN
+            .any(|finding| finding.rule == rule("shared_too_often")
                 && finding.severity() >= Severity::Forbidden)
     );
 }
@@ -553,7 +558,7 @@ fn sound_structures_have_no_findings() {
         assert_eq!(of(name), [], "{name}");
     }
     // Two of four animations have no rate.
-    assert_eq!(of("skin_multi_anim.iqm"), [(rules::FRAMERATE, 2)]);
+    assert_eq!(of("skin_multi_anim.iqm"), [(rule("framerate"), 2)]);
     // Arrays of custom types may come in any order, with any names.
     let mut custom = fs::read(data::valid("iqm", "custom.iqm")).unwrap();
     assert_eq!(structure_of(custom.clone()), []);
@@ -574,7 +579,7 @@ fn joints_or_poses_without_the_others_are_no_finding() {
         set(&mut animation, field, 0);
     }
     for file in [mesh, animation] {
-        assert!(structure_of(file).iter().all(|(rule, _)| *rule != rules::POSES_NOT_JOINTS));
+        assert!(structure_of(file).iter().all(|(rule, _)| rule.id != "poses_not_joints"));
     }
 }
 
@@ -591,17 +596,17 @@ fn bytes_after_the_last_section_are_findings() {
     // Fewer than four may be for the alignment of the next section.
     assert_eq!((with(0, 0), with(3, 0)), (vec![], vec![]));
     for (inside, outside) in [(4, 0), (0, 1)] {
-        assert_eq!(with(inside, outside), [(rules::TRAILING_BYTES, 1)], "{inside}, {outside}");
+        assert_eq!(with(inside, outside), [(rule("trailing_bytes"), 1)], "{inside}, {outside}");
     }
-    assert_eq!(with(4, 1), [(rules::TRAILING_BYTES, 2)]);
+    assert_eq!(with(4, 1), [(rule("trailing_bytes"), 2)]);
 
     // Only a comment of one byte, as one exporter writes it, may go on.
     let mut comment = fs::read(data::valid("iqm", "exm_comment.iqm")).unwrap();
-    assert!(structure_of(comment.clone()).contains(&(rules::LONGER_COMMENT, 1)));
+    assert!(structure_of(comment.clone()).contains(&(rule("longer_comment"), 1)));
     set(&mut comment, 0x6c, 2);
     let found = structure_of(comment);
-    assert!(found.contains(&(rules::TRAILING_BYTES, 1)), "{found:?}");
-    assert!(found.iter().all(|(rule, _)| *rule != rules::LONGER_COMMENT), "{found:?}");
+    assert!(found.contains(&(rule("trailing_bytes"), 1)), "{found:?}");
+    assert!(found.iter().all(|(rule, _)| rule.id != "longer_comment"), "{found:?}");
 }
 
 #[test]
@@ -684,7 +689,7 @@ fn extensions_in_a_cycle_are_refused() {
     set(&mut longer, 0x74, 1);
     let model = Model::from_source(Source::from_bytes(longer)).unwrap();
     assert_eq!(model.extensions().count(), 1);
-    assert!(model.findings().iter().any(|finding| finding.rule == rules::EXTENSION_COUNT));
+    assert!(model.findings().iter().any(|finding| finding.rule == rule("extension_count")));
 }
 
 /// Up to 64 KiB are read in one piece. In a larger file, detection has read the header, and opening reads the tables.

@@ -3,13 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw, rules};
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    Array, ErrorKind, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic, Severity,
-    Source, Strictness,
+    Array, ErrorKind, Format, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic,
+    Severity, Source, Strictness,
 };
 use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::OpenCtm, id).unwrap()
+}
 
 const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
 
@@ -216,10 +221,10 @@ fn damaged_body_spoils_itself_only() {
     let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
     assert_eq!(all.mesh_count(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
-    assert_eq!(damaged.rule, rules::DAMAGED_BODY);
+    assert_eq!(damaged.rule, rule("damaged_body"));
     assert_eq!(
         (trailing.rule, trailing.byte_range.clone().unwrap().start),
-        (rules::TRAILING_BYTES, good.len() as u64)
+        (rule("trailing_bytes"), good.len() as u64)
     );
     assert!(open(file.clone()).unwrap().arrays().is_ok());
     let error = Bodies::from_source_with(Source::from_bytes(file), &strict()).unwrap_err();
@@ -290,11 +295,11 @@ fn error_of(body: &Body) -> (&'static str, ErrorKind) {
 fn wrong_values_are_findings_and_strictly_errors() {
     type Damage = fn(&mut Body);
     let cases: [(Rule, Severity, Damage); 5] = [
-        (rules::INDEX_OUT_OF_RANGE, Severity::Unusable, |body| body.triangles[3][1] = 9),
-        (rules::NOT_FINITE, Severity::Unusable, |body| body.positions[2][1] = f32::NAN),
-        (rules::UNKNOWN_FLAGS, Severity::Suspicious, |body| body.flags = 3),
-        (rules::TEXT_NOT_UTF8, Severity::Forbidden, |body| body.comment = vec![0xff]),
-        (rules::REPEATED_NAME, Severity::Forbidden, |body| body.uv_maps[1].0 = "first"),
+        (rule("index_out_of_range"), Severity::Unusable, |body| body.triangles[3][1] = 9),
+        (rule("not_finite"), Severity::Unusable, |body| body.positions[2][1] = f32::NAN),
+        (rule("unknown_flags"), Severity::Suspicious, |body| body.flags = 3),
+        (rule("text_not_utf8"), Severity::Forbidden, |body| body.comment = vec![0xff]),
+        (rule("repeated_name"), Severity::Forbidden, |body| body.uv_maps[1].0 = "first"),
     ];
     for method in [RAW, MG1] {
         for (rule, severity, damage) in cases {
@@ -309,7 +314,7 @@ fn wrong_values_are_findings_and_strictly_errors() {
             assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
             let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
             assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule}");
-            assert_eq!(mesh.view().is_err(), rule == rules::INDEX_OUT_OF_RANGE);
+            assert_eq!(mesh.view().is_err(), rule.id == "index_out_of_range");
         }
     }
 }
@@ -320,14 +325,14 @@ fn normals_of_mg2_need_indices_that_are_in_range() {
     body.triangles[3][1] = 9;
     let mesh = open(body.to_bytes()).unwrap();
     let error = mesh.normals().unwrap_err();
-    assert_eq!((error.what(), error.kind()), (rules::INDEX_OUT_OF_RANGE.name, ErrorKind::Malformed));
+    assert_eq!((error.what(), error.kind()), (rule("index_out_of_range").name, ErrorKind::Malformed));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].indices[10]");
     assert!(mesh.positions().is_ok());
     let findings = mesh.validate().unwrap();
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
     );
 }
 
@@ -346,10 +351,10 @@ fn streams_that_go_on_are_read_and_reported() {
         let mesh = open(body.to_bytes()).unwrap();
         assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
         let findings = mesh.validate().unwrap();
-        let tail = findings.iter().find(|found| found.rule == rules::STREAM_TAIL).unwrap();
+        let tail = findings.iter().find(|found| found.rule == rule("stream_tail")).unwrap();
         assert_eq!(tail.severity(), Severity::Forbidden);
         let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
-        assert_eq!(read.unwrap_err().what(), rules::STREAM_TAIL.name);
+        assert_eq!(read.unwrap_err().what(), rule("stream_tail").name);
     }
 }
 
@@ -497,7 +502,7 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
     };
     assert_eq!(divisions([1 << 16, 1 << 8, 1 << 8]), []);
     for cells in [[(1 << 16) + 1, 1 << 8, 1 << 8], [1 << 20, 1 << 10, 1 << 10]] {
-        assert_eq!(divisions(cells), [(rules::GRID_TOO_FINE, Some(82..94))], "{cells:?}");
+        assert_eq!(divisions(cells), [(rule("grid_too_fine"), Some(82..94))], "{cells:?}");
     }
 }
 
@@ -505,13 +510,13 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
 fn precision_of_normals_may_be_nan_in_a_file_without_normals() {
     let mut without = Body::sheet(MG2, 3);
     assert_eq!(findings_of(without.to_bytes()), []);
-    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| *rule == rules::NAN_PRECISION);
+    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| rule.id == "nan_precision");
     assert!(!has_rule(patched(&without, 54, f32::NAN.to_bits())));
     without.flags = 0;
     without.normals.clear();
     assert_eq!(findings_of(without.to_bytes()), []);
     let nan = patched(&without, 54, f32::NAN.to_bits());
-    assert_eq!(findings_of(nan), [(rules::NAN_PRECISION, Some(54..58))]);
+    assert_eq!(findings_of(nan), [(rule("nan_precision"), Some(54..58))]);
 }
 
 #[test]

@@ -4,14 +4,19 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::slmesh::llsd::{Event, Reader};
-use meshmap::slmesh::{Asset, CacheEntry, Lod, Mesh, MeshBuffer, UploadCache, WeightScale, rules};
+use meshmap::slmesh::{Asset, CacheEntry, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
 use meshmap::{
-    Checksums, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile, Options, Role, Scratch, Semantic,
-    Severity, Source, Step, Strictness, VertexFormat,
+    Checksums, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile, Options, Role, Rule, Scratch,
+    Semantic, Severity, Source, Step, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
 use meshmap_testing::{Recorder, data, fixtures, test_files};
 use serde_json::{Value, json};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::SlMesh, id).unwrap()
+}
 
 fn asset(bytes: Vec<u8>) -> Asset {
     Asset::from_source(Source::from_bytes(bytes)).unwrap()
@@ -156,7 +161,7 @@ fn versions_of_another_format_are_refused_unless_allowed() {
     let options = Options::default().with_slmesh_max_version(2000);
     let asset = Asset::from_source_with(Source::from_bytes(bytes), &options).unwrap();
     assert_eq!(asset.version(), Some(1999));
-    assert!(asset.findings().iter().any(|finding| finding.rule == rules::VERSION));
+    assert!(asset.findings().iter().any(|finding| finding.rule == rule("version")));
 }
 
 #[test]
@@ -283,7 +288,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
     assert!(face.view().is_err());
     let findings = asset.validate().unwrap();
     assert!(
-        findings.iter().any(|f| f.rule == rules::INDEX_OUT_OF_RANGE && f.severity() == Severity::Unusable)
+        findings.iter().any(|f| f.rule == rule("index_out_of_range") && f.severity() == Severity::Unusable)
     );
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert!(MeshFile::from_source_with(Source::from_bytes(bytes), &strict).is_err());
@@ -605,7 +610,7 @@ fn validation_tells_what_the_text_forbids() {
         let findings = asset(bytes).validate().unwrap();
         findings.into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
     };
-    assert_eq!(of(everything()), [rules::HULLS_AND_MESH]);
+    assert_eq!(of(everything()), [rule("hulls_and_mesh")]);
     let lod = |faces: &[Llsd]| Llsd::Array(faces.to_vec());
     let bytes = Writer::default()
         .block("high_lod", &lod(&[sheet(3, 0)]))
@@ -615,17 +620,17 @@ fn validation_tells_what_the_text_forbids() {
     assert_eq!(
         of(bytes),
         [
-            rules::LOD_GAP,
-            rules::CONVEX_MISSING,
-            rules::WEIGHTS_MISSING,
-            rules::FACE_COUNT,
-            rules::LOD_TRIANGLES
+            rule("lod_gap"),
+            rule("convex_missing"),
+            rule("weights_missing"),
+            rule("face_count"),
+            rule("lod_triangles")
         ]
     );
     let bytes = Writer::default().block("high_lod", &lod(&[sheet(3, 5)])).block("skin", &skin(2)).to_bytes();
-    assert!(of(bytes).contains(&rules::JOINT_OUT_OF_RANGE));
+    assert!(of(bytes).contains(&rule("joint_out_of_range")));
     // The geometry is intact, and viewers use another joint.
-    assert!(rules::JOINT_OUT_OF_RANGE.severity < Severity::Unusable);
+    assert!(rule("joint_out_of_range").severity < Severity::Unusable);
     for name in ["gen_01_triangle", "nodemv_02_static_4lod"] {
         let bytes = fs::read(data::valid("slmesh", &format!("{name}.slmesh"))).unwrap();
         assert!(
@@ -647,7 +652,7 @@ fn hashes_are_those_of_the_stored_blocks() {
     let findings = asset(bytes).check_hashes().unwrap();
     assert_eq!(
         (findings.len(), findings[0].rule, findings[0].severity() < Severity::Unusable),
-        (1, rules::HASH, true)
+        (1, rule("hash"), true)
     );
 }
 
@@ -714,7 +719,7 @@ fn versions_up_to_the_greatest_that_is_allowed_are_read() {
         let bytes = Writer::default().key("version", Llsd::Integer(version)).to_bytes();
         let options = Options::default().with_slmesh_max_version(most);
         let asset = Asset::from_source_with(Source::from_bytes(bytes), &options)?;
-        Ok(asset.findings().iter().any(|finding| finding.rule == rules::VERSION))
+        Ok(asset.findings().iter().any(|finding| finding.rule == rule("version")))
     };
     let most = 999;
     for (version, allowed, expected) in [
@@ -768,11 +773,11 @@ fn blocks_that_are_missing_are_findings() {
     let cases: [(&[&'static str], &[meshmap::Rule]); 7] = [
         (&["high_lod", "physics_convex"], &[]),
         (&["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_convex"], &[]),
-        (&["physics_convex"], &[rules::HIGH_LOD_MISSING]),
-        (&["high_lod"], &[rules::CONVEX_MISSING]),
-        (&["high_lod", "low_lod", "physics_convex"], &[rules::LOD_GAP]),
-        (&["high_lod", "lowest_lod", "physics_convex"], &[rules::LOD_GAP]),
-        (&["404"], &[rules::NOT_FOUND]),
+        (&["physics_convex"], &[rule("high_lod_missing")]),
+        (&["high_lod"], &[rule("convex_missing")]),
+        (&["high_lod", "low_lod", "physics_convex"], &[rule("lod_gap")]),
+        (&["high_lod", "lowest_lod", "physics_convex"], &[rule("lod_gap")]),
+        (&["404"], &[rule("not_found")]),
     ];
     let rules_of = |writer: Writer| {
         let asset = asset(writer.to_bytes());
@@ -785,7 +790,7 @@ fn blocks_that_are_missing_are_findings() {
     // An entry of no bytes is not a block.
     let empty =
         Writer::default().key("high_lod", fixtures::slmesh::entry(0, 0)).stored("physics_convex", b"x");
-    assert_eq!(rules_of(empty), [rules::HIGH_LOD_MISSING]);
+    assert_eq!(rules_of(empty), [rule("high_lod_missing")]);
 }
 
 #[test]

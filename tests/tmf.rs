@@ -2,12 +2,18 @@
 
 use std::fs;
 
-use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules};
+use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType};
 use meshmap::{
-    ErrorKind, Finding, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness, VertexFormat,
+    ErrorKind, Finding, Format, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness,
+    VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
 use meshmap_testing::{Recorder, data};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Tmf, id).unwrap()
+}
 
 fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
     Document::from_source(Source::from_bytes(bytes))
@@ -146,7 +152,7 @@ fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
     // 44 bits: the crate's scale is 2^12 - 1.
     let crates = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[4095, 0, 255], [1024, 1, 2]]);
     let document = read(crates.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::WIDE_COORDINATES));
+    assert!(has(document.findings(), rule("wide_coordinates")));
     let vertices = document.mesh(0).unwrap().positions().unwrap();
     assert_eq!(vertices.get(0).unwrap(), Some([1.0, 0.0, 1.0]));
     assert_eq!(vertices.get(1).unwrap().unwrap()[0], 1024.0 / 4095.0);
@@ -178,7 +184,7 @@ fn numbers_of_no_bits_are_the_least_there_are() {
         .colors("", 0, &[[0; 4]])
         .segment(16, 0, &floats("", 0, &[0]));
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::NO_BITS));
+    assert!(has(document.findings(), rule("no_bits")));
     let mesh = document.mesh(0).unwrap();
     assert_eq!(mesh.positions().unwrap().read().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
     assert_eq!(mesh.texcoords(0).unwrap().get(0).unwrap(), Some([0.0; 2]));
@@ -200,7 +206,7 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
     for (bits, base, numbers) in cases {
         let file = Writer::b().mesh("").indices(2, bits, base, &numbers).to_bytes();
         let document = read(file).unwrap();
-        assert!(has(&document.validate().unwrap(), rules::INDEX_TOO_LARGE));
+        assert!(has(&document.validate().unwrap(), rule("index_too_large")));
         let array = document.mesh(0).unwrap().position_indices().unwrap();
         let error = array.read().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
@@ -280,10 +286,10 @@ fn views_leave_out_what_no_vertex_has_and_say_so() {
         .indices(6, 1, 0, &[0, 1]);
     let document = read(file.to_bytes()).unwrap();
     let view = document.mesh(0).unwrap().view().unwrap();
-    assert!(has(view.findings(), rules::UNASSIGNED) && has(view.findings(), rules::ODD_INDICES));
+    assert!(has(view.findings(), rule("unassigned")) && has(view.findings(), rule("odd_indices")));
     assert_eq!((view.attributes().len(), view.indices().len()), (1, 3));
     let validated = document.validate().unwrap();
-    assert!(has(&validated, rules::UNASSIGNED) && has(&validated, rules::ODD_INDICES));
+    assert!(has(&validated, rule("unassigned")) && has(&validated, rule("odd_indices")));
 }
 
 #[test]
@@ -303,12 +309,9 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
     assert!(document.mesh(&"meshes[\"good\"]".parse().unwrap()).is_ok());
     let findings = document.validate().unwrap();
-    assert!(
-        findings
-            .iter()
-            .any(|finding| finding.severity() == Severity::Unusable
-                && finding.rule == rules::INDEX_OUT_OF_RANGE)
-    );
+    assert!(findings.iter().any(
+        |finding| finding.severity() == Severity::Unusable && finding.rule == rule("index_out_of_range")
+    ));
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert_eq!(
         Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
@@ -326,7 +329,7 @@ fn unknown_segments_are_listed_and_skipped() {
         .segment(0, 9, b"x")
         .indices(2, 1, 0, &[1]);
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::UNKNOWN_SEGMENT));
+    assert!(has(document.findings(), rule("unknown_segment")));
     let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.kind).collect();
     let expected = [
         SegmentType::Reserved(12),
@@ -346,13 +349,13 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
     trailing.push(0);
     let tail = |writer: Writer| writer.segment(2, 0, &[&[1][..], &[0; 16], &[1, 2, 3]].concat());
     let cases = [
-        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), rules::TYPE_OF_OTHER_LAYOUT, true),
-        (Writer::b().mesh(b"\xff").to_bytes(), rules::NAME_NOT_UTF8, true),
-        (trailing, rules::TRAILING_BYTES, false),
-        (tail(Writer::b().mesh("")).to_bytes(), rules::SEGMENT_TAIL, false),
-        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), rules::SHARED_MASK, false),
-        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rules::OMITTED_IN_LAYOUT_B, false),
-        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rules::UNKNOWN_SEGMENT, false),
+        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), rule("type_of_other_layout"), true),
+        (Writer::b().mesh(b"\xff").to_bytes(), rule("name_not_utf8"), true),
+        (trailing, rule("trailing_bytes"), false),
+        (tail(Writer::b().mesh("")).to_bytes(), rule("segment_tail"), false),
+        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), rule("shared_mask"), false),
+        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rule("omitted_in_layout_b"), false),
+        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rule("unknown_segment"), false),
     ];
     for (file, rule, forbidden) in cases {
         let document = read(file.clone()).unwrap();
@@ -366,15 +369,15 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
 fn stored_boxes_are_compared_with_the_points() {
     let wrong = Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [3, 15, 15]]);
     let document = read(wrong.to_bytes()).unwrap();
-    assert!(has(&document.validate().unwrap(), rules::STORED_BOX));
+    assert!(has(&document.validate().unwrap(), rule("stored_box")));
     let bounds = document.mesh(0).unwrap().view().unwrap().bounds().unwrap().unwrap();
     assert_eq!((bounds.min, bounds.max), ([0.0; 3], [9.0_f32 * (3.0 / 15.0), 1.0, 1.0]));
     let right =
         Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [15, 15, 14]]);
-    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), rules::STORED_BOX));
+    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), rule("stored_box")));
     let infinite =
         Writer::b().mesh("").vertices([0., f64::INFINITY, 0., 1., 0., 1.], [4, 4, 4], &[[1, 1, 1]]);
-    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), rules::NOT_FINITE));
+    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), rule("not_finite")));
 }
 
 #[test]
@@ -495,7 +498,7 @@ fn only_numbers_of_no_bits_that_there_are_have_a_finding() {
         (mesh().indices(2, 0, 0, &[0]), false),
     ];
     for (index, (writer, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(has(read(writer.to_bytes()).unwrap().findings(), rules::NO_BITS), expected, "{index}");
+        assert_eq!(has(read(writer.to_bytes()).unwrap().findings(), rule("no_bits")), expected, "{index}");
     }
 }
 

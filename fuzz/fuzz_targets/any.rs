@@ -251,7 +251,7 @@ impl Opened {
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
         // A body behind the first one may be cut there, or anything else, which is then seen in its place.
-        let damaged = |finding: &Finding| finding.rule == openctm::rules::DAMAGED_BODY;
+        let damaged = |finding: &Finding| finding.rule.id == "damaged_body";
         if !tells_length && self.findings.iter().chain(&other.findings).any(damaged) {
             return;
         }

@@ -55,7 +55,7 @@ pub mod raw;
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
 mod read;
-pub mod rules;
+pub(crate) mod rules;
 mod sections;
 mod snapshot;
 mod stream;

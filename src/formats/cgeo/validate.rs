@@ -23,7 +23,7 @@ impl Proxy {
     /// # Errors
     ///
     /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A snapshot that cannot be decoded is an
-    /// unusable [finding](super::rules::SNAPSHOT).
+    /// unusable finding of the rule `snapshot`.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.validate_reporting(|_| {})
     }

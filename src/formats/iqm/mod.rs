@@ -55,7 +55,7 @@ pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-pub mod rules;
+pub(crate) mod rules;
 mod skeleton;
 mod structure;
 mod tables;

@@ -53,7 +53,7 @@ pub mod llsd;
 mod mesh;
 mod physics;
 mod place;
-pub mod rules;
+pub(crate) mod rules;
 mod skin;
 mod validate;
 mod view;

@@ -22,7 +22,7 @@ impl Asset {
     /// # Errors
     ///
     /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A block that cannot be decoded is an unusable
-    /// [finding](super::rules::BLOCK), and the others are checked anyway. Wrong values are also findings, which make the mesh
+    /// finding of the rule `block`, and the others are checked anyway. Wrong values are also findings, which make the mesh
     /// unusable if their severity is [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();

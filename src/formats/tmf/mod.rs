@@ -18,7 +18,7 @@
 //!   differ.
 //!
 //! Opening reads the headers of all segments and checks every count against the bytes of the segment; nothing is
-//! decoded (except coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]: decoded
+//! decoded (except coordinates of more than 32 bits, see the rule `wide_coordinates`). Arrays are [`Packed`]: decoded
 //! element by element, by range, or as a whole in parallel. That indices are in range is checked by
 //! [`Document::validate`], by a [`MeshView`](crate::MeshView) for its own mesh, and when opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict).
@@ -50,7 +50,7 @@ pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-pub mod rules;
+pub(crate) mod rules;
 mod segment;
 mod validate;
 mod view;

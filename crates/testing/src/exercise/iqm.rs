@@ -1,14 +1,20 @@
 //! Calls everything that a user can call on an IQM model, and asserts what the documentation promises of any bytes.
 
-use meshmap::iqm::{self, Matrix, Model, Trs, rules};
+use meshmap::iqm::{self, Matrix, Model, Trs};
 use meshmap::{
-    Address, Element, ErrorKind, Finding, MeshFile, Parallelism, Result, Severity, Source, Strictness,
+    Address, Element, ErrorKind, Finding, Format, MeshFile, Parallelism, Result, Rule, Severity, Source,
+    Strictness,
 };
 
 use super::check::{
     MOST, MOST_BYTES, assert_address, assert_array, assert_attribute, assert_finding, assert_mesh,
     assert_text, options, seen,
 };
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Iqm, id).unwrap()
+}
 
 /// Opens the bytes tolerantly and strictly, and calls everything on what opens.
 ///
@@ -42,7 +48,7 @@ fn validation(model: &Model) -> Vec<Finding> {
     let findings = model.validate().expect("bytes in memory can be read");
     assert_eq!(findings[..model.findings().len()], *model.findings());
     findings.iter().for_each(assert_finding);
-    let wrong = findings.iter().any(|finding| finding.rule == rules::INDEX_OUT_OF_RANGE);
+    let wrong = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
     assert_eq!(model.triangles().map_err(seen).is_err(), wrong);
     findings
 }
@@ -107,7 +113,7 @@ fn typed<T: Element + PartialEq>(array: Result<Option<meshmap::Array<T>>>, verti
 }
 
 fn triangles(model: &Model, findings: &[Finding]) {
-    let has_wrong_indices = findings.iter().any(|finding| finding.rule == rules::INDEX_OUT_OF_RANGE);
+    let has_wrong_indices = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
     let triangles = model.raw_triangles().unwrap();
     assert_eq!(triangles.len(), model.triangle_count());
     assert_array(&triangles);
@@ -225,7 +231,7 @@ fn extensions(model: &Model) {
 }
 
 fn meshes(model: &Model, findings: &[Finding]) {
-    let wrong = findings.iter().any(|finding| finding.rule == rules::INDEX_OUT_OF_RANGE);
+    let wrong = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
     let count = model.meshes().len();
     let address = |index: usize| Address::field("meshes").index(index as u64);
     assert_eq!(model.mesh_view(&address(count)).unwrap_err().kind(), ErrorKind::OutOfRange);

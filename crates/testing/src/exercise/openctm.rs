@@ -2,13 +2,18 @@
 
 use std::fmt::Debug;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer, rules};
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer};
 use meshmap::{
-    Array, Decoder, Element, ErrorKind, Finding, MeshFile, Options, Result, Scratch, Severity, Source,
-    Strictness,
+    Array, Decoder, Element, ErrorKind, Finding, Format, MeshFile, Options, Result, Rule, Scratch, Severity,
+    Source, Strictness,
 };
 
 use super::check::{assert_array, assert_finding, assert_mesh, options, seen};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::OpenCtm, id).unwrap()
+}
 
 /// Parts of a kind that are looked at.
 const MOST: usize = 8;
@@ -123,9 +128,9 @@ fn view(mesh: &Mesh, findings: Option<&[Finding]>) {
                 assert_mesh(&view);
             }
         }
-        Err(error) if error.what() == rules::INDEX_OUT_OF_RANGE.name => {
+        Err(error) if error.what() == rule("index_out_of_range").name => {
             assert_eq!(error.kind(), ErrorKind::Malformed);
-            assert!(findings.is_none_or(|all| all.iter().any(|f| f.rule == rules::INDEX_OUT_OF_RANGE)));
+            assert!(findings.is_none_or(|all| all.iter().any(|f| f.rule == rule("index_out_of_range"))));
         }
         Err(error) => assert!(findings.is_none(), "{}", seen(error)),
     }

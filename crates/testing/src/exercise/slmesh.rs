@@ -1,10 +1,15 @@
 //! Calls everything that a user can call on a mesh asset, and asserts what the documentation promises of any bytes.
 
 use meshmap::slmesh::llsd::{Event, MAX_DEPTH, Reader};
-use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale, rules};
-use meshmap::{ErrorKind, Options, Result, Scratch, Severity, Source, Strictness};
+use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
+use meshmap::{ErrorKind, Format, Options, Result, Rule, Scratch, Severity, Source, Strictness};
 
 use super::check::{assert_finding, assert_mesh, bits, options, seen};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::SlMesh, id).unwrap()
+}
 
 /// Faces that are looked at.
 const MOST: usize = 16;
@@ -157,7 +162,7 @@ fn face(face: &Face) {
         (Err(_), Err(error)) => {
             assert!(error.decoded_range().is_some() && error.what() == "TriangleList", "{error}");
         }
-        _ => panic!("{}", rules::INDEX_OUT_OF_RANGE),
+        _ => panic!("{}", rule("index_out_of_range")),
     }
 }
 

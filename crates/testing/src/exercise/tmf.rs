@@ -2,10 +2,15 @@
 
 use std::fmt::Debug;
 
-use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, rules};
-use meshmap::{Address, ErrorKind, MeshView, Options, Result, Severity, Source, Strictness};
+use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement};
+use meshmap::{Address, ErrorKind, Format, MeshView, Options, Result, Rule, Severity, Source, Strictness};
 
 use super::check::{assert_finding, assert_mesh, options, seen};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Tmf, id).unwrap()
+}
 
 /// Parts of a kind that are looked at.
 const MOST: usize = 16;
@@ -35,7 +40,7 @@ pub fn bytes(bytes: &[u8]) -> bool {
             Ok(view) => self::view(&view),
             Err(error) if error.kind() == ErrorKind::LimitExceeded => {}
             Err(error) => {
-                let wrong = [rules::INDEX_OUT_OF_RANGE, rules::INDEX_TOO_LARGE];
+                let wrong = [rule("index_out_of_range"), rule("index_too_large")];
                 assert!(findings.iter().any(|finding| wrong.contains(&finding.rule)), "{error}");
             }
         }

@@ -243,6 +243,14 @@ pub struct ArrayData {
 }
 
 impl ArrayData {
+    /// The values of a typed array, shared.
+    #[must_use]
+    pub fn new<T: Element>(array: Array<T>) -> Self {
+        let (scalar, components) = element::<T>();
+        let shape = std::iter::once(array.len_u64()).chain(components).collect();
+        Self { scalar, shape, bytes: array.into_bytes() }
+    }
+
     /// The type of each number.
     #[must_use]
     pub fn scalar(&self) -> Scalar {
@@ -318,14 +326,6 @@ impl ArrayData {
         let end = as_usize(count).saturating_mul(element).min(self.bytes.len());
         let shape = std::iter::once(count).chain(components.iter().copied()).collect();
         Self { scalar: self.scalar, shape, bytes: self.bytes.slice(..end) }
-    }
-}
-
-impl<T: Element> From<Array<T>> for ArrayData {
-    fn from(array: Array<T>) -> Self {
-        let (scalar, components) = element::<T>();
-        let shape = std::iter::once(array.len_u64()).chain(components).collect();
-        Self { scalar, shape, bytes: array.into_bytes() }
     }
 }
 

@@ -172,9 +172,30 @@ impl MeshFile {
     /// }
     /// # Ok::<(), meshmap::Error>(())
     /// ```
-    #[must_use]
-    pub fn arrays(&self) -> Arrays {
-        Arrays { file: self.clone(), together: false, list: None }
+    ///
+    /// The iterator shares the file, and does not borrow the `MeshFile`.
+    pub fn arrays(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+        self.array_list(false)
+    }
+
+    /// Like [`arrays`](Self::arrays), but decodes all arrays of a snapshot or body together, when its first array is listed.
+    ///
+    /// For callers that read every array. The entries of a snapshot or body hold its decoded values, so drop them before the
+    /// next one.
+    pub fn arrays_together(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+        self.array_list(true)
+    }
+
+    fn array_list(&self, together: bool) -> ArrayList {
+        let file = self.clone();
+        let list = match &file {
+            Self::CGeo(proxy) => proxy.array_list(together),
+            Self::SlMesh(asset) => asset.array_list(),
+            Self::Iqm(model) => model.array_list(),
+            Self::OpenCtm(bodies) => bodies.array_list(together),
+            Self::Tmf(document) => document.array_list(together),
+        };
+        Box::new(list.map(move |entry| entry.map_err(|error| file.tell(error))))
     }
 
     /// Reads and decodes one array.
@@ -303,54 +324,6 @@ impl MeshFile {
     /// An error of this file, with its path if the source has one.
     fn tell(&self, error: Error) -> Error {
         self.source().tell(error)
-    }
-}
-
-/// The arrays of a file, in order: the iterator of [`MeshFile::arrays`].
-///
-/// It shares the file, and does not borrow the [`MeshFile`].
-pub struct Arrays {
-    file: MeshFile,
-    together: bool,
-    list: Option<ArrayList>,
-}
-
-impl Arrays {
-    /// Decodes all arrays of a snapshot or body together, when its first array is listed.
-    ///
-    /// For callers that read every array. The entries of a snapshot or body then hold its decoded values, so drop them before
-    /// the next one. To be called before the first array is listed.
-    #[must_use]
-    pub fn together(self) -> Self {
-        Self { together: true, ..self }
-    }
-
-    fn list(&self) -> ArrayList {
-        match &self.file {
-            MeshFile::CGeo(proxy) => proxy.array_list(self.together),
-            MeshFile::SlMesh(asset) => asset.array_list(),
-            MeshFile::Iqm(model) => model.array_list(),
-            MeshFile::OpenCtm(bodies) => bodies.array_list(self.together),
-            MeshFile::Tmf(document) => document.array_list(self.together),
-        }
-    }
-}
-
-impl Iterator for Arrays {
-    type Item = Result<ArrayEntry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.list.is_none() {
-            self.list = Some(self.list());
-        }
-        let entry = self.list.as_mut()?.next()?;
-        Some(entry.map_err(|error| self.file.tell(error)))
-    }
-}
-
-impl std::fmt::Debug for Arrays {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Arrays").field("file", &self.file).finish_non_exhaustive()
     }
 }
 

@@ -88,15 +88,14 @@ mod text_serde;
 
 pub use crate::arrays::{ArrayData, ArrayEntry, Encoding};
 pub use crate::bytes::{
-    Array, ArrayIter, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text,
-    coalesce,
+    Array, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text, coalesce,
 };
 /// Shared bytes, of the crate `bytes`.
 pub use ::bytes::Bytes;
 pub use codec::{Codec, Decoder, Fault, FaultKind};
 pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
-pub use file::{Arrays, MeshFile};
+pub use file::MeshFile;
 pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::{Limits, cancellable};
@@ -107,8 +106,7 @@ pub use mesh::{
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseAddressError, ParseNameError, Result, Rule,
-    Segment, Severity,
+    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseError, Result, Rule, Segment, Severity,
 };
 
 /// The examples of the README.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use meshmap::{
     Address, ArrayData, ArrayEntry, Bounds, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile,
-    Options, Result, Semantic, Source, VertexFormat, VertexLayout, iqm,
+    Options, Result, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, exercise, in_steps};
 
@@ -120,7 +120,7 @@ fn assert_arrays(path: &Path) {
         assert!(read.insert(address, joined).is_none(), "{entry:?} is listed twice");
     }
     let mut count = 0;
-    for (entry, together) in entries.iter().zip(file.arrays().together()) {
+    for (entry, together) in entries.iter().zip(file.arrays_together()) {
         let together = together.unwrap();
         let described = |entry: &ArrayEntry| {
             (entry.address.clone(), entry.name.clone(), entry.scalar, entry.range.clone())
@@ -133,7 +133,7 @@ fn assert_arrays(path: &Path) {
         assert!(values(&together).1 == read[&entry.address.to_string()], "{entry:?}");
         count += 1;
     }
-    assert_eq!(count, file.arrays().together().count());
+    assert_eq!(count, file.arrays_together().count());
     assert_eq!(count, entries.len());
     let none = Address::field("no_such_array").index(7);
     assert_eq!(file.array(&none).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -260,7 +260,7 @@ fn read_damaged(bytes: Bytes) {
             (one, other) => assert_eq!(one.is_err(), other.is_err(), "{entry:?}"),
         }
     }
-    for entry in file.arrays().together().take(300).flatten() {
+    for entry in file.arrays_together().take(300).flatten() {
         let _ = entry.read().map_err(exercise::seen);
     }
     file.texts().take(300).for_each(|text| drop(text.map_err(exercise::seen)));

@@ -93,6 +93,9 @@ pub(crate) mod sealed {
         /// The bytes as native elements, if alignment and byte order allow it.
         fn native(bytes: &[u8]) -> Option<&[Self]>;
     }
+
+    /// An element that is one number.
+    pub trait Number: Stored + FromBytes + KnownLayout {}
 }
 
 /// An IEEE 754 binary16 number, as its bits.
@@ -163,25 +166,26 @@ macro_rules! scalar {
                 native.filter(|_| cfg!(target_endian = "little") || size_of::<Self>() == 1)
             }
         }
-        impl<const N: usize> Element for [$native; N] {}
-        impl<const N: usize> sealed::Stored for [$native; N] {
-            type Stored = [$stored; N];
-            const SHAPE: Option<(Scalar, u32)> = {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "the widths that are used are single digits"
-                )]
-                Some((Scalar::$scalar, N as u32))
-            };
-            fn from_stored(stored: Self::Stored) -> Self {
-                stored.map($from)
-            }
-            fn native(bytes: &[u8]) -> Option<&[Self]> {
-                let native = <[Self]>::ref_from_bytes(bytes).ok();
-                native.filter(|_| cfg!(target_endian = "little") || size_of::<$native>() == 1)
-            }
-        }
+        impl sealed::Number for $native {}
     };
+}
+
+impl<T: Element + sealed::Number, const N: usize> Element for [T; N] {}
+
+impl<T: Element + sealed::Number, const N: usize> sealed::Stored for [T; N] {
+    type Stored = [T::Stored; N];
+    const SHAPE: Option<(Scalar, u32)> = match T::SHAPE {
+        #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
+        Some((scalar, _)) => Some((scalar, N as u32)),
+        None => None,
+    };
+    fn from_stored(stored: Self::Stored) -> Self {
+        stored.map(T::from_stored)
+    }
+    fn native(bytes: &[u8]) -> Option<&[Self]> {
+        let native = <[Self]>::ref_from_bytes(bytes).ok();
+        native.filter(|_| cfg!(target_endian = "little") || size_of::<T>() == 1)
+    }
 }
 
 scalar!(u8, u8, U8, |stored| stored);

@@ -10,7 +10,7 @@ mod source;
 mod text;
 mod walk;
 
-pub use array::{Array, ArrayIter};
+pub use array::Array;
 pub use element::{Element, F16, Scalar};
 pub use fragments::{Fragments, Step};
 pub use range::coalesce;

@@ -3,6 +3,8 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::parse_name::ParseError;
+
 /// The location of something in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
 /// Errors, findings, the command line and its JSON share this grammar: fields joined by `.`, each followed by
@@ -169,19 +171,10 @@ pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str
     Err(("a closing \"", quoted))
 }
 
-/// A text that is not an [`Address`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an address: expected {expected}, found {found:?}")]
-pub struct ParseAddressError {
-    pub(super) expected: &'static str,
-    /// The text from there on, or its beginning.
-    pub(super) found: String,
-}
-
 impl FromStr for Address {
-    type Err = ParseAddressError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseAddressError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut rest = text;
         let mut segments = Vec::new();
         loop {
@@ -209,7 +202,7 @@ impl FromStr for Address {
     }
 }
 
-fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
+fn parse_index(inner: &str) -> Result<(Segment, &str), ParseError> {
     let Some((digits, after)) = inner.split_once(']') else {
         return Err(unreadable("a closing ]", inner));
     };
@@ -220,7 +213,7 @@ fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
     Ok((Segment::Index(index), after))
 }
 
-fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
+fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseError> {
     let (name, after) = parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
     match after.strip_prefix(']') {
         Some(after) => Ok((Segment::Name(name), after)),
@@ -228,8 +221,8 @@ fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
     }
 }
 
-fn unreadable(expected: &'static str, found: &str) -> ParseAddressError {
-    ParseAddressError { expected, found: found.chars().take(40).collect() }
+fn unreadable(expected: &'static str, found: &str) -> ParseError {
+    ParseError::new(ParseError::ADDRESS, expected, found)
 }
 
 #[cfg(test)]

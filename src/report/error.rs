@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::address::Address;
-use super::address::ParseAddressError;
 use super::cause::{Cause, Limit};
-use super::parse_name::ParseNameError;
+use super::parse_name::ParseError;
 use crate::codec::{Fault, FaultKind};
 use crate::format::Format;
 use crate::num::decimal;
@@ -390,18 +389,10 @@ impl fmt::Debug for Error {
 }
 
 /// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
-impl From<ParseAddressError> for Error {
-    fn from(error: ParseAddressError) -> Self {
-        Self::new(ErrorKind::OutOfRange, "address")
-            .expected(error.expected)
-            .found(format_args!("{:?}", error.found))
-    }
-}
-
-/// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
-impl From<ParseNameError> for Error {
-    fn from(error: ParseNameError) -> Self {
-        Self::new(ErrorKind::OutOfRange, "name")
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Self {
+        let what = if error.what == ParseError::ADDRESS { "address" } else { "name" };
+        Self::new(ErrorKind::OutOfRange, what)
             .expected(error.expected)
             .found(format_args!("{:?}", error.found))
     }

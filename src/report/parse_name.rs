@@ -2,17 +2,20 @@ use std::str::FromStr;
 
 use crate::format::Format;
 
-/// A text that is not the name of what it was read as.
+/// The error of reading an [`Address`](crate::Address), or the name of a format, a semantic or a level of detail, from a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not {what}: expected {expected}, found {found:?}")]
-pub struct ParseNameError {
+pub struct ParseError {
+    /// "an address", "a format"
     pub(super) what: &'static str,
     pub(super) expected: String,
     /// The text from there on, or its beginning.
     pub(super) found: String,
 }
 
-impl ParseNameError {
+impl ParseError {
+    pub(super) const ADDRESS: &'static str = "an address";
+
     pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
         Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
     }
@@ -24,7 +27,7 @@ pub(crate) fn parse_name<T: Copy>(
     what: &'static str,
     all: impl IntoIterator<Item = T>,
     name: impl Fn(T) -> &'static str,
-) -> Result<T, ParseNameError> {
+) -> Result<T, ParseError> {
     let mut names = Vec::new();
     for value in all {
         if name(value) == text {
@@ -32,14 +35,14 @@ pub(crate) fn parse_name<T: Copy>(
         }
         names.push(name(value));
     }
-    Err(ParseNameError::new(what, format!("one of {}", names.join(", ")), text))
+    Err(ParseError::new(what, format!("one of {}", names.join(", ")), text))
 }
 
 /// By its [`name`](Format::name).
 impl FromStr for Format {
-    type Err = ParseNameError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseNameError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         parse_name(text, "a format", Self::ALL, Self::name)
     }
 }

@@ -61,7 +61,7 @@ impl Bodies {
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
-        let mut walker = bodies(source, options)?;
+        let mut walker = body_iter(source, options)?;
         let kept = Arc::new(Kept::new(&options.limits, walker.len.unwrap_or(0)));
         walker.kept = Some(Arc::clone(&kept));
         let is_strict = options.strictness == Strictness::Strict;
@@ -192,7 +192,14 @@ fn is_of_the_body(error: &Error) -> bool {
 /// # assert!(vertices > 0);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
+pub fn bodies(
+    source: Source,
+    options: &Options,
+) -> Result<impl Iterator<Item = Result<Mesh>> + Send + use<>> {
+    body_iter(source, options)
+}
+
+fn body_iter(source: Source, options: &Options) -> Result<BodyIter> {
     let header_size = size_u64::<raw::Header>();
     let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
     let (walk, len) = (source.walk(), source.len()?);
@@ -200,7 +207,7 @@ pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
 }
 
 /// An iterator over the bodies of a source; see [`bodies`].
-pub struct BodyIter {
+struct BodyIter {
     walk: Walk,
     len: Option<u64>,
     /// The end of the last body.
@@ -251,11 +258,5 @@ impl BodyIter {
         let len = self.len.filter(|len| *len > self.end)?;
         let detail = format!("{} bytes after the last body", len.saturating_sub(self.end));
         Some(Finding::new(rules::TRAILING_BYTES, FILE.at(self.end..len), detail))
-    }
-}
-
-impl std::fmt::Debug for BodyIter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BodyIter").field("end", &self.end).field("next", &self.next).finish_non_exhaustive()
     }
 }

@@ -55,7 +55,7 @@ mod validate;
 mod view;
 
 pub use arrays::{MeshArrays, MeshBuffer};
-pub use bodies::{Bodies, BodyIter, bodies};
+pub use bodies::{Bodies, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use maps::{AttributeMap, UvMap};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use meshmap::{Address, ArrayData, Arrays, MeshFile, Segment};
+use meshmap::{Address, ArrayData, ArrayEntry, MeshFile, Segment};
 
 use crate::inputs::memory_for;
 
@@ -52,7 +52,7 @@ pub(super) struct Group {
 
 /// The arrays of a file, one group at a time.
 pub(super) struct Groups {
-    arrays: std::iter::Peekable<Arrays>,
+    arrays: std::iter::Peekable<Box<dyn Iterator<Item = meshmap::Result<ArrayEntry>>>>,
     /// Groups that were read while another one was looked for.
     ahead: VecDeque<Group>,
     held: Held,
@@ -60,8 +60,8 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(file: &MeshFile) -> Self {
-        let arrays = file.arrays().together().peekable();
-        Self { arrays, ahead: VecDeque::new(), held: Held::new(file) }
+        let arrays: Box<dyn Iterator<Item = _>> = Box::new(file.arrays_together());
+        Self { arrays: arrays.peekable(), ahead: VecDeque::new(), held: Held::new(file) }
     }
 
     fn read_next(&mut self) -> Result<Option<Group>, String> {

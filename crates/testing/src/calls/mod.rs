@@ -77,7 +77,7 @@ fn arrays(file: &MeshFile, caller: &mut impl Caller) {
     });
     caller.call("arrays, decoded together", || {
         let mut seen = Seen::new(looks);
-        file.arrays().together().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
+        file.arrays_together().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
         Ok(seen)
     });
     // Reading by address, if no part of the file is damaged.

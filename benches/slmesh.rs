@@ -27,7 +27,7 @@ fn main() {
 
 fn asset(file: &bytes::Bytes, parallelism: Parallelism) -> Asset {
     let options = Options::default().with_parallelism(parallelism);
-    Asset::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+    Asset::from_source(Source::from_bytes(file.clone()), &options).unwrap()
 }
 
 fn open(criterion: &mut Criterion, file: &bytes::Bytes) {

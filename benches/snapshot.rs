@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap, raw};
-use meshmap::{Codec, Scratch, Source, VertexRemap};
+use meshmap::{Codec, Options, Scratch, Source, VertexRemap};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 
@@ -41,7 +41,7 @@ fn map(path: &Path) -> Proxy {
     #[allow(unsafe_code, reason = "maps are what is measured")]
     // SAFETY: nobody changes the files while this runs.
     let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
-    Proxy::from_source(source).expect("a file without errors")
+    Proxy::from_source(source, &Options::default()).expect("a file without errors")
 }
 
 fn animation(folder: &Path) -> PathBuf {
@@ -192,7 +192,8 @@ fn first_view(table: &mut Table) {
         let bytes = cgeo::file(&[cgeo::snapshot(&mesh, mesh.complete())], Dialect::default());
         let source = Source::from_bytes(bytes);
         let first = || {
-            let proxy = Proxy::from_source(source.clone()).expect("a file without errors");
+            let proxy =
+                Proxy::from_source(source.clone(), &Options::default()).expect("a file without errors");
             proxy.snapshot(0).expect("a snapshot")
         };
         let mesh = first().mesh().expect("a mesh");

@@ -60,16 +60,7 @@ impl MeshFile {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
-    }
-
-    /// Like [`open`](Self::open), with options.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
-        Self::from_source_with(Source::open(path)?, options)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the layout of a source, whatever its format.
@@ -77,16 +68,7 @@ impl MeshFile {
     /// # Errors
     ///
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), and the errors of the format's own reader.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source).
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         // A request to a store of the caller may be costly: formats continue from the bytes of the first one.
         let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
         let source = source.with_head(SIGNATURE, head, "signature")?;
@@ -97,11 +79,11 @@ impl MeshFile {
         let format = Format::detect(source)?;
         let source = source.clone();
         match format {
-            Format::CGeo => cgeo::Proxy::from_source_with(source, options).map(Self::CGeo),
-            Format::SlMesh => slmesh::Asset::from_source_with(source, options).map(Self::SlMesh),
-            Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
-            Format::OpenCtm => openctm::Bodies::from_source_with(source, options).map(Self::OpenCtm),
-            Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
+            Format::CGeo => cgeo::Proxy::from_source(source, options).map(Self::CGeo),
+            Format::SlMesh => slmesh::Asset::from_source(source, options).map(Self::SlMesh),
+            Format::Iqm => iqm::Model::from_source(source, options).map(Self::Iqm),
+            Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
+            Format::Tmf => tmf::Document::from_source(source, options).map(Self::Tmf),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 ///
 /// let options = Options::default().with_strictness(Strictness::Strict);
 /// let source = Source::open("tests/data/iqm/valid/skin_scale_nonuniform.iqm")?;
-/// let file = MeshFile::from_source_with(source, &options)?;
+/// let file = MeshFile::from_source(source, &options)?;
 /// assert!(file.findings().is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```

@@ -37,7 +37,7 @@ fn memory(path: &Path) -> Bytes {
 }
 
 fn open(bytes: &Bytes) -> MeshFile {
-    MeshFile::from_source(Source::from_bytes(bytes.clone())).unwrap()
+    MeshFile::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap()
 }
 
 fn list(file: &MeshFile) -> Vec<ArrayEntry> {
@@ -216,8 +216,8 @@ fn assert_sources_agree(path: &Path) {
     let expected = described(&open(&bytes)).unwrap();
     assert_eq!(described(&MeshFile::open(path).unwrap()).unwrap(), expected);
     let reader = Source::ranged(Recorder::of_unknown_length(bytes.to_vec()));
-    assert_eq!(described(&MeshFile::from_source(reader).unwrap()).unwrap(), expected);
-    let job = |source: &Source| described(&MeshFile::from_source(source.clone())?);
+    assert_eq!(described(&MeshFile::from_source(reader, &Options::default()).unwrap()).unwrap(), expected);
+    let job = |source: &Source| described(&MeshFile::from_source(source.clone(), &Options::default())?);
     let fragments = Fragments::new(Some(bytes.len() as u64));
     assert_eq!(in_steps(&fragments, &bytes, job).unwrap().0, expected);
     #[cfg(feature = "mmap")]
@@ -225,7 +225,10 @@ fn assert_sources_agree(path: &Path) {
         #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
         // SAFETY: as above.
         let mapped = unsafe { Source::map(path) }.unwrap();
-        assert_eq!(described(&MeshFile::from_source(mapped).unwrap()).unwrap(), expected);
+        assert_eq!(
+            described(&MeshFile::from_source(mapped, &Options::default()).unwrap()).unwrap(),
+            expected
+        );
     }
 }
 
@@ -246,7 +249,7 @@ fn corpus_arrays_of_all_kinds_of_sources_are_equal() {
 fn read_damaged(bytes: Bytes) {
     let options = Options::default().with_limits(Limits::default().with_max_block_bytes(1 << 20));
     let source = Source::from_bytes(bytes);
-    let Ok(file) = MeshFile::from_source_with(source, &options).map_err(exercise::seen) else { return };
+    let Ok(file) = MeshFile::from_source(source, &options).map_err(exercise::seen) else { return };
     let mut seen = HashSet::new();
     for entry in file.arrays().take(300) {
         let Ok(entry) = entry.map_err(exercise::seen) else { continue };
@@ -396,7 +399,7 @@ fn corpus_counts_and_bounds_are_those_of_the_meshes() {
 fn listing_meshes_reads_nothing() {
     for path in Format::ALL.into_iter().flat_map(valid) {
         let reader = Recorder::new(memory(&path).to_vec());
-        let file = MeshFile::from_source(Source::ranged(reader.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(reader.clone()), &Options::default()).unwrap();
         let opened = reader.reads.lock().unwrap().len();
         let entries: Vec<_> = file.meshes().unwrap().collect();
         if file.format() != Format::SlMesh {
@@ -542,7 +545,7 @@ fn sources_from_open_files_read_and_report_changes() {
     let by_path = Source::open(&copy).unwrap();
     assert_eq!(source.identity(), by_path.identity());
     assert!(source.identity().is_some() && !source.is_stale().unwrap());
-    let file = MeshFile::from_source(source.clone()).unwrap();
+    let file = MeshFile::from_source(source.clone(), &Options::default()).unwrap();
     assert_eq!(described(&file).unwrap(), described(&MeshFile::open(&path).unwrap()).unwrap());
 
     let named = source.clone().with_path(&copy).unwrap();

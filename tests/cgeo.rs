@@ -21,7 +21,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
-    Proxy::from_source(Source::from_bytes(bytes)).unwrap()
+    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
 }
 
 fn sheet() -> (Vec<Mesh>, Vec<Snapshot>) {
@@ -78,7 +78,7 @@ fn dialect_can_be_forced() {
     let bytes = file(&snapshots, dialect);
     let read = |dialect| {
         let options = Options::default().with_dialect(dialect);
-        Proxy::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap()
+        Proxy::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
     assert!(read(dialect).snapshot(1).unwrap().mesh().is_ok());
     assert!(!read(dialect).dialect_is_found());
@@ -368,7 +368,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
         let (file, array) = (bytes.as_ptr_range(), array.as_bytes().as_ptr_range());
         file.start <= array.start && array.end <= file.end
     };
-    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
     for array in [first.positions(), first.normals(), first.texcoords(0)] {
         assert!(lies_in(&array.unwrap()));
@@ -376,7 +376,8 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
     assert!(!lies_in(&second.positions().unwrap()));
     // A part does not keep alive what was read for something else.
-    let lazy = Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec()))).unwrap();
+    let lazy =
+        Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec())), &Options::default()).unwrap();
     assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
     assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
 }
@@ -408,7 +409,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let (_, snapshots) = animation(110, 8);
     let bytes = file(&snapshots, Dialect::default());
     let recorder = Recorder::new(bytes);
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let read = || {
         let mut reads = recorder.reads.lock().unwrap();
         let taken =
@@ -459,7 +460,7 @@ fn huge_files_are_opened_in_three_reads() {
     }
 
     let source = Source::open(file.path()).unwrap();
-    let proxy = Proxy::from_source(source.clone()).unwrap();
+    let proxy = Proxy::from_source(source.clone(), &Options::default()).unwrap();
     assert_eq!(proxy.snapshot_count(), SNAPSHOTS);
     let opened = source.read_stats();
     assert!(opened.reads <= 3 && opened.bytes <= 128 << 10, "{opened:?}");
@@ -495,7 +496,7 @@ fn section_that_inflates_beyond_the_limit_is_refused() {
     let bytes =
         file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
     let options = Options::default().with_limits(limits);
-    let proxy = Proxy::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(bytes), &options).unwrap();
     assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
@@ -544,7 +545,8 @@ fn units_are_told_by_the_two_box_sizes_first() {
 #[test]
 fn views_are_welded() {
     let (meshes, snapshots) = sheet();
-    let file = MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())));
+    let file =
+        MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())), &Options::default());
     let file = file.unwrap();
     let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
     assert_eq!((view.name(), view.vertex_count()), ("Sheet", 81));
@@ -578,7 +580,7 @@ fn strict_reading_refuses_what_contradicts_the_text() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     let read = |name: &str| {
         let path = data::folder("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
-        Source::open(path).and_then(|source| MeshFile::from_source_with(source, &strict))
+        Source::open(path).and_then(|source| MeshFile::from_source(source, &strict))
     };
     assert!(read("anim_a.cgeo").is_ok());
     assert_eq!(read("mesh_only_a.cgeo").map(|_| ()).map_err(|error| error.kind()), Ok(()));
@@ -589,10 +591,7 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(
-        MeshFile::from_source_with(source, &strict).unwrap_err().what(),
-        rule("repeated_section").name
-    );
+    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), rule("repeated_section").name);
 }
 
 #[cfg(feature = "cache")]
@@ -667,7 +666,7 @@ mod cache {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().write_all(&super::file(&snapshots, Dialect::default())).unwrap();
         let open =
-            |options: &Options| Proxy::from_source_with(Source::open(file.path()).unwrap(), options).unwrap();
+            |options: &Options| Proxy::from_source(Source::open(file.path()).unwrap(), options).unwrap();
         let plain = || open(&Options::default());
         let cache = SnapshotCache::new(1 << 30);
         let mesh = cache.get(&plain(), 1).unwrap();
@@ -788,10 +787,17 @@ fn headers_of_up_to_a_mebibyte_are_read() {
         Source::from_bytes(with_header(&bytes, fill))
     };
     assert_eq!(Format::detect(&source(1 << 20)).unwrap(), Format::CGeo);
-    assert!(Proxy::from_source(source(1 << 20)).unwrap().snapshot(0).unwrap().positions().is_ok());
+    assert!(
+        Proxy::from_source(source(1 << 20), &Options::default())
+            .unwrap()
+            .snapshot(0)
+            .unwrap()
+            .positions()
+            .is_ok()
+    );
     let too_long = source((1 << 20) + 1);
     assert_eq!(Format::detect(&too_long).unwrap_err().kind(), ErrorKind::UnknownFormat);
-    let error = Proxy::from_source(too_long).unwrap_err();
+    let error = Proxy::from_source(too_long, &Options::default()).unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(1..5)));
 }
 
@@ -800,7 +806,9 @@ fn errors_of_truncated_files_name_the_part_that_lacks_bytes() {
     let (_, snapshots) = animation(3, 4);
     let bytes = file(&snapshots, Dialect::default());
     let table = table_entry(&bytes, 0).start;
-    let read = |len: usize| Proxy::from_source(Source::from_bytes(bytes[..len].to_vec())).unwrap_err();
+    let read = |len: usize| {
+        Proxy::from_source(Source::from_bytes(bytes[..len].to_vec()), &Options::default()).unwrap_err()
+    };
     let header = read(table - 9);
     assert_eq!((header.kind(), header.byte_range()), (ErrorKind::Truncated, Some(5..table as u64 - 8)));
     assert!(read(table - 8).byte_range().unwrap().start >= table as u64 - 8, "{}", read(table - 8));
@@ -845,7 +853,7 @@ fn count_of_more_snapshots_than_any_file_has_is_ignored() {
     assert!(bytes.len() > 64 << 10);
     let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {}", i64::MAX)));
     let source = Source::ranged(Recorder::of_unknown_length(changed));
-    assert_eq!(Proxy::from_source(source).unwrap().snapshot_count(), 4);
+    assert_eq!(Proxy::from_source(source, &Options::default()).unwrap().snapshot_count(), 4);
 }
 
 #[test]
@@ -972,7 +980,7 @@ fn arrays_of_an_offset_that_is_repeated_are_read_once() {
     let mut bytes = file(&snapshots, Dialect::default());
     let reads = |bytes: &[u8]| {
         let recorder = Recorder::new(bytes.to_vec());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         recorder.reads.lock().unwrap().clear();
         let count = file.arrays().filter(|entry| entry.is_ok()).count();
         (count, recorder.reads.lock().unwrap().len())

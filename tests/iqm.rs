@@ -19,10 +19,7 @@ fn model(name: &str) -> Model {
 }
 
 fn strict(bytes: Vec<u8>) -> meshmap::Result<Model> {
-    Model::from_source_with(
-        Source::from_bytes(bytes),
-        &Options::default().with_strictness(Strictness::Strict),
-    )
+    Model::from_source(Source::from_bytes(bytes), &Options::default().with_strictness(Strictness::Strict))
 }
 
 fn set(file: &mut [u8], field: usize, value: u32) {
@@ -321,13 +318,13 @@ fn meshes_that_declare_the_same_vertices_have_only_those_that_they_use() {
     // The first mesh declares all vertices, the second its own. The third shares none with the second, but with the first.
     set(&mut file, meshes + 12, 900);
     for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file.clone()))] {
-        let model = Model::from_source(source).unwrap();
+        let model = Model::from_source(source, &Options::default()).unwrap();
         (0..3).for_each(|mesh| assert_has_only_used_vertices(&model, mesh));
         let findings = model.validate().unwrap();
         let shared = findings.iter().find(|finding| finding.rule == rule("shared_vertices")).unwrap();
         assert_eq!((shared.count, shared.address.as_ref().unwrap().to_string().as_str()), (3, "meshes[0]"));
     }
-    let listed = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let listed = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     // The counts are the declared ones, because no triangles are read for them.
     let counts = listed.meshes().unwrap().map(|entry| entry.counts.unwrap().vertices);
     assert_eq!(counts.collect::<Vec<_>>(), [900, 300, 300]);
@@ -339,7 +336,7 @@ fn index_out_of_range_is_found_by_each_check() {
     let triangles = get(&file, 0x3c);
     let vertexes = get(&file, 0x30) as u32;
     set(&mut file, triangles + 20, vertexes);
-    let model = Model::from_source(Source::from_bytes(file.clone())).unwrap();
+    let model = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let error = model.triangles().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     let place = triangles as u64 + 20..triangles as u64 + 24;
@@ -416,7 +413,7 @@ fn findings_of_damaged_fields_name_them() {
     for (field, value, rule) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
-        let model = Model::from_source(Source::from_bytes(damaged)).unwrap();
+        let model = Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap();
         let findings = model.validate().unwrap();
         assert!(findings.iter().any(|finding| finding.rule == rule), "{rule}: {findings:?}");
     }
@@ -446,7 +443,8 @@ fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
     }
     let table = get(&file, 0x28);
     (0..count as usize).for_each(|mesh| set(&mut file, table + mesh * 24 + 20, 20_000));
-    let findings = Model::from_source(Source::from_bytes(file)).unwrap().validate().unwrap();
+    let findings =
+        Model::from_source(Source::from_bytes(file), &Options::default()).unwrap().validate().unwrap();
     assert!(
         findings
             .iter()
@@ -466,8 +464,8 @@ fn split_models_join() {
     for field in [0x24, 0x28, 0x2c, 0x30, 0x34, 0x38, 0x3c, 0x40, 0x44, 0x48] {
         set(&mut animation, field, 0);
     }
-    let [whole, mesh, animation] =
-        [whole, mesh, animation].map(|file| Model::from_source(Source::from_bytes(file)).unwrap());
+    let [whole, mesh, animation] = [whole, mesh, animation]
+        .map(|file| Model::from_source(Source::from_bytes(file), &Options::default()).unwrap());
     assert_eq!((mesh.poses().len(), animation.joint_count(), animation.meshes().len()), (0, 0, 0));
     let joined = mesh.attach(&animation).unwrap();
     assert_eq!(joined.frames().read().unwrap(), whole.frames().read().unwrap());
@@ -489,7 +487,7 @@ fn skeletons_that_differ_do_not_join() {
     let poses = get(&file, 0x50);
     // Pose 3 hangs on pose 0 instead of pose 2.
     set(&mut file, poses + 3 * 88, 0);
-    let other = Model::from_source(Source::from_bytes(file)).unwrap();
+    let other = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let error = mesh.attach(&other).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert_eq!(error.address().unwrap().to_string(), "joints[3]");
@@ -517,10 +515,10 @@ fn extensions_of_fte_are_typed() {
 #[test]
 fn skins_longer_than_their_data_are_malformed() {
     let mut file = fs::read(data::valid("iqm", "ext_fte_skins.iqm")).unwrap();
-    let model = Model::from_source(Source::from_bytes(file.clone())).unwrap();
+    let model = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let skins = model.extensions().find(|extension| extension.name == "FTE_SKINS").unwrap();
     set(&mut file, skins.range.start as usize, u32::MAX);
-    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     assert_eq!(model.fte_skins().unwrap_err().kind(), ErrorKind::Malformed);
 }
 
@@ -547,7 +545,7 @@ fn names_need_not_be_utf8() {
 
 /// The rules that the structure of a file breaks, and how often.
 fn structure_of(file: Vec<u8>) -> Vec<(Rule, u64)> {
-    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     model.findings().iter().map(|finding| (finding.rule, finding.count)).collect()
 }
 
@@ -640,13 +638,13 @@ fn damaged_structures_are_refused_where_they_are_damaged() {
     for (field, value) in cases {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
-        let error = Model::from_source(Source::from_bytes(damaged)).unwrap_err();
+        let error = Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap_err();
         let range = field as u64..field as u64 + 4;
         assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{error}");
     }
     let mut newer = file.clone();
     set(&mut newer, 0x10, 3);
-    let error = Model::from_source(Source::from_bytes(newer)).unwrap_err();
+    let error = Model::from_source(Source::from_bytes(newer), &Options::default()).unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Unsupported, Some(0x10..0x14)));
 }
 
@@ -658,7 +656,7 @@ fn files_without_frames_may_have_any_number_of_channels() {
     }
     let channels = get(&file, 0x60) as u32;
     set(&mut file, 0x60, channels + 1);
-    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     assert_eq!((model.poses().len(), model.frames().len()), (5, 0));
 }
 
@@ -668,7 +666,7 @@ fn header_alone_is_a_file() {
     file.truncate(124);
     file[0x18..].fill(0);
     set(&mut file, 0x14, 124);
-    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     assert_eq!((model.meshes().len(), model.findings()), (0, &[][..]));
 }
 
@@ -681,13 +679,13 @@ fn extensions_in_a_cycle_are_refused() {
         let mut cycle = file.clone();
         set(&mut cycle, 0x74, count);
         set(&mut cycle, second + 12, link as u32);
-        let error = Model::from_source(Source::from_bytes(cycle)).unwrap_err();
+        let error = Model::from_source(Source::from_bytes(cycle), &Options::default()).unwrap_err();
         assert_eq!((error.kind(), &*error.cause().found()), (ErrorKind::Malformed, "a cycle"), "{error}");
     }
     // A list that goes on after the announced number of nodes is read that far.
     let mut longer = file;
     set(&mut longer, 0x74, 1);
-    let model = Model::from_source(Source::from_bytes(longer)).unwrap();
+    let model = Model::from_source(Source::from_bytes(longer), &Options::default()).unwrap();
     assert_eq!(model.extensions().count(), 1);
     assert!(model.findings().iter().any(|finding| finding.rule == rule("extension_count")));
 }
@@ -702,9 +700,9 @@ fn opening_reads_small_files_whole_and_the_tables_of_large_ones() {
         let recorder = Recorder::new(file);
         let source = Source::ranged(recorder.clone());
         if is_detected {
-            MeshFile::from_source(source).unwrap();
+            MeshFile::from_source(source, &Options::default()).unwrap();
         } else {
-            Model::from_source(source).unwrap();
+            Model::from_source(source, &Options::default()).unwrap();
         }
         std::mem::take(&mut *recorder.reads.lock().unwrap())
     };
@@ -734,10 +732,11 @@ fn names_of_a_long_text_are_those_of_a_short_one() {
     let names = |model: &Model| -> Vec<_> {
         model.meshes().map(|mesh| mesh.name).chain(model.joints().map(|joint| joint.name)).collect()
     };
-    let expected = names(&Model::from_source(Source::from_bytes(fixtures::iqm::small())).unwrap());
+    let expected =
+        names(&Model::from_source(Source::from_bytes(fixtures::iqm::small()), &Options::default()).unwrap());
     let (file, _) = with_long_text();
     for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file))] {
-        assert_eq!(names(&Model::from_source(source).unwrap()), expected);
+        assert_eq!(names(&Model::from_source(source, &Options::default()).unwrap()), expected);
     }
 }
 
@@ -753,7 +752,11 @@ fn names_all_over_a_long_text_are_one_step_of_fragments() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut steps = Vec::new();
     let model = loop {
-        match fragments.step(|source| Model::from_source(source.clone())).map(Step::into_result).unwrap() {
+        match fragments
+            .step(|source| Model::from_source(source.clone(), &Options::default()))
+            .map(Step::into_result)
+            .unwrap()
+        {
             Ok(model) => break model,
             Err(ranges) => {
                 for range in &ranges {
@@ -785,7 +788,7 @@ fn data_next_to_its_extension_is_read_with_it() {
         set(&mut file, field, value as u32);
     }
     let recorder = Recorder::new(file);
-    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let extension = model.extensions().next().unwrap();
     recorder.reads.lock().unwrap().clear();
     assert_eq!(model.source().read(extension.range).unwrap()[..], [7; 8]);

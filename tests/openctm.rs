@@ -19,7 +19,7 @@ fn rule(id: &str) -> Rule {
 const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
 
 fn open(bytes: Vec<u8>) -> Result<Mesh> {
-    Mesh::from_source(Source::from_bytes(bytes))
+    Mesh::at(&Source::from_bytes(bytes), 0, &Options::default())
 }
 
 fn strict() -> Options {
@@ -37,7 +37,7 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
         let mut shifted = vec![0; shift];
         shifted.extend(&file);
         let bytes = bytes::Bytes::from(shifted).slice(shift..);
-        let mesh = Mesh::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let mesh = Mesh::at(&Source::from_bytes(bytes.clone()), 0, &Options::default()).unwrap();
         let arrays = mesh.arrays().unwrap();
         let all = [
             arrays.triangles.as_bytes(),
@@ -142,7 +142,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     };
     let body = Body { pack: stored, ..Body::sheet(MG2, 4) };
     let reader = Recorder::new(body.to_bytes());
-    let mesh = Mesh::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
+    let mesh = Mesh::at(&Source::ranged(Arc::clone(&reader)), 0, &Options::default()).unwrap();
     let blocks = mesh.blocks();
     let names: Vec<_> = blocks.iter().map(|block| block.address.to_string()).collect();
     assert_eq!(
@@ -184,7 +184,7 @@ fn decoded_arrays_are_shared_by_all_clones() {
 fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     assert_eq!((all.mesh_count(), all.findings()), (3, &[][..]));
     let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
@@ -202,7 +202,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
     assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
 
-    let file = MeshFile::from_source_with(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
     assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
@@ -218,7 +218,7 @@ fn damaged_body_spoils_itself_only() {
     let mut cut = good.clone();
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     assert_eq!(all.mesh_count(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
     assert_eq!(damaged.rule, rule("damaged_body"));
@@ -227,7 +227,7 @@ fn damaged_body_spoils_itself_only() {
         (rule("trailing_bytes"), good.len() as u64)
     );
     assert!(open(file.clone()).unwrap().arrays().is_ok());
-    let error = Bodies::from_source_with(Source::from_bytes(file), &strict()).unwrap_err();
+    let error = Bodies::from_source(Source::from_bytes(file), &strict()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
@@ -312,7 +312,7 @@ fn wrong_values_are_findings_and_strictly_errors() {
             let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule}: {:?}", mesh.validate()) };
             assert_eq!((found.rule, found.severity()), (rule, severity));
             assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
-            let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
+            let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
             assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule}");
             assert_eq!(mesh.view().is_err(), rule.id == "index_out_of_range");
         }
@@ -353,7 +353,7 @@ fn streams_that_go_on_are_read_and_reported() {
         let findings = mesh.validate().unwrap();
         let tail = findings.iter().find(|found| found.rule == rule("stream_tail")).unwrap();
         assert_eq!(tail.severity(), Severity::Forbidden);
-        let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
+        let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
         assert_eq!(read.unwrap_err().what(), rule("stream_tail").name);
     }
 }
@@ -363,7 +363,7 @@ fn limits_hold_for_each_array_and_for_all() {
     let file = Body::sheet(MG2, 10).to_bytes();
     let read = |limits| {
         let options = Options::default().with_limits(limits);
-        Mesh::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+        Mesh::at(&Source::from_bytes(file.clone()), 0, &options).unwrap()
     };
     // 162 triangles of 12 bytes are the largest array.
     let small = read(Limits::default().with_free_ratio(0).with_max_block_bytes(162 * 12 - 1));
@@ -471,7 +471,7 @@ fn fragments_need_just_what_is_asked_for() {
         }
     };
     let coords = |source: &Source| {
-        let mesh = Mesh::from_source(source.clone())?;
+        let mesh = Mesh::at(&source, 0, &Options::default())?;
         Ok(mesh.uv_map(1).unwrap().read()?.len())
     };
     assert_eq!(run(&coords), 10_000);
@@ -544,7 +544,7 @@ fn comments_of_up_to_4_kib_are_held() {
         let comment = vec![b'c'; len];
         let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
         let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
-        let all = Bodies::from_source(Source::ranged(recorder.clone())).unwrap();
+        let all = Bodies::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         recorder.reads.lock().unwrap().clear();
         assert_eq!(all.mesh(3).unwrap().comment().unwrap().as_bytes(), comment);
         assert_eq!(recorder.reads.lock().unwrap().len(), reads, "{len}");
@@ -568,7 +568,9 @@ fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
     let file = Body::sheet(RAW, 60).to_bytes();
     let read = |len: usize| {
         let source = Source::ranged(Recorder::of_unknown_length(file[..len].to_vec()));
-        Bodies::from_source(source).map(|all| all.mesh_count()).map_err(|error| error.kind())
+        Bodies::from_source(source, &Options::default())
+            .map(|all| all.mesh_count())
+            .map_err(|error| error.kind())
     };
     assert_eq!((read(file.len()), read(file.len() - 1)), (Ok(1), Err(ErrorKind::Truncated)));
 }

@@ -95,7 +95,7 @@ impl Caller for Digests {
 
 fn open(reader: &Arc<Reentrant>, options: &Options) -> (Source, MeshFile) {
     let source = Source::ranged(Arc::clone(reader));
-    let file = MeshFile::from_source_with(source.clone(), options).unwrap();
+    let file = MeshFile::from_source(source.clone(), options).unwrap();
     (source, file)
 }
 
@@ -208,7 +208,7 @@ mod cache {
         let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
         for (name, is_refused, job) in USES {
             let reader = Reentrant::new(&body);
-            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
+            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &Options::default()).unwrap();
             let cache = SnapshotCache::new(64 << 20);
             cache.get(&proxy, 1).unwrap();
             let inner = Arc::new(Mutex::new(None));

@@ -282,7 +282,8 @@ fn no_message_prints_values_as_rust_does(root: &Path) {
             let mut errors = Errors::default();
             let source = Source::from_bytes(bytes);
             calls::every(&source, &Options::default(), &mut errors);
-            let findings = meshmap::MeshFile::from_source(source).and_then(|file| file.validate());
+            let findings =
+                meshmap::MeshFile::from_source(source, &Options::default()).and_then(|file| file.validate());
             let details = findings.unwrap_or_default().into_iter().map(|finding| finding.to_string());
             for message in errors.0.into_keys().chain(details) {
                 for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {

@@ -19,7 +19,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn asset(bytes: Vec<u8>) -> Asset {
-    Asset::from_source(Source::from_bytes(bytes)).unwrap()
+    Asset::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
 }
 
 fn counts(mesh: &Mesh) -> (usize, usize) {
@@ -156,10 +156,10 @@ fn header_tells_what_it_has_and_where_blocks_are() {
 #[test]
 fn versions_of_another_format_are_refused_unless_allowed() {
     let bytes = Writer::default().key("version", Llsd::Integer(1999)).to_bytes();
-    let error = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap_err();
+    let error = Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap_err();
     assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "version"));
     let options = Options::default().with_slmesh_max_version(2000);
-    let asset = Asset::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+    let asset = Asset::from_source(Source::from_bytes(bytes), &options).unwrap();
     assert_eq!(asset.version(), Some(1999));
     assert!(asset.findings().iter().any(|finding| finding.rule == rule("version")));
 }
@@ -204,7 +204,7 @@ fn bad_entry_spoils_its_block_only() {
 fn checksum_that_is_wrong_is_an_error_unless_it_is_ignored() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/bad/own_a_adler_high_lod.slmesh");
-    let open = |options: &Options| Asset::from_source_with(Source::open(&path).unwrap(), options).unwrap();
+    let open = |options: &Options| Asset::from_source(Source::open(&path).unwrap(), options).unwrap();
     assert_eq!(open(&Options::default()).lod(Lod::High).unwrap_err().kind(), ErrorKind::Malformed);
     let ignoring = Options::default().with_checksums(Checksums::Ignore);
     assert!(open(&ignoring).lod(Lod::High).unwrap().is_some());
@@ -291,7 +291,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
         findings.iter().any(|f| f.rule == rule("index_out_of_range") && f.severity() == Severity::Unusable)
     );
     let strict = Options::default().with_strictness(Strictness::Strict);
-    assert!(MeshFile::from_source_with(Source::from_bytes(bytes), &strict).is_err());
+    assert!(MeshFile::from_source(Source::from_bytes(bytes), &strict).is_err());
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn view_writes_what_a_gpu_takes() {
 
 #[test]
 fn file_lists_the_faces_of_all_meshes() {
-    let file = MeshFile::from_source_with(Source::from_bytes(everything()), &Options::default()).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(everything()), &Options::default()).unwrap();
     let meshes: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
@@ -422,7 +422,7 @@ fn first_of_equal_keys_counts_everywhere() {
 fn one_level_of_detail_costs_the_header_and_its_bytes() {
     let bytes = large(40);
     let recorder = Recorder::new(bytes.clone());
-    let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
+    let asset = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let ranges = Lod::ALL.map(|lod| asset.lod_range(lod).unwrap().unwrap());
     assert_eq!(*recorder.reads.lock().unwrap(), [0..4096]);
     asset.lod(Lod::High).unwrap();
@@ -444,7 +444,7 @@ fn detection_reads_no_more_than_the_header_of_an_asset() {
     let bytes = large(100);
     for (lod, address) in [(Lod::High, "high_lod.faces[0]"), (Lod::Medium, "medium_lod.faces[0]")] {
         let recorder = Recorder::new(bytes.clone());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
         let block = asset.lod_range(lod).unwrap().unwrap();
         assert!(block.start >= 4096 && block.end - block.start < bytes.len() as u64, "{block:?}");
@@ -452,7 +452,7 @@ fn detection_reads_no_more_than_the_header_of_an_asset() {
         assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block.clone()]);
         // The same by address.
         let recorder = Recorder::new(bytes.clone());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         file.mesh(&address.parse().unwrap()).unwrap();
         assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block]);
     }
@@ -462,7 +462,7 @@ fn detection_reads_no_more_than_the_header_of_an_asset() {
 fn low_level_of_detail_of_a_large_asset_is_less_than_a_twentieth_of_it() {
     let bytes = large(200);
     let recorder = Recorder::new(bytes.clone());
-    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
     asset.lod(Lod::Lowest).unwrap().unwrap();
     let read: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
@@ -475,7 +475,7 @@ fn fragments_take_the_first_bytes_and_one_range_more() {
     let part = |range: &std::ops::Range<u64>| bytes[range.start as usize..range.end as usize].to_vec();
     for len in [Some(bytes.len() as u64), None] {
         let fragments = Fragments::new(len);
-        let open = || fragments.step(|source| Asset::from_source(source.clone()));
+        let open = || fragments.step(|source| Asset::from_source(source.clone(), &Options::default()));
         assert!(matches!(open().unwrap(), Step::Need(ranges) if ranges == [0..4096]));
         fragments.supply(0, part(&(0..4096))).unwrap();
         let Step::Done(asset) = open().unwrap() else { panic!("the header is there") };
@@ -504,7 +504,9 @@ fn fragments_take_the_first_bytes_and_one_range_more() {
     let fragments = Fragments::new(None);
     fragments.supply(0, bytes.clone()).unwrap();
     fragments.set_len(bytes.len() as u64).unwrap();
-    let Step::Done(asset) = fragments.step(|source| Asset::from_source(source.clone())).unwrap() else {
+    let Step::Done(asset) =
+        fragments.step(|source| Asset::from_source(source.clone(), &Options::default())).unwrap()
+    else {
         panic!("everything is there")
     };
     assert!(asset.lod(Lod::High).unwrap().is_some());
@@ -516,14 +518,16 @@ fn long_headers_are_read_in_growing_windows() {
     let bytes =
         Writer::default().key("filler", filler).block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).to_bytes();
     let recorder = Recorder::new(bytes.clone());
-    let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
+    let asset = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     assert_eq!(counts(&asset.lod(Lod::High).unwrap().unwrap()), (9, 8));
     assert!(recorder.reads.lock().unwrap().len() <= 3, "{:?}", recorder.reads);
-    let blind = Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone()))).unwrap();
+    let blind =
+        Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone())), &Options::default())
+            .unwrap();
     assert_eq!(counts(&blind.lod(Lod::High).unwrap().unwrap()), (9, 8));
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(50_000);
     let options = Options::default().with_limits(limits);
-    let error = Asset::from_source_with(Source::from_bytes(bytes), &options).unwrap_err();
+    let error = Asset::from_source(Source::from_bytes(bytes), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
 }
 
@@ -573,11 +577,11 @@ fn weights_are_as_stored_or_of_sum_one() {
 fn upload_cache_holds_assets_in_place() {
     let bytes = extra("14_wrapper.slm");
     let source = Source::from_bytes(bytes.clone());
-    let cache = UploadCache::from_source(source.clone()).unwrap();
-    assert_eq!(cache.version(), Some(3));
-    assert!(!cache.is_empty() && !cache.name().is_empty());
-    let asset = cache.asset(0).unwrap().unwrap();
-    let region = cache.ranges()[0].clone();
+    let cache = UploadCache::from_source(&source, &Options::default()).unwrap();
+    assert_eq!(cache.version, Some(3));
+    assert!(!cache.name.is_empty());
+    let region = cache.ranges[0].clone();
+    let asset = Asset::at(&source, region.clone(), &Options::default()).unwrap();
     assert_eq!(bytes[region.start as usize], b'{');
     assert!(asset.lod_range(Lod::High).unwrap().unwrap().end <= region.end);
     // The same as the asset on its own.
@@ -586,22 +590,21 @@ fn upload_cache_holds_assets_in_place() {
         let content = |asset: &Asset| asset.lod(lod).unwrap().map(|mesh| mesh.content().clone());
         assert_eq!(content(&asset), content(&alone));
     }
-    assert!(cache.asset(cache.len()).unwrap().is_none());
-    let error = Asset::from_source(source).unwrap_err();
+    let error = Asset::from_source(source, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("upload cache"), "{error}");
 }
 
 #[test]
 fn cache_entry_tells_what_is_not_there_yet() {
     let source = Source::from_bytes(extra("15_viewer_cache.asset"));
-    assert!(CacheEntry::detect(&source).unwrap());
-    assert!(!CacheEntry::detect(&Source::from_bytes(everything())).unwrap());
-    let entry = CacheEntry::from_source(source).unwrap();
+    let asset = Source::from_bytes(everything());
+    assert!(CacheEntry::from_source(&asset, &Options::default()).is_err());
+    let entry = CacheEntry::from_source(&source, &Options::default()).unwrap();
     assert!(!entry.has("high_lod") && entry.has("lowest_lod") && !entry.has("physics_havok"));
-    let error = entry.asset().lod(Lod::High).unwrap_err();
+    let error = entry.asset.lod(Lod::High).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
     assert!(error.to_string().contains("not downloaded"), "{error}");
-    assert!(entry.asset().lod(Lod::Lowest).unwrap().is_some());
+    assert!(entry.asset.lod(Lod::Lowest).unwrap().is_some());
 }
 
 #[test]
@@ -694,7 +697,7 @@ fn block_that_cannot_be_decoded_is_listed_and_its_view_is_the_error() {
         .stored("high_lod", b"no stream of deflate")
         .block("low_lod", &Llsd::Array(vec![sheet(4, 0)]))
         .to_bytes();
-    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let entries: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(entries, ["high_lod", "low_lod.faces[0]"]);
     let drawn: Vec<_> = file.meshes_where(Role::is_drawn_by_default).unwrap().collect();
@@ -707,7 +710,7 @@ fn block_that_cannot_be_decoded_is_listed_and_its_view_is_the_error() {
 fn more_than_4096_keys_are_refused() {
     let with = |count| {
         let writer = (0..count).fold(Writer::default(), |writer, _| writer.key("k", Llsd::Undefined));
-        Asset::from_source(Source::from_bytes(writer.to_bytes()))
+        Asset::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())
     };
     assert_eq!(with(4096).unwrap().header().len(), 4096);
     assert_eq!(with(4097).unwrap_err().kind(), ErrorKind::LimitExceeded);
@@ -718,7 +721,7 @@ fn versions_up_to_the_greatest_that_is_allowed_are_read() {
     let read = |version, most| {
         let bytes = Writer::default().key("version", Llsd::Integer(version)).to_bytes();
         let options = Options::default().with_slmesh_max_version(most);
-        let asset = Asset::from_source_with(Source::from_bytes(bytes), &options)?;
+        let asset = Asset::from_source(Source::from_bytes(bytes), &options)?;
         Ok(asset.findings().iter().any(|finding| finding.rule == rule("version")))
     };
     let most = 999;
@@ -760,12 +763,15 @@ fn only_a_map_with_both_lists_and_no_block_is_an_upload_cache() {
         let writer = keys.iter().fold(Writer::default(), |writer, key| writer.key(key, list()));
         Source::from_bytes(writer.to_bytes())
     };
-    assert_eq!(Asset::from_source(map(&["mesh", "instance"])).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        Asset::from_source(map(&["mesh", "instance"]), &Options::default()).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
     for keys in [&["mesh"][..], &["instance"], &["mesh", "instance", "skin"]] {
-        assert!(Asset::from_source(map(keys)).is_ok(), "{keys:?}");
+        assert!(Asset::from_source(map(keys), &Options::default()).is_ok(), "{keys:?}");
     }
     let numbers = Writer::default().key("mesh", Llsd::Integer(1)).key("instance", list());
-    assert!(Asset::from_source(Source::from_bytes(numbers.to_bytes())).is_ok());
+    assert!(Asset::from_source(Source::from_bytes(numbers.to_bytes()), &Options::default()).is_ok());
 }
 
 #[test]
@@ -834,13 +840,13 @@ fn headers_that_are_longer_than_a_window_are_read_and_their_ends_reported() {
             ]
         };
         for source in sources(&bytes) {
-            let asset = Asset::from_source(source).unwrap();
+            let asset = Asset::from_source(source, &Options::default()).unwrap();
             assert_eq!((asset.header_range(), asset.header().len()), (0..header, 2), "{filler}");
         }
         // Inside of the value of "filler", which begins after two counts and the key.
         for len in [22, 21 + filler as u64 / 2, 20 + filler as u64] {
             for source in sources(&bytes[..len as usize]) {
-                let error = Asset::from_source(source).unwrap_err();
+                let error = Asset::from_source(source, &Options::default()).unwrap_err();
                 let found: String = error.cause().found().chars().filter(char::is_ascii_digit).collect();
                 let there = len - error.byte_range().unwrap().start;
                 assert_eq!((error.kind(), found), (ErrorKind::Truncated, there.to_string()), "{error}");
@@ -861,7 +867,7 @@ fn header_that_ends_with_its_source_is_read() {
     assert_eq!(bytes.len(), 4097);
     let longer = [&bytes[..], &[0; 5000]].concat();
     for source in [Source::from_bytes(bytes.clone()), Source::ranged(Recorder::new(bytes))] {
-        assert_eq!(Asset::from_source(source).unwrap().header_range(), 0..4097);
+        assert_eq!(Asset::from_source(source, &Options::default()).unwrap().header_range(), 0..4097);
     }
     for source in [Source::from_bytes(longer.clone()), Source::ranged(Recorder::of_unknown_length(longer))] {
         assert_eq!(Asset::at(&source, 0..4097, &Options::default()).unwrap().header_range(), 0..4097);
@@ -876,7 +882,7 @@ fn headers_that_more_bytes_do_not_mend_are_refused_without_another_read() {
     let malformed = filler(Writer::default().key("value", Llsd::Raw(b"?".to_vec())));
     for (bytes, kind) in [(longer_than_the_file, ErrorKind::Truncated), (malformed, ErrorKind::Malformed)] {
         let recorder = Recorder::new(bytes);
-        let error = Asset::from_source(Source::ranged(recorder.clone())).unwrap_err();
+        let error = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap_err();
         assert_eq!((error.kind(), &recorder.reads.lock().unwrap()[..]), (kind, &[0..4096][..]));
     }
 }

@@ -16,7 +16,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
-    Document::from_source(Source::from_bytes(bytes))
+    Document::from_source(Source::from_bytes(bytes), &Options::default())
 }
 
 fn has(findings: &[Finding], rule: Rule) -> bool {
@@ -303,7 +303,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
         .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
         .indices(2, 2, 0, &[0, 0, 0])
         .to_bytes();
-    let document = MeshFile::from_source(Source::from_bytes(file.clone())).unwrap();
+    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
@@ -314,7 +314,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
     ));
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert_eq!(
-        Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
+        Document::from_source(Source::from_bytes(file), &strict).unwrap_err().kind(),
         ErrorKind::Malformed
     );
     assert_eq!(document.mesh(&"meshes[7]".parse().unwrap()).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -360,7 +360,7 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
     for (file, rule, forbidden) in cases {
         let document = read(file.clone()).unwrap();
         assert!(has(document.findings(), rule), "{rule}: {:?}", document.findings());
-        let refused = Document::from_source_with(Source::from_bytes(file), &strict).is_err();
+        let refused = Document::from_source(Source::from_bytes(file), &strict).is_err();
         assert_eq!(refused, forbidden, "{rule}");
     }
 }
@@ -405,26 +405,26 @@ fn wrong_files_are_errors_of_the_right_kind() {
 fn limits_bound_what_is_decoded() {
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(4096);
     let options = Options::default().with_limits(limits);
-    let document = Document::from_source_with(Source::from_bytes(grid(40)), &options).unwrap();
+    let document = Document::from_source(Source::from_bytes(grid(40)), &options).unwrap();
     let error = document.mesh(0).unwrap().positions().unwrap().read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertices");
     // Lists of the contents of a file are also memory.
     let many = (0..1000).fold(Writer::b(), |writer, _| writer.mesh(""));
-    let error = Document::from_source_with(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
+    let error = Document::from_source(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     // Elements that take up no bytes are counted over the whole file.
     let total =
         Options::default().with_limits(Limits::default().with_free_ratio(0).with_max_total_bytes(1000));
     let free = Writer::b().mesh("").indices(2, 0, 0, &[0; 200]).mesh("").indices(2, 0, 0, &[0; 200]);
-    let error = Document::from_source_with(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
+    let error = Document::from_source(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
 fn loaded_meshes_read_nothing_more() {
     let recorder = Recorder::new(grid(200));
-    let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+    let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let mesh = document.mesh(0).unwrap();
     recorder.reads.lock().unwrap().clear();
     mesh.positions().unwrap().get(39_000).unwrap();

@@ -135,7 +135,7 @@ struct Opened {
 
 impl Outcome {
     fn of(way: Way) -> Self {
-        let opened = way.run(|source| MeshFile::from_source_with(source.clone(), &exercise::options()));
+        let opened = way.run(|source| MeshFile::from_source(source.clone(), &exercise::options()));
         Self { opened: opened.map_err(exercise::seen).map(|file| Opened::of(&way, &file)) }
     }
 

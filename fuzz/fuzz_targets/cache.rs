@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::cgeo::{Dialect, Mesh, Parts, Proxy, SnapshotCache};
-use meshmap::{ErrorKind, Source};
+use meshmap::{Options, ErrorKind, Source};
 use meshmap_testing::fixtures::cgeo as fixtures;
 
 const SNAPSHOTS: usize = 16;
@@ -14,7 +14,7 @@ const SNAPSHOTS: usize = 16;
 static PROXY: LazyLock<(Proxy, Vec<Option<Mesh>>)> = LazyLock::new(|| {
     let (_, snapshots) = fixtures::animation(5, SNAPSHOTS);
     let mut file = fixtures::file(&snapshots, Dialect::default());
-    let proxy = |file: &Vec<u8>| Proxy::from_source(Source::from_bytes(file.clone())).expect("a good file");
+    let proxy = |file: &Vec<u8>| Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).expect("a good file");
     let damaged = proxy(&file).snapshot(7).and_then(|snapshot| snapshot.sections()).expect("sections");
     let content = damaged.last().expect("a mesh").content.clone();
     file[content.start as usize + 20] ^= 0xff;

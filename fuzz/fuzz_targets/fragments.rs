@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// Everything that a job sees of a file, as text. Only missing bytes and a file that does not open are errors.
 fn job(source: &Source) -> Result<String> {
-    let file = MeshFile::from_source_with(source.clone(), &options())?;
+    let file = MeshFile::from_source(source.clone(), &options())?;
     let mut seen =
         format!("{} {:?} {:?}\n", file.format(), file.items().collect::<Vec<_>>(), file.findings());
     let mut note = |what: &str, part: Result<String>| match part {

@@ -24,7 +24,7 @@ use crate::report::{Error, ErrorKind, Result};
 /// let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
 /// let fragments = Fragments::new(Some(body.len() as u64));
 /// let model = loop {
-///     match fragments.step(|source| iqm::Model::from_source(source.clone()))?.into_result() {
+///     match fragments.step(|source| iqm::Model::from_source(source.clone(), &Options::default()))?.into_result() {
 ///         Ok(model) => break model,
 ///         Err(ranges) => {
 ///             for range in ranges {
@@ -179,7 +179,7 @@ impl Fragments {
     /// // `get_ranges` is the client's; one of an object store has a call of this shape.
     /// let fetch = async |ranges: Vec<_>| -> meshmap::Result<_> { Ok(get_ranges(&ranges).await) };
     /// let fragments = Fragments::new(Some(len));
-    /// let file = fragments.drive(|source| MeshFile::from_source(source.clone()), fetch).await?;
+    /// let file = fragments.drive(|source| MeshFile::from_source(source.clone(), &Options::default()), fetch).await?;
     /// let count = fragments.drive(|_| Ok(file.meshes()?.len()), fetch).await?;
     /// assert!(count > 0);
     /// # meshmap::Result::Ok(())

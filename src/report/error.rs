@@ -35,7 +35,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 /// use meshmap::{ErrorKind, Source, iqm};
 ///
-/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0")).unwrap_err();
+/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0"), &Options::default()).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Truncated);
 /// assert_eq!(error.to_string(), "iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes, found 16");
 /// ```

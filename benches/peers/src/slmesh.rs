@@ -163,7 +163,7 @@ fn our_face(face: &Face) -> Arrays {
 
 fn open(file: &Bytes, parallelism: Parallelism) -> Asset {
     let options = Options::default().with_parallelism(parallelism);
-    Asset::from_source_with(Source::from_bytes(file.clone()), &options).expect("a file without errors")
+    Asset::from_source(Source::from_bytes(file.clone()), &options).expect("a file without errors")
 }
 
 fn our_lod(file: &Bytes) -> Vec<Arrays> {

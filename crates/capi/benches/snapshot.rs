@@ -62,7 +62,7 @@ fn library(path: &Path) -> Proxy {
     // SAFETY: nobody changes the file while this runs.
     let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
     let options = Options::default().with_parallelism(Parallelism::Off);
-    Proxy::from_source_with(source, &options).expect("a file without errors")
+    Proxy::from_source(source, &options).expect("a file without errors")
 }
 
 /// Handles of the C interface.

@@ -51,7 +51,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         };
         // SAFETY: nobody changes the file.
         let source = if is_mapped { unsafe { Source::map(&path) } } else { Source::open(&path) };
-        let proxy = Proxy::from_source_with(source.unwrap(), &ours).unwrap();
+        let proxy = Proxy::from_source(source.unwrap(), &ours).unwrap();
         let (scratch, place) = (scratch(), place());
         let (mut own, mut mesh, mut vertices) = (Scratch::default(), MeshBuffer::default(), Vec::new());
         let mut memory = vec![0.0_f32; (SIDE * SIDE * 4) as usize];

@@ -949,7 +949,7 @@ fn limits_options_and_dialects_are_those_of_the_library() {
     let status = status!(mm_open(path.as_ptr(), &raw const strict, &raw mut opened));
     let source = meshmap::Source::open(data::valid("cgeo", "names_latin1_a.cgeo")).unwrap();
     let ours = meshmap::Options::default().with_strictness(meshmap::Strictness::Strict);
-    assert_eq!(status == MM_OK, MeshFile::from_source_with(source, &ours).is_ok());
+    assert_eq!(status == MM_OK, MeshFile::from_source(source, &ours).is_ok());
     for file in [file, opened] {
         assert_eq!(mm_close(file), MM_OK);
     }

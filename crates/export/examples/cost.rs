@@ -20,7 +20,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     // One thread, for both.
     let options = Options::default().with_parallelism(Parallelism::Off);
-    let open = || MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &options);
+    let open = || MeshFile::from_source(Source::from_bytes(bytes.clone()), &options);
     let folder = tempfile::tempdir()?;
     let output = folder.path().join("out.glb");
     let (mut decoding, mut converting) = (Duration::MAX, Duration::MAX);

@@ -115,7 +115,7 @@ impl Remote {
     /// Returns the errors of [`run`](Self::run).
     pub async fn open(&self) -> Result<MeshFile> {
         let options = self.inner.settings.options;
-        self.run(|source| MeshFile::from_source_with(source.clone(), &options)).await
+        self.run(|source| MeshFile::from_source(source.clone(), &options)).await
     }
 
     /// Runs a job, and fetches what it misses until it is done: the job runs once more after each time.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, raw};
 use meshmap::openctm::Bodies;
 use meshmap::slmesh::Asset;
-use meshmap::{Codec, MeshFile, Source};
+use meshmap::{Codec, MeshFile, Options, Source};
 
 use crate::fixtures;
 use crate::fixtures::slmesh::{Llsd, Writer};
@@ -15,7 +15,7 @@ pub type Bomb = (String, Vec<u8>);
 /// The file with each of its compressed blocks in turn replaced by one that inflates to `size` bytes. None for files
 /// without such blocks.
 pub fn of_blocks(body: &Bytes, size: usize) -> Vec<Bomb> {
-    match MeshFile::from_source(Source::from_bytes(body.clone())) {
+    match MeshFile::from_source(Source::from_bytes(body.clone()), &Options::default()) {
         Ok(MeshFile::CGeo(proxy)) => of_sections(&proxy, size),
         Ok(MeshFile::OpenCtm(bodies)) => of_streams(body, &bodies, size),
         Ok(MeshFile::SlMesh(asset)) => of_asset(&asset, size),

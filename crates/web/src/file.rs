@@ -92,15 +92,15 @@ impl File {
         let source = source.clone();
         Ok(match format {
             #[cfg(feature = "cgeo")]
-            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source_with(source, options)?)),
+            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source(source, options)?)),
             #[cfg(feature = "iqm")]
-            Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source_with(source, options)?)),
+            Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source(source, options)?)),
             #[cfg(feature = "openctm")]
-            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source_with(source, options)?)),
+            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source(source, options)?)),
             #[cfg(feature = "slmesh")]
-            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source_with(source, options)?, None)),
+            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source(source, options)?, None)),
             #[cfg(feature = "tmf")]
-            Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source_with(source, options)?)),
+            Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source(source, options)?)),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
             other => Err(Failure::new(
                 "unsupported",

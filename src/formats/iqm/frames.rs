@@ -35,7 +35,7 @@ impl Model {
 /// ```
 /// use meshmap::{Source, iqm};
 ///
-/// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+/// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
 /// let frames = model.frames();
 /// let walk = model.anims().next().expect("this model has animations");
 /// let mut pose = vec![iqm::Trs::default(); frames.pose_count()];

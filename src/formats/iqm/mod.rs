@@ -25,7 +25,7 @@
 //! ```
 //! use meshmap::{Source, iqm};
 //!
-//! let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+//! let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
 //! let positions = model.positions()?.expect("this model has positions");
 //! let [a, b, c] = model.triangles()?.get(0).expect("and triangles");
 //! let corner = positions.get(a as usize);

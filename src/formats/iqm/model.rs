@@ -38,10 +38,12 @@ impl Model {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the header and the tables of a file, and none of the arrays.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -51,20 +53,9 @@ impl Model {
     /// names outside the text, parents that do not come before their children, a number of frame channels that differs
     /// from the masks, and extensions that make a cycle, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for names
     /// that overlap so much that together they are longer than eight times the file plus 1 MiB, and for more than 4,096
-    /// extensions.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Reads the header and the tables, with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
-    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// extensions. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding that the
+    /// specification forbids.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::open(&source, &options.limits).map_err(|error| source.tell(error))?;
         let layout = Arc::new(layout);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };

@@ -176,7 +176,7 @@ impl Skeleton {
     /// ```
     /// use meshmap::{Source, iqm};
     ///
-    /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+    /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
     /// let skeleton = model.skeleton().expect("this model has joints");
     /// let poses = model.frames().read()?;
     /// let mut palettes = vec![iqm::Columns::default(); poses.len()];

@@ -34,7 +34,7 @@ impl Bodies {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the layout of all bodies, and none of their arrays.
@@ -42,23 +42,14 @@ impl Bodies {
     /// Bytes after a body that begin like another body, but are none, end the list and are a finding (strictly, an
     /// error). Other bytes after the last body are a finding.
     ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Mesh::from_source`] for the first body, the errors of reading for all, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
     /// [`Strictness::Strict`] also runs [`Mesh::validate`] on every body.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`from_source`](Self::from_source); strictly, also the errors of [`Mesh::from_source_with`] for every
-    /// body.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// Returns the errors of [`Mesh::at`] for the first body, the errors of reading for all, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list. In strict
+    /// reading, returns the errors of [`Mesh::at`] for every body.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = body_iter(source, options)?;

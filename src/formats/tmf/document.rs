@@ -35,10 +35,12 @@ impl Document {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the headers of a file, and none of the arrays.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -47,20 +49,9 @@ impl Document {
     /// [`Truncated`](crate::ErrorKind::Truncated) for a file that ends before its last segment does,
     /// [`Malformed`](crate::ErrorKind::Malformed) for segments that are shorter than their counts demand, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more elements of no bits than the
-    /// [`Limits`](crate::Limits) allow.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Reads the headers of a file, with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
-    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of decoding.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// [`Limits`](crate::Limits) allow. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding
+    /// that the specification forbids, and the errors of decoding.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::read(&source, &options.limits).map_err(|error| source.tell(error))?;
         let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));

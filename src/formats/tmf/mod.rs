@@ -28,7 +28,7 @@
 //! ```
 //! use meshmap::{Source, tmf};
 //!
-//! let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_unified_cube.tmf")?)?;
+//! let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_unified_cube.tmf")?, &Options::default())?;
 //! for mesh in document.meshes() {
 //!     let vertices = mesh.positions().expect("this mesh has vertices").read()?;
 //!     let triangles = mesh.indices()?.positions.expect("and triangles");

@@ -27,9 +27,9 @@ pub use meter::{Measured, Meter};
 pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("Format::detect", || Format::detect(source).map(Format::name));
     let strict = options.with_strictness(Strictness::Strict);
-    caller.call("open strictly", || MeshFile::from_source_with(source.clone(), &strict).map(drop));
+    caller.call("open strictly", || MeshFile::from_source(source.clone(), &strict).map(drop));
     slmesh::containers(source, options, caller);
-    let open = || MeshFile::from_source_with(source.clone(), options);
+    let open = || MeshFile::from_source(source.clone(), options);
     let Some(file) = caller.call("open", open) else { return };
     caller.held("after opening");
     for round in 0..caller.rounds() {
@@ -171,7 +171,7 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
 /// Opens and validates in steps, with the requested bytes supplied in pieces of `piece` bytes.
 pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &mut impl Caller) {
     let len = body.len() as u64;
-    let open = |source: &Source| MeshFile::from_source_with(source.clone(), options);
+    let open = |source: &Source| MeshFile::from_source(source.clone(), options);
     caller.call("Fragments: opening in steps", || {
         let fragments = Fragments::new(Some(len));
         let file = step(&fragments, body, piece, open)?;

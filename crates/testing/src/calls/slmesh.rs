@@ -7,14 +7,14 @@ use super::look::Look;
 
 /// The files that assets may be in.
 pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl Caller) {
-    caller.call("CacheEntry::detect", || CacheEntry::detect(source));
-    let open = || CacheEntry::from_source_with(source.clone(), options);
+    let open = || CacheEntry::from_source(source, options);
     if let Some(entry) = caller.call("CacheEntry::from_source", open) {
         caller.call("CacheEntry.has", || Ok(entry.has("high_lod")));
     }
-    let open = || UploadCache::from_source_with(source.clone(), options);
+    let open = || UploadCache::from_source(source, options);
     if let Some(cache) = caller.call("UploadCache::from_source", open) {
-        caller.each("UploadCache.asset", 0..cache.len(), |index| cache.asset(index));
+        let ranges = cache.ranges.iter().cloned();
+        caller.each("UploadCache, assets", ranges, |range| Asset::at(source, range, options));
     }
 }
 

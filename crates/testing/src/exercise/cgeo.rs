@@ -12,7 +12,7 @@ const MOST: usize = 8;
 ///
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
-    let open = |options: &Options| Proxy::from_source_with(Source::from_bytes(bytes.to_vec()), options);
+    let open = |options: &Options| Proxy::from_source(Source::from_bytes(bytes.to_vec()), options);
     let strict = check(open(&options().with_strictness(Strictness::Strict)));
     let Some(proxy) = check(open(&options())) else {
         assert!(strict.is_none(), "strict reading is never the more tolerant");

@@ -21,10 +21,10 @@ fn rule(id: &str) -> Rule {
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = Source::from_bytes(bytes.to_vec());
-    let file = MeshFile::from_source_with(source.clone(), &options()).map_err(seen);
+    let file = MeshFile::from_source(source.clone(), &options()).map_err(seen);
     let strict =
-        Model::from_source_with(source.clone(), &options().with_strictness(Strictness::Strict)).map_err(seen);
-    match Model::from_source_with(source, &options()).map_err(seen) {
+        Model::from_source(source.clone(), &options().with_strictness(Strictness::Strict)).map_err(seen);
+    match Model::from_source(source, &options()).map_err(seen) {
         Ok(model) => {
             let findings = validation(&model);
             assert_eq!(
@@ -179,7 +179,7 @@ fn frames(model: &Model) {
                 assert_same(&out, &all[frame as usize * poses..][..poses]);
             }
             let alone = options().with_parallelism(Parallelism::Off);
-            let alone = Model::from_source_with(model.source().clone(), &alone).unwrap();
+            let alone = Model::from_source(model.source().clone(), &alone).unwrap();
             assert_same(&all, &alone.frames().read().unwrap());
         }
         Err(error) => assert_eq!(error.kind(), ErrorKind::LimitExceeded),

@@ -24,11 +24,11 @@ const MOST: usize = 8;
 pub fn bytes(bytes: &[u8]) -> bool {
     let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
     let source = Source::from_bytes(bytes.to_vec());
-    let Some(bodies) = check(Bodies::from_source_with(source.clone(), &options)) else {
-        assert!(Mesh::from_source_with(source, &options).map_err(seen).is_err());
+    let Some(bodies) = check(Bodies::from_source(source.clone(), &options)) else {
+        assert!(Mesh::at(&source, 0, &options).map_err(seen).is_err());
         return false;
     };
-    assert!(matches!(MeshFile::from_source_with(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
+    assert!(matches!(MeshFile::from_source(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
     bodies.findings().iter().for_each(assert_finding);
     let mut end = 0;
     for mesh in bodies.meshes().take(MOST) {
@@ -37,7 +37,7 @@ pub fn bytes(bytes: &[u8]) -> bool {
         assert!(end <= bytes.len() as u64);
         self::mesh(mesh, &options);
     }
-    let strict = Mesh::from_source_with(source, &options.with_strictness(Strictness::Strict)).map_err(seen);
+    let strict = Mesh::at(&source, 0, &options.with_strictness(Strictness::Strict)).map_err(seen);
     let first = bodies.mesh(0).expect("there is always one");
     let is_strict = first
         .validate()

@@ -19,17 +19,16 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = || Source::from_bytes(bytes.to_vec());
-    let open =
-        |options: &Options| Asset::from_source_with(source(), &options.with_slmesh_max_version(i32::MAX));
-    if let Some(cache) = check(UploadCache::from_source_with(source(), &options())) {
-        assert!(cache.is_empty() == cache.ranges().is_empty() && cache.len() == cache.ranges().len());
-        cache.ranges().iter().for_each(|range| assert!(range.start <= range.end));
-        if let Some(Some(asset)) = check(cache.asset(0)) {
+    let open = |options: &Options| Asset::from_source(source(), &options.with_slmesh_max_version(i32::MAX));
+    if let Some(cache) = check(UploadCache::from_source(&source(), &options())) {
+        cache.ranges.iter().for_each(|range| assert!(range.start <= range.end));
+        let asset = cache.ranges.first().map(|range| Asset::at(&source(), range.clone(), &options()));
+        if let Some(asset) = asset.and_then(check) {
             everything(&asset);
         }
     }
-    if let Some(entry) = check(CacheEntry::from_source_with(source(), &options())) {
-        everything(entry.asset());
+    if let Some(entry) = check(CacheEntry::from_source(&source(), &options())) {
+        everything(&entry.asset);
     }
     let strict = check(open(&options().with_strictness(Strictness::Strict)));
     let Some(asset) = check(open(&options())) else {

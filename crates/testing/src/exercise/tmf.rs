@@ -20,7 +20,7 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
-    let open = |options: &Options| Document::from_source_with(Source::from_bytes(bytes.to_vec()), options);
+    let open = |options: &Options| Document::from_source(Source::from_bytes(bytes.to_vec()), options);
     let strict = check(open(&options.with_strictness(Strictness::Strict)));
     let Some(document) = check(open(&options)) else {
         assert!(strict.is_none(), "strict reading is never the more tolerant");

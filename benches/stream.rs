@@ -29,8 +29,8 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::time::Instant;
 
-    use meshmap::{Options, Source};
     use meshmap::cgeo::{Dialect, Parts, Proxy, raw};
+    use meshmap::{Options, Source};
     use meshmap_inflate::{Format, Inflater, Stream};
     use meshmap_testing::allocator::{Counting, counted_in_process};
     use meshmap_testing::fixtures::cgeo;

@@ -4,11 +4,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use meshmap::cgeo::{Proxy, Snapshot};
+use meshmap::cgeo::{Parts, Proxy, Snapshot};
 use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
-use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Semantic, Source};
+use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Scratch, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, data, fixtures, in_steps, test_files};
 
@@ -263,8 +263,8 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
     const MOST: usize = 60;
     let jobs: [fn(&Snapshot) -> Result<usize>; 4] = [
         |snapshot| Ok(snapshot.positions()?.len()),
-        |snapshot| Ok(snapshot.counts()?.triangles as usize),
-        |snapshot| Ok(usize::from(snapshot.bounding_box()?.is_some())),
+        |snapshot| Ok(snapshot.counts(&mut Scratch::default())?.triangles as usize),
+        |snapshot| Ok(usize::from(snapshot.bounding_box(&mut Scratch::default())?.is_some())),
         |snapshot| Ok(snapshot.sections()?.len()),
     ];
     for dialect in fixtures::cgeo::dialects() {
@@ -447,7 +447,7 @@ mod cgeo {
         for index in 0..proxy.snapshot_count() {
             let snapshot = proxy.snapshot(index)?;
             snapshot.point_cloud_into(&mut mesh.positions, &mut scratch)?;
-            snapshot.mesh_into(&mut mesh, &mut scratch)?;
+            snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)?;
         }
         Ok(())
     }
@@ -521,14 +521,14 @@ mod cgeo {
         let mut play = |from: usize| {
             for index in from..snapshots.len() {
                 let snapshot = proxy.snapshot(index).unwrap();
-                snapshot.bounding_box_reusing(&mut scratch).unwrap();
-                snapshot.counts_reusing(&mut scratch).unwrap();
+                snapshot.bounding_box(&mut scratch).unwrap();
+                snapshot.counts(&mut scratch).unwrap();
                 snapshot.point_cloud_into(&mut cloud, &mut scratch).unwrap();
                 snapshot.positions_into(&mut positions, &mut scratch).unwrap();
                 snapshot.normals_into(&mut normals, &mut scratch).unwrap();
                 snapshot.texcoords_into(0, &mut channel, &mut scratch).unwrap();
                 snapshot.triangles_into(&mut triangles, &mut scratch).unwrap();
-                snapshot.mesh_into(&mut mesh, &mut scratch).unwrap();
+                snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).unwrap();
             }
         };
         play(0);

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
+use meshmap::cgeo::{Dialect, Parts, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
     Address, Block, Codec, ErrorKind, Limits, MeshEntry, MeshFile, Options, Parallelism, ReadRange, Scratch,
@@ -519,9 +519,9 @@ fn calls_with_a_base_count_it() {
     let base = meshes[0].complete().len() as u64;
     let open = |bytes| Proxy::from_source(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
     let tight = open(base + 4096);
-    assert!(tight.snapshot(0).unwrap().mesh().is_ok());
-    assert_eq!(tight.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
-    assert!(open(2 * base).snapshot(1).unwrap().mesh().is_ok());
+    assert!(tight.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
+    assert_eq!(tight.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(open(2 * base).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -622,7 +622,7 @@ fn lists_of_empty_map_channels_count() {
         let source = Source::from_bytes(file(channels, &mut mesh));
         let proxy = Proxy::from_source(source, &limited(256 << 10)).unwrap();
         let mut buffer = meshmap::cgeo::MeshBuffer::default();
-        let result = proxy.snapshot(0).unwrap().mesh_into(&mut buffer, &mut Scratch::default());
+        let result = proxy.snapshot(0).unwrap().mesh_into(Parts::ALL, &mut buffer, &mut Scratch::default());
         let found = result.map_err(|error| (error.kind(), error.what().to_owned()));
         let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
         assert_eq!(found.is_ok(), is_read);

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Dialect;
+use meshmap::cgeo::Parts;
 use meshmap::{
     ErrorKind, Format, IndexFormat, MeshFile, MeshView, Options, Role, Semantic, Source, VertexFormat,
     VertexLayout,
@@ -302,7 +303,8 @@ fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let entry = file.meshes().unwrap().next().unwrap();
     let mesh = file.mesh(&entry.address).unwrap();
-    let stored = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh().unwrap().triangles.material_ids();
+    let stored =
+        file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap().triangles.material_ids();
     assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw,
+    Dialect, MeshBuffer, OffsetTarget, Parts, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw,
 };
 use meshmap::{
     Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Rule, Scratch, Semantic, Severity,
@@ -47,9 +47,13 @@ fn every_dialect_is_found_and_read() {
         for index in 0..meshes.len() {
             let snapshot = proxy.snapshot(index).unwrap();
             assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, index), "{dialect}");
-            assert_eq!(snapshot.mesh().unwrap().positions.to_vec(), expected(&meshes, index), "{dialect}");
+            assert_eq!(
+                snapshot.mesh(Parts::ALL).unwrap().positions.to_vec(),
+                expected(&meshes, index),
+                "{dialect}"
+            );
             assert_eq!(snapshot.triangles().unwrap().len(), meshes[0].triangles.len());
-            let bounds = snapshot.bounding_box().unwrap().unwrap();
+            let bounds = snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
             assert!(bounds.min[0] == 0.0 && bounds.max[2] > 0.0);
             assert_eq!(snapshot.point_cloud().unwrap().unwrap().len(), 81_usize.div_ceil(7));
         }
@@ -80,10 +84,10 @@ fn dialect_can_be_forced() {
         let options = Options::default().with_dialect(dialect);
         Proxy::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
-    assert!(read(dialect).snapshot(1).unwrap().mesh().is_ok());
+    assert!(read(dialect).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
     assert!(!read(dialect).dialect_is_found());
     let wrong = read(Dialect::default());
-    assert_eq!(wrong.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(wrong.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -92,12 +96,12 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
     let proxy = proxy(file(&snapshots, Dialect::default()));
     for index in [0, 3] {
         let snapshot = proxy.snapshot(index).unwrap();
-        let mesh = snapshot.mesh().unwrap();
+        let mesh = snapshot.mesh(Parts::ALL).unwrap();
         assert_eq!(snapshot.positions().unwrap(), mesh.positions);
         assert_eq!(snapshot.normals().unwrap(), mesh.normals);
         assert_eq!(snapshot.texcoords(0).unwrap(), mesh.texcoords[0]);
         assert_eq!(snapshot.triangles().unwrap().as_bytes(), mesh.triangles.as_bytes());
-        let counts = snapshot.counts().unwrap();
+        let counts = snapshot.counts(&mut Scratch::default()).unwrap();
         assert_eq!(
             (counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles),
             (81, 81, 1, 128)
@@ -138,7 +142,7 @@ fn triangle_records_of_other_lengths_are_read() {
             content.extend(record[36..].iter().chain(&[0; 8]).take(tail));
         }
         let proxy = proxy(file(&[snapshot(&mesh, content)], Dialect::default()));
-        let triangles = proxy.snapshot(0).unwrap().mesh().unwrap().triangles;
+        let triangles = proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap().triangles;
         assert_eq!((triangles.tail_len(), triangles.len()), (tail, 18));
         assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
         assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
@@ -172,7 +176,7 @@ fn differences_without_a_base_are_errors() {
     let (meshes, mut snapshots) = sheet();
     snapshots[0] = snapshot(&meshes[0], meshes[0].difference(&meshes[1]));
     let proxy = proxy(file(&snapshots, Dialect::default()));
-    let error = proxy.snapshot(2).unwrap().mesh().unwrap_err();
+    let error = proxy.snapshot(2).unwrap().mesh(Parts::ALL).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("a complete mesh in the first snapshot"), "{error}");
 }
@@ -199,12 +203,12 @@ fn broken_snapshot_spoils_itself_only() {
     };
     bytes[start as usize + 40] ^= 0x55;
     let proxy = proxy(bytes);
-    let error = proxy.snapshot(3).unwrap().mesh().unwrap_err();
+    let error = proxy.snapshot(3).unwrap().mesh(Parts::ALL).unwrap_err();
     assert_eq!(error.address().unwrap().to_string(), "snapshots[3]");
     assert_eq!(error.byte_range(), Some(start..end));
     for index in [0, 1, 2, 4, 5] {
         assert_eq!(
-            proxy.snapshot(index).unwrap().mesh().unwrap().positions.to_vec(),
+            proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap().positions.to_vec(),
             expected(&meshes, index)
         );
     }
@@ -317,8 +321,11 @@ fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
                     1 => assert_eq!(snapshot.normals().unwrap(), good.normals().unwrap()),
                     2 => assert_eq!(snapshot.texcoords(0).unwrap_err().kind(), ErrorKind::Malformed),
                     3 => assert_eq!(snapshot.triangles().unwrap_err().kind(), ErrorKind::Malformed),
-                    4 => assert_eq!(snapshot.mesh().unwrap_err().kind(), ErrorKind::Malformed),
-                    _ => assert_eq!(snapshot.counts().unwrap(), good.counts().unwrap()),
+                    4 => assert_eq!(snapshot.mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed),
+                    _ => assert_eq!(
+                        snapshot.counts(&mut Scratch::default()).unwrap(),
+                        good.counts(&mut Scratch::default()).unwrap()
+                    ),
                 }
             }
         };
@@ -334,7 +341,7 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
     snapshots.extend(meshes[1..].iter().map(|mesh| snapshot(mesh, mesh.difference(&meshes[0]))));
     for codec in [Codec::Stored, Codec::Zlib] {
         let bytes = file(&snapshots, Dialect::default().with_codec(codec));
-        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh().unwrap();
+        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh(Parts::ALL).unwrap();
         for order in [[0, 1, 2, 3, 4, 5], [4, 2, 0, 5, 3, 1], [5, 4, 3, 2, 1, 0]] {
             let proxy = proxy(bytes.clone());
             let snapshot = proxy.snapshot(2).unwrap();
@@ -349,7 +356,7 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
                 }
             }
             assert_eq!(snapshot.texcoords(3).unwrap_err().kind(), ErrorKind::OutOfRange);
-            let mesh = snapshot.mesh().unwrap();
+            let mesh = snapshot.mesh(Parts::ALL).unwrap();
             assert_eq!((&mesh.positions, &mesh.texcoords), (&whole.positions, &whole.texcoords));
             // Parts that were decoded separately equal parts of the whole.
             let base = proxy.base().unwrap();
@@ -421,7 +428,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     assert!(count <= 3 && opened <= 128 << 10, "{count} reads, {opened} bytes");
 
     let snapshot = proxy.snapshot(5).unwrap();
-    snapshot.bounding_box().unwrap().unwrap();
+    snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
     let (_, boxed, reads) = read();
     assert!(boxed < 200, "{boxed}: {reads:?}");
 
@@ -432,7 +439,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     assert_eq!(count, 2, "{reads:?}");
     assert_eq!(bytes, extent.end - extent.start + 4 + base.end - base.start + 4, "{reads:?}");
     // The snapshot is at hand now, and so are the bytes of the first one, of which more is decoded.
-    snapshot.mesh().unwrap();
+    snapshot.mesh(Parts::ALL).unwrap();
     assert_eq!(read().0, 0);
     proxy.snapshot(6).unwrap().normals().unwrap();
     assert_eq!(read().0, 1);
@@ -482,8 +489,8 @@ fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
     let middle = (section.content.start + section.content.end) as usize / 2;
     bytes[middle..section.content.end as usize].fill(0xff);
     let snapshot = proxy(bytes).snapshot(0).unwrap();
-    assert_eq!(snapshot.counts().unwrap().vertices, 81);
-    assert!(snapshot.mesh().is_err());
+    assert_eq!(snapshot.counts(&mut Scratch::default()).unwrap().vertices, 81);
+    assert!(snapshot.mesh(Parts::ALL).is_err());
 }
 
 #[test]
@@ -497,9 +504,9 @@ fn section_that_inflates_beyond_the_limit_is_refused() {
         file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
     let options = Options::default().with_limits(limits);
     let proxy = Proxy::from_source(Source::from_bytes(bytes), &options).unwrap();
-    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
-    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+    assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -511,9 +518,12 @@ fn cancelled_decodes_stop_and_can_be_tried_again() {
     scratch.set_cancel(Some(Arc::clone(&flag)));
     let mut out = MeshBuffer::default();
     let snapshot = proxy.snapshot(1).unwrap();
-    assert_eq!(snapshot.mesh_into(&mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::Cancelled
+    );
     flag.store(false, std::sync::atomic::Ordering::Relaxed);
-    snapshot.mesh_into(&mut out, &mut scratch).unwrap();
+    snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap();
 }
 
 #[test]
@@ -572,7 +582,7 @@ fn index_out_of_range_is_a_finding_and_no_view() {
             .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
     );
     assert_eq!(proxy.snapshot(0).unwrap().view().unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+    assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -638,7 +648,10 @@ mod cache {
         cache.positions_at(&proxy, &timing, &[0.04, 0.06, 0.08], Wrap::Clamp, &mut out).unwrap();
         assert_eq!(out, [1, 1, 1].map(|index| expected(&meshes, index)).concat());
         assert_eq!(cache.stats().decodes, 1);
-        assert!(Arc::ptr_eq(&cache.get(&proxy, 1).unwrap(), &cache.get(&proxy, 2).unwrap()));
+        assert!(Arc::ptr_eq(
+            &cache.get(&proxy, 1, Parts::ALL).unwrap(),
+            &cache.get(&proxy, 2, Parts::ALL).unwrap()
+        ));
     }
 
     #[test]
@@ -647,13 +660,17 @@ mod cache {
         let [a, b] = [(); 2].map(|()| proxy(file(&snapshots, Dialect::default())));
         let cache = SnapshotCache::new(1 << 30);
         for index in 0..6 {
-            assert!(!Arc::ptr_eq(&cache.get(&a, index).unwrap(), &cache.get(&b, index).unwrap()));
+            assert!(!Arc::ptr_eq(
+                &cache.get(&a, index, Parts::ALL).unwrap(),
+                &cache.get(&b, index, Parts::ALL).unwrap()
+            ));
         }
         let held = cache.stats().bytes_held;
         cache.remove(&a.clone());
         assert_eq!(cache.stats().bytes_held, held / 2);
-        assert!((0..6).all(|index| cache.try_get(&a, index).is_none() && cache.try_get(&b, index).is_some()));
-        cache.get(&a, 1).unwrap();
+        assert!((0..6).all(|index| cache.try_get(&a, index, Parts::ALL).is_none()
+            && cache.try_get(&b, index, Parts::ALL).is_some()));
+        cache.get(&a, 1, Parts::ALL).unwrap();
         assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (13, 0));
     }
 
@@ -669,8 +686,8 @@ mod cache {
             |options: &Options| Proxy::from_source(Source::open(file.path()).unwrap(), options).unwrap();
         let plain = || open(&Options::default());
         let cache = SnapshotCache::new(1 << 30);
-        let mesh = cache.get(&plain(), 1).unwrap();
-        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1).unwrap()));
+        let mesh = cache.get(&plain(), 1, Parts::ALL).unwrap();
+        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1, Parts::ALL).unwrap()));
         assert_eq!(plain().snapshot(1).unwrap().topology().unwrap(), mesh.topology);
         // Frames of one handle and of another belong together.
         let (mut out, timing) = (Vec::new(), plain().timing().unwrap());
@@ -685,12 +702,12 @@ mod cache {
             open(&small),
             open(&Options::default().with_dialect(Dialect::default().with_codec(Codec::Gzip))),
         ];
-        assert!(others.iter().all(|other| cache.try_get(other, 1).is_none()));
-        assert!(cache.get(&others[2], 1).is_err());
-        assert!(cache.try_get(&plain(), 1).is_some());
+        assert!(others.iter().all(|other| cache.try_get(other, 1, Parts::ALL).is_none()));
+        assert!(cache.get(&others[2], 1, Parts::ALL).is_err());
+        assert!(cache.try_get(&plain(), 1, Parts::ALL).is_some());
         // Changed, it is another file.
         file.as_file().write_all(b" ").unwrap();
-        assert!(cache.try_get(&plain(), 1).is_none());
+        assert!(cache.try_get(&plain(), 1, Parts::ALL).is_none());
     }
 }
 
@@ -717,18 +734,16 @@ fn arrays_are_decoded_into_slices_of_exactly_their_length() {
             let (snapshot, mut scratch) = (proxy.snapshot(index).unwrap(), Scratch::default());
             let what = |array: &str| format!("{name}: snapshots[{index}].{array}");
             let positions = snapshot.positions().unwrap();
-            check(&what("positions"), &positions, &mut |out| {
-                snapshot.positions_into_slice(out, &mut scratch)
-            });
+            check(&what("positions"), &positions, &mut |out| snapshot.positions_into(out, &mut scratch));
             let normals = snapshot.normals().unwrap();
-            check(&what("normals"), &normals, &mut |out| snapshot.normals_into_slice(out, &mut scratch));
-            for set in 0..snapshot.counts().unwrap().texcoord_sets as usize {
+            check(&what("normals"), &normals, &mut |out| snapshot.normals_into(out, &mut scratch));
+            for set in 0..snapshot.counts(&mut Scratch::default()).unwrap().texcoord_sets as usize {
                 let texcoords = snapshot.texcoords(set).unwrap();
                 check(&what("texcoords"), &texcoords, &mut |out| {
-                    snapshot.texcoords_into_slice(set, out, &mut scratch)
+                    snapshot.texcoords_into(set, out, &mut scratch)
                 });
             }
-            let error = snapshot.texcoords_into_slice(usize::MAX, &mut [], &mut scratch).unwrap_err();
+            let error = snapshot.texcoords_into(usize::MAX, &mut [][..], &mut scratch).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange);
         }
     }

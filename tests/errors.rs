@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use meshmap::cgeo::Parts;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::{Error, ErrorKind, MeshFile, Options, ReadRange, Source, cgeo, iqm, openctm, slmesh, tmf};
 use meshmap_testing::data;
@@ -103,8 +104,9 @@ fn errors_deep_in_a_file_name_it() {
 
     let path = data::root().join("cgeo/bad/adler_a.cgeo");
     let proxy = cgeo::Proxy::open(&path).unwrap();
-    let error =
-        (0..proxy.snapshot_count()).find_map(|index| proxy.snapshot(index).unwrap().mesh().err()).unwrap();
+    let error = (0..proxy.snapshot_count())
+        .find_map(|index| proxy.snapshot(index).unwrap().mesh(Parts::ALL).err())
+        .unwrap();
     assert_eq!(error.path(), Some(&*path), "{error}");
     // Findings are the same for files and memory.
     let of_file = proxy.validate().unwrap();

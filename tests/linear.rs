@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use meshmap::cgeo::{self, Proxy, SizeMeaning};
+use meshmap::cgeo::{self, Parts, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm, tmf};
 
@@ -78,7 +78,7 @@ fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
     let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
     let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
     let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
-    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
 /// A RAW body of one vertex with this many attribute maps.

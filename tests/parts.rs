@@ -50,7 +50,7 @@ fn parts_are_those_of_the_whole_mesh() {
         let (proxy, mut scratch) = (open(), Scratch::default());
         for index in 0..proxy.snapshot_count().min(4) {
             let mut whole = MeshBuffer::default();
-            if proxy.snapshot(index).unwrap().mesh_into(&mut whole, &mut scratch).is_err() {
+            if proxy.snapshot(index).unwrap().mesh_into(Parts::ALL, &mut whole, &mut scratch).is_err() {
                 continue;
             }
             differences += usize::from(!whole.is_complete);
@@ -60,9 +60,9 @@ fn parts_are_those_of_the_whole_mesh() {
                 let text = format!("{}: {index}: {parts:?}", path.display());
                 let mut fresh = MeshBuffer::default();
                 let snapshot = open().snapshot(index).unwrap();
-                snapshot.mesh_parts_into(parts, &mut fresh, &mut Scratch::default()).unwrap();
+                snapshot.mesh_into(parts, &mut fresh, &mut Scratch::default()).unwrap();
                 assert_parts(&fresh, &whole, parts, &text);
-                proxy.snapshot(index).unwrap().mesh_parts_into(parts, &mut reused, &mut scratch).unwrap();
+                proxy.snapshot(index).unwrap().mesh_into(parts, &mut reused, &mut scratch).unwrap();
                 assert_parts(&reused, &whole, parts, &text);
             }
         }
@@ -97,8 +97,8 @@ fn damaged() -> Proxy {
 fn damage_behind_a_part_does_not_matter() {
     let (proxy, mut mesh, mut scratch) = (damaged(), MeshBuffer::default(), Scratch::default());
     let snapshot = proxy.snapshot(1).unwrap();
-    assert!(snapshot.mesh_into(&mut mesh, &mut scratch).is_err());
-    snapshot.mesh_parts_into(Parts::POSITIONS, &mut mesh, &mut scratch).unwrap();
+    assert!(snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).is_err());
+    snapshot.mesh_into(Parts::POSITIONS, &mut mesh, &mut scratch).unwrap();
     assert_eq!(mesh.positions.len(), 900);
     let played: Vec<bool> =
         proxy.play(0..3).parts(Parts::POSITIONS).into_iter().map(|(_, mesh)| mesh.is_ok()).collect();
@@ -132,7 +132,7 @@ fn playing_goes_forwards_backwards_and_by_strides() {
     // Backwards, every mesh is also the same.
     for (index, mesh) in proxy.play(0..11).backwards().parts(Parts::POSITIONS | Parts::NORMALS) {
         let mesh = mesh.unwrap();
-        let whole = proxy.snapshot(index).unwrap().mesh().unwrap();
+        let whole = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
         assert!(mesh.positions == whole.positions.to_vec() && mesh.normals == whole.normals.to_vec());
         assert!(mesh.triangles.is_empty() && mesh.texcoords.is_empty());
     }
@@ -142,7 +142,8 @@ fn playing_goes_forwards_backwards_and_by_strides() {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn meshes_that_were_played_can_be_kept() {
     let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12)), &Options::default()).unwrap();
-    let expected: Vec<_> = (0..12).map(|index| proxy.snapshot(index).unwrap().mesh().unwrap()).collect();
+    let expected: Vec<_> =
+        (0..12).map(|index| proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap()).collect();
     // More than fit the capacity: what the caller keeps stays as it is.
     let held: Vec<_> =
         proxy.play(0..12).capacity(10_000).into_iter().map(|(_, mesh)| mesh.unwrap()).collect();
@@ -242,7 +243,7 @@ fn everything(open: impl Fn() -> Proxy) -> Vec<String> {
             for parts in some {
                 let mut mesh = MeshBuffer::default();
                 let snapshot = proxy.snapshot(index).unwrap();
-                let result = snapshot.mesh_parts_into(parts, &mut mesh, &mut Scratch::default());
+                let result = snapshot.mesh_into(parts, &mut mesh, &mut Scratch::default());
                 tell(result.map(|()| bits_of(&mesh)));
             }
             // Two parts of one snapshot.
@@ -481,21 +482,21 @@ mod cache {
         let held = cache.stats().bytes_held;
         assert!(held >= positions && held < positions + 2048, "{held} for {positions}");
 
-        assert!(cache.try_get(&proxy, 2).is_none());
-        let first = cache.try_get_parts(&proxy, 2, Parts::POSITIONS).unwrap();
+        assert!(cache.try_get(&proxy, 2, Parts::ALL).is_none());
+        let first = cache.try_get(&proxy, 2, Parts::POSITIONS).unwrap();
         assert_eq!(first.parts, Parts::POSITIONS);
-        let more = cache.get_parts(&proxy, 2, Parts::POSITIONS | Parts::NORMALS).unwrap();
+        let more = cache.get(&proxy, 2, Parts::POSITIONS | Parts::NORMALS).unwrap();
         assert_eq!(more.parts, Parts::POSITIONS | Parts::NORMALS);
         assert_eq!(first.positions.as_bytes().as_ptr(), more.positions.as_bytes().as_ptr(), "decoded once");
-        let whole = cache.get(&proxy, 2).unwrap();
-        let expected = proxy.snapshot(2).unwrap().mesh().unwrap();
+        let whole = cache.get(&proxy, 2, Parts::ALL).unwrap();
+        let expected = proxy.snapshot(2).unwrap().mesh(Parts::ALL).unwrap();
         assert!(whole.positions == expected.positions && whole.normals == expected.normals);
         assert!(whole.texcoords == expected.texcoords);
         assert!(whole.triangles.as_bytes() == expected.triangles.as_bytes());
         assert_eq!((whole.topology, whole.is_complete), (expected.topology, expected.is_complete));
         // Fewer parts than there are need nothing.
         let before = cache.stats();
-        assert!(Arc::ptr_eq(&whole, &cache.get_parts(&proxy, 2, Parts::TRIANGLES).unwrap()));
+        assert!(Arc::ptr_eq(&whole, &cache.get(&proxy, 2, Parts::TRIANGLES).unwrap()));
         let stats = cache.stats();
         assert_eq!((before.decodes, stats.decodes, stats.repeated_decodes), (3, 3, 0));
         assert_eq!(stats.hits, before.hits + 1);
@@ -512,7 +513,7 @@ mod cache {
                     let (proxy, cache) = (&proxy, &cache);
                     scope.spawn(move || {
                         let parts = if number % 2 == 0 { Parts::ALL } else { Parts::POSITIONS };
-                        assert_eq!(cache.get_parts(proxy, 1, parts).is_ok(), parts == Parts::POSITIONS);
+                        assert_eq!(cache.get(proxy, 1, parts).is_ok(), parts == Parts::POSITIONS);
                     });
                 }
             });
@@ -530,7 +531,7 @@ mod cache {
                     for round in 0..200 {
                         let parts = Parts::from_bits(((round * 7 + number * 5) % 16) as u8).unwrap();
                         let index = (round * 3 + number) % 6;
-                        assert!(cache.get_parts(proxy, index, parts).unwrap().parts.contains(parts));
+                        assert!(cache.get(proxy, index, parts).unwrap().parts.contains(parts));
                         if round % 50 == 49 {
                             cache.clear();
                         }

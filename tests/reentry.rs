@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
-use meshmap::cgeo::{Dialect, Proxy};
+use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::{Codec, MeshFile, Options, ReadRange, Source};
 use meshmap_testing::{fixtures, with_watchdog};
 use rayon::prelude::*;
@@ -110,7 +110,7 @@ fn snapshots_of_many_tasks_end_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
         (0..64_usize).into_par_iter().for_each(|task| {
-            proxy.snapshot(task % 16).unwrap().mesh().unwrap();
+            proxy.snapshot(task % 16).unwrap().mesh(Parts::ALL).unwrap();
         });
     });
 }
@@ -161,7 +161,7 @@ mod cache {
         in_a_small_pool(|| {
             let (proxy, cache) = (proxy(), SnapshotCache::new(100 << 10));
             (0..256_usize).into_par_iter().for_each(|task| {
-                cache.get(&proxy, task % 4).unwrap();
+                cache.get(&proxy, task % 4, Parts::ALL).unwrap();
             });
         });
     }
@@ -172,8 +172,8 @@ mod cache {
             let (proxy, cache) = (proxy(), SnapshotCache::new(1 << 20));
             for _ in 0..8 {
                 cache.clear();
-                cache.prefetch(&proxy, 0..16);
-                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index).unwrap()));
+                cache.prefetch(&proxy, 0..16, Parts::ALL);
+                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index, Parts::ALL).unwrap()));
             }
         });
     }

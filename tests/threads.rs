@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use meshmap::cgeo::{Dialect, Proxy};
+use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
 use meshmap_testing::{data, fixtures, with_watchdog};
@@ -135,7 +135,7 @@ fn playing_is_the_same_for_any_capacity() {
     let proxy = Proxy::from_source(source.clone(), &Options::default()).unwrap();
     let expected: Vec<_> = (0..proxy.snapshot_count())
         .map(|index| {
-            let mesh = proxy.snapshot(index).unwrap().mesh().map_err(|error| error.to_string())?;
+            let mesh = proxy.snapshot(index).unwrap().mesh(Parts::ALL).map_err(|error| error.to_string())?;
             Ok::<_, String>((mesh.positions.to_vec(), mesh.triangles.as_bytes().to_vec()))
         })
         .collect();
@@ -331,7 +331,7 @@ mod cache {
         let proxy = Proxy::from_source(parallel(long_proxy()).0, &Options::default()).unwrap();
         let cache = SnapshotCache::new(1 << 20);
         let all = cache.clone();
-        from_outside(2, move || assert_eq!(all.get(&proxy, 1).unwrap().positions.len(), 40 * 40));
+        from_outside(2, move || assert_eq!(all.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40));
         assert!(cache.stats().decodes >= 1);
     }
 
@@ -343,13 +343,13 @@ mod cache {
             (Proxy::from_source(source, &Options::default()).unwrap(), SnapshotCache::new(1 << 20));
         panics.store(true, std::sync::atomic::Ordering::SeqCst);
         let pool = pool(2);
-        pool.install(|| cache.prefetch(&proxy, 0..4));
+        pool.install(|| cache.prefetch(&proxy, 0..4, Parts::ALL));
         pool.install(|| (0..64).into_par_iter().for_each(|_| std::thread::yield_now()));
         while cache.stats().misses < 4 {
             std::thread::yield_now();
         }
         panics.store(false, std::sync::atomic::Ordering::SeqCst);
-        assert_eq!(cache.get(&proxy, 1).unwrap().positions.len(), 40 * 40);
+        assert_eq!(cache.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40);
     }
 
     #[test]
@@ -361,11 +361,13 @@ mod cache {
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
         let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
         let cache = SnapshotCache::new(1 << 20);
-        let held = |kept: &usize| cache.try_get(&proxy, *kept).is_some();
-        (0..32).for_each(|index| assert_eq!(cache.get(&proxy, index).unwrap().texcoords.len(), 4096));
+        let held = |kept: &usize| cache.try_get(&proxy, *kept, Parts::ALL).is_some();
+        (0..32).for_each(|index| {
+            assert_eq!(cache.get(&proxy, index, Parts::ALL).unwrap().texcoords.len(), 4096)
+        });
         assert!((0..32).filter(held).count() <= 8);
         let small = SnapshotCache::new(64 << 10);
-        assert!(small.get(&proxy, 3).is_ok() && small.try_get(&proxy, 3).is_none());
+        assert!(small.get(&proxy, 3, Parts::ALL).is_ok() && small.try_get(&proxy, 3, Parts::ALL).is_none());
     }
 
     use super::*;
@@ -374,7 +376,8 @@ mod cache {
     fn snapshot_that_64_threads_ask_for_is_decoded_once() {
         let (proxy, cache) = (sheets(60, 4), SnapshotCache::new(64 << 20));
         let meshes: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2).unwrap())).collect();
+            let threads: Vec<_> =
+                (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(meshes.iter().all(|mesh| std::sync::Arc::ptr_eq(mesh, &meshes[0])));
@@ -390,10 +393,10 @@ mod cache {
         let recorder = meshmap_testing::Recorder::new(file);
         let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone())), &Options::default()).unwrap();
         let cache = SnapshotCache::new(64 << 20);
-        cache.get(&proxy, 1).unwrap();
+        cache.get(&proxy, 1, Parts::ALL).unwrap();
         recorder.reads.lock().unwrap().clear();
         std::thread::scope(|scope| {
-            (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2).unwrap())));
+            (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())));
         });
         let reads = recorder.reads.lock().unwrap().len();
         assert!(
@@ -436,7 +439,7 @@ mod cache {
                         (0..6_usize).into_par_iter().for_each(|outer| {
                             (0..4_usize).into_par_iter().for_each(|inner| {
                                 let index = (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS;
-                                cache.get(&proxy, index).unwrap();
+                                cache.get(&proxy, index, Parts::ALL).unwrap();
                             });
                         });
                     });
@@ -476,7 +479,10 @@ mod cache {
         let sources = || [Source::from_bytes(bytes.clone()), Source::ranged(Slow(bytes.clone(), 1))];
         let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
             for request in 0..9 * 9 {
-                assert_eq!(cache.get(proxy, (request * 5 + thread) % 9).unwrap().positions.len(), 900);
+                assert_eq!(
+                    cache.get(proxy, (request * 5 + thread) % 9, Parts::ALL).unwrap().positions.len(),
+                    900
+                );
             }
         };
         with_watchdog(Duration::from_secs(120), || {
@@ -485,7 +491,7 @@ mod cache {
                     let proxy = Proxy::from_source(source, &Options::default()).unwrap();
                     let cache = SnapshotCache::new(64 << 20);
                     let pool = pool(1 + round % 4);
-                    pool.install(|| cache.prefetch(&proxy, (0..9).chain(0..9)));
+                    pool.install(|| cache.prefetch(&proxy, (0..9).chain(0..9), Parts::ALL));
                     if round % 2 == 0 {
                         let (cache, proxy) = (&cache, &proxy);
                         std::thread::scope(|scope| {
@@ -513,7 +519,7 @@ mod cache {
         let proxy = Proxy::from_source(Source::ranged(Slow(file.into(), 15)), &Options::default()).unwrap();
         for threads in [1, 2] {
             let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
-            pool.install(|| cache.prefetch(&proxy, 0..40));
+            pool.install(|| cache.prefetch(&proxy, 0..40, Parts::ALL));
             let (done, wait) = std::sync::mpsc::channel();
             let (stats, begun) = (cache.clone(), cache.stats().decodes);
             pool.spawn(move || done.send(stats.stats().decodes).unwrap());
@@ -546,23 +552,24 @@ mod cache {
         let proxy = sheets(40, 8);
         let one = {
             let cache = SnapshotCache::new(1 << 30);
-            cache.get(&proxy, 1).unwrap();
+            cache.get(&proxy, 1, Parts::ALL).unwrap();
             cache.stats().bytes_held
         };
         let cache = SnapshotCache::new(one * 3 + 4096);
         for index in [1, 2, 3, 1, 4] {
-            cache.get(&proxy, index).unwrap();
+            cache.get(&proxy, index, Parts::ALL).unwrap();
         }
         // 2 was used longest ago.
-        let there: Vec<_> = [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index).is_some()).into();
+        let there: Vec<_> =
+            [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index, Parts::ALL).is_some()).into();
         assert_eq!(there, [true, false, true, true]);
-        cache.get(&proxy, 2).unwrap();
+        cache.get(&proxy, 2, Parts::ALL).unwrap();
         let stats = cache.stats();
         assert_eq!((stats.decodes, stats.repeated_decodes), (5, 1));
         assert!(stats.bytes_held <= one * 3 && stats.peak_bytes <= one * 4, "{stats:?}");
 
         let tiny = SnapshotCache::new(1);
-        assert!(tiny.get(&proxy, 0).is_ok() && tiny.get(&proxy, 1).is_ok());
+        assert!(tiny.get(&proxy, 0, Parts::ALL).is_ok() && tiny.get(&proxy, 1, Parts::ALL).is_ok());
         assert_eq!(tiny.stats().bytes_held, 0);
         cache.clear();
         assert_eq!(cache.stats().bytes_held, 0);
@@ -571,9 +578,9 @@ mod cache {
     #[test]
     fn proxies_share_a_cache_without_being_mistaken() {
         let (a, b, cache) = (sheets(6, 3), sheets(7, 3), SnapshotCache::new(1 << 20));
-        assert_eq!(cache.get(&a, 1).unwrap().positions.len(), 36);
-        assert_eq!(cache.get(&b, 1).unwrap().positions.len(), 49);
-        assert_eq!(cache.get(&a.clone(), 1).unwrap().positions.len(), 36);
+        assert_eq!(cache.get(&a, 1, Parts::ALL).unwrap().positions.len(), 36);
+        assert_eq!(cache.get(&b, 1, Parts::ALL).unwrap().positions.len(), 49);
+        assert_eq!(cache.get(&a.clone(), 1, Parts::ALL).unwrap().positions.len(), 36);
         assert_eq!(cache.stats().decodes, 2);
     }
 
@@ -583,7 +590,7 @@ mod cache {
         for _ in 0..2 {
             let requests = |stats: CacheStats| stats.hits + stats.misses;
             let before = requests(cache.stats());
-            assert_eq!(cache.get(&proxy, 3).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
+            assert_eq!(cache.get(&proxy, 3, Parts::ALL).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
             assert_eq!(requests(cache.stats()), before + 1, "every request is counted");
         }
         assert_eq!(cache.stats().decodes, 0);
@@ -593,9 +600,9 @@ mod cache {
     fn prefetched_snapshots_are_there() {
         let (proxy, cache) = (sheets(20, 10), SnapshotCache::new(64 << 20));
         let pool = pool(2);
-        pool.install(|| cache.prefetch(&proxy, 2..6));
+        pool.install(|| cache.prefetch(&proxy, 2..6, Parts::ALL));
         with_watchdog(Duration::from_secs(60), || {
-            while (2..6).any(|index| cache.try_get(&proxy, index).is_none()) {
+            while (2..6).any(|index| cache.try_get(&proxy, index, Parts::ALL).is_none()) {
                 std::thread::yield_now();
             }
         });

@@ -20,7 +20,7 @@ static PROXY: LazyLock<(Proxy, Vec<Option<Mesh>>)> = LazyLock::new(|| {
     file[content.start as usize + 20] ^= 0xff;
     let proxy = proxy(&file);
     let meshes =
-        (0..SNAPSHOTS).map(|index| proxy.snapshot(index).and_then(|snapshot| snapshot.mesh()).ok()).collect();
+        (0..SNAPSHOTS).map(|index| proxy.snapshot(index).and_then(|snapshot| snapshot.mesh(Parts::ALL)).ok()).collect();
     (proxy, meshes)
 });
 
@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
             1 => held.clear(),
             2 => {
                 expected_requests += 1;
-                if let Some(mesh) = cache.try_get(proxy, index) {
+                if let Some(mesh) = cache.try_get(proxy, index, Parts::ALL) {
                     assert_eq!(Some(&mesh.positions), meshes[index].as_ref().map(|mesh| &mesh.positions));
                 }
             }
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
                 expected_requests += 1;
                 let parts = Parts::from_bits((held.len() * 5 + index) as u8 & 15).expect("four bits");
                 if let (Ok(mesh), Some(Some(expected))) =
-                    (cache.get_parts(proxy, index, parts), meshes.get(index))
+                    (cache.get(proxy, index, parts), meshes.get(index))
                 {
                     assert!(mesh.parts.contains(parts));
                     let there = |part| mesh.parts.contains(part);
@@ -61,7 +61,7 @@ fuzz_target!(|data: &[u8]| {
             }
             _ => {
                 expected_requests += 1;
-                match (cache.get(proxy, index), meshes.get(index)) {
+                match (cache.get(proxy, index, Parts::ALL), meshes.get(index)) {
                     (Ok(mesh), Some(Some(expected))) => {
                         assert_eq!(mesh.positions, expected.positions);
                         held.push(mesh);

@@ -14,6 +14,8 @@ use bevy_meshmap::{
 };
 use bevy_time::TimeUpdateStrategy;
 use common::{app, load, until, wait};
+use meshmap::Scratch;
+use meshmap::cgeo::Parts;
 use meshmap_testing::data::{root, valid};
 use meshmap_testing::fixtures::cgeo;
 
@@ -30,7 +32,7 @@ fn shown_frames_equal_the_snapshots_of_the_library() {
     let proxy = Proxy::open(&path).unwrap();
     let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / 24.0, proxy.snapshot_count()));
     let sources =
-        proxy.snapshot(0).unwrap().mesh().unwrap().vertex_remap().unwrap().sources(0).unwrap().to_vec();
+        proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap().vertex_remap().unwrap().sources(0).unwrap().to_vec();
     let mut app = app(&root(), MeshmapPlugin::default());
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
     let handle = load(&app, path.strip_prefix(root()).unwrap(), |_| {});

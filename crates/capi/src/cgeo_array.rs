@@ -157,7 +157,7 @@ fn is_whole(count: usize, triangles: &Triangles) -> bool {
 
 /// The number of elements, if the beginning of the mesh contains it.
 fn count(snapshot: &Snapshot, wanted: Wanted, working: &mut Working) -> Result<Option<usize>> {
-    let mut counts = || snapshot.counts_reusing(&mut working.scratch);
+    let mut counts = || snapshot.counts(&mut working.scratch);
     let count = match wanted.array {
         MM_CGEO_POSITIONS => counts()?.vertices,
         MM_CGEO_NORMALS => counts()?.normals,
@@ -171,9 +171,9 @@ fn count(snapshot: &Snapshot, wanted: Wanted, working: &mut Working) -> Result<O
 fn decode<'a>(snapshot: &Snapshot, wanted: Wanted, working: &'a mut Working) -> Result<&'a [u8]> {
     let Working { scratch, triples, triangles, corners, ids, edges, .. } = working;
     let is_there = match wanted.array {
-        MM_CGEO_POSITIONS => snapshot.positions_into(triples, scratch).map(|()| true)?,
-        MM_CGEO_NORMALS => snapshot.normals_into(triples, scratch).map(|()| true)?,
-        MM_CGEO_TEXCOORDS => snapshot.texcoords_into(wanted.set, triples, scratch).map(|()| true)?,
+        MM_CGEO_POSITIONS => snapshot.positions_into(&mut *triples, scratch).map(|()| true)?,
+        MM_CGEO_NORMALS => snapshot.normals_into(&mut *triples, scratch).map(|()| true)?,
+        MM_CGEO_TEXCOORDS => snapshot.texcoords_into(wanted.set, &mut *triples, scratch).map(|()| true)?,
         MM_CGEO_POINT_CLOUD => snapshot.point_cloud_into(triples, scratch)?,
         MM_CGEO_POSITION_DIFFERENCES => snapshot.position_differences_into(triples, scratch)?,
         _ => {

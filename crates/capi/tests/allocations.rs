@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap};
 use meshmap::iqm::{IDENTITY, Model, Trs};
 use meshmap::{Codec, Options, Parallelism, Scratch, Source};
 use meshmap_capi::*;
@@ -80,7 +80,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         });
         assert_eq!(c_too, library);
 
-        let library_whole = again(|i| proxy.snapshot(i).unwrap().mesh_into(&mut mesh, &mut own).unwrap());
+        let library_whole =
+            again(|i| proxy.snapshot(i).unwrap().mesh_into(Parts::ALL, &mut mesh, &mut own).unwrap());
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
@@ -155,7 +156,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
 
         // A snapshot that is in the cache.
         let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));
-        let library = again(|i| drop(library_cache.get(&proxy, i).unwrap()));
+        let library = again(|i| drop(library_cache.get(&proxy, i, Parts::ALL).unwrap()));
         let c = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) }, MM_OK);

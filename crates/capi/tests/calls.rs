@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
+use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
@@ -310,12 +310,15 @@ fn snapshot(
     let expected = ours.snapshot(index).unwrap();
     let mut counts = sized::<mm_cgeo_counts>();
     if status!(mm_cgeo_get_counts(file, index, scratch, &raw mut counts)) != MM_OK {
-        assert!(expected.counts().is_err());
+        assert!(expected.counts(&mut Scratch::default()).is_err());
         return;
     }
-    assert_eq!(counts.vertices, expected.counts().unwrap().vertices);
+    assert_eq!(counts.vertices, expected.counts(&mut Scratch::default()).unwrap().vertices);
     let mut bounds = mm_bounds::default();
-    match (status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)), expected.bounding_box().unwrap()) {
+    match (
+        status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)),
+        expected.bounding_box(&mut Scratch::default()).unwrap(),
+    ) {
         (MM_ABSENT, None) => {}
         (MM_OK, Some(expected)) => assert_eq!((bounds.min, bounds.max), (expected.min, expected.max)),
         other => panic!("{other:?}"),
@@ -329,7 +332,7 @@ fn snapshot(
     let same = ours.snapshot(0).unwrap().topology().unwrap() == expected.topology().unwrap();
     assert_eq!(topology == first, same);
 
-    let mesh = expected.mesh().unwrap();
+    let mesh = expected.mesh(Parts::ALL).unwrap();
     let bits = |triples: Vec<[f32; 3]>| -> Vec<u32> {
         triples.as_flattened().iter().map(|number| number.to_bits()).collect()
     };
@@ -1011,7 +1014,7 @@ fn allocators_of_the_caller_give_the_memory_of_arrays() {
     let hooks = mm_allocator { user, allocate: Some(give), release: Some(take_back), ..sized() };
     let (mut out, mut count) = (null_mut(), 0);
 
-    let mesh = ours.snapshot(1).unwrap().mesh().unwrap();
+    let mesh = ours.snapshot(1).unwrap().mesh(Parts::ALL).unwrap();
     ok!(mm_cgeo_read_new(file, 1, MM_CGEO_POSITIONS, 0, scratch, &hooks, &mut out, &mut count));
     assert_eq!(count, mesh.positions.len());
     assert_eq!(*hooked.given[0], *mesh.positions.as_bytes());

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use meshmap::cgeo::Parts;
 use meshmap::cgeo::Proxy;
 use meshmap::{MeshFile, Options, Parallelism, Scratch, Source};
 use meshmap_export::{Convert, Target};
@@ -44,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 /// The first mesh, and the differences of all other snapshots.
 fn decode(proxy: &Proxy) -> meshmap::Result<()> {
     let (mut differences, mut scratch) = (Vec::new(), Scratch::default());
-    std::hint::black_box(proxy.snapshot(0)?.mesh()?);
+    std::hint::black_box(proxy.snapshot(0)?.mesh(Parts::ALL)?);
     for index in 1..proxy.snapshot_count() {
         let snapshot = proxy.snapshot(index)?;
         if !snapshot.position_differences_into(&mut differences, &mut scratch)? {

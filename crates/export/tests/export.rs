@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::{data, drawn, test_files};
@@ -137,7 +138,7 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
         {
             return;
         }
-        let first = proxy.snapshot(0).unwrap().mesh().unwrap();
+        let first = proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
         let remap = first.vertex_remap_by_material().unwrap();
         let stored = bits(&remap.gather(0, &first.positions.to_vec()).unwrap());
         let mut scratch = Scratch::default();

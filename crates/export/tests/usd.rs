@@ -6,7 +6,7 @@ mod usdc;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
+use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
@@ -86,7 +86,7 @@ fn every_good_file_has_its_points_and_triangles(root: &Path) {
         if let Some(proxy) = file.as_cgeo() {
             let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
             for index in 0..proxy.snapshot_count() {
-                let stored = proxy.snapshot(index).unwrap().mesh().unwrap();
+                let stored = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
                 let time = index as f64;
                 assert_eq!(
                     bits(mesh.arrays["points"].at(time)),

@@ -236,8 +236,9 @@ async fn a_snapshot_that_cannot_be_read_is_an_error_and_the_next_ones_follow() {
     let played: Vec<_> =
         remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), 1 << 20).collect().await;
     let good: Vec<bool> = played.iter().map(Result::is_ok).collect();
-    let expected: Vec<bool> =
-        (0..local.snapshot_count()).map(|index| local.snapshot(index).unwrap().mesh().is_ok()).collect();
+    let expected: Vec<bool> = (0..local.snapshot_count())
+        .map(|index| local.snapshot(index).unwrap().mesh(Parts::ALL).is_ok())
+        .collect();
     assert_eq!(good, expected);
     assert!(!good[2] && good[1] && good[5], "{good:?}");
 }
@@ -279,7 +280,7 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
         while let Some(played) = playing.next().await {
             let (index, mesh) = played.unwrap();
             let snapshot = local.snapshot(index).unwrap();
-            snapshot.mesh_parts_into(parts, &mut expected, &mut Scratch::default()).unwrap();
+            snapshot.mesh_into(parts, &mut expected, &mut Scratch::default()).unwrap();
             assert_eq!((&mesh.positions, &mesh.normals), (&expected.positions, &expected.normals));
             assert_eq!((mesh.parts, mesh.triangles.len()), (parts, expected.triangles.len()));
         }
@@ -321,7 +322,11 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         let start = Instant::now();
         for index in 0..local.snapshot_count() {
             let mut mesh = meshmap::cgeo::MeshBuffer::default();
-            local.snapshot(index).unwrap().mesh_into(&mut mesh, &mut meshmap::Scratch::default()).unwrap();
+            local
+                .snapshot(index)
+                .unwrap()
+                .mesh_into(Parts::ALL, &mut mesh, &mut meshmap::Scratch::default())
+                .unwrap();
         }
         let decoding = start.elapsed();
 

@@ -366,7 +366,7 @@ impl Snapshot {
             py,
             out,
             |snapshot| snapshot.texcoords(set),
-            |snapshot, values, scratch| snapshot.texcoords_into_slice(set, values, scratch),
+            |snapshot, values, scratch| snapshot.texcoords_into(set, values, scratch),
         )
     }
 
@@ -381,7 +381,7 @@ impl Snapshot {
     #[pyo3(signature = (*, parts=None))]
     fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
         let parts = PartNames::parts(parts)?;
-        self.run(py, |snapshot| snapshot.mesh_parts(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
+        self.run(py, |snapshot| snapshot.mesh(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
@@ -463,7 +463,7 @@ impl Cache {
     ) -> PyResult<Decoded> {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         let opened = file.as_super().get();
-        let mesh = opened.run(file.py(), || cache.get_parts(&proxy, index, parts))?;
+        let mesh = opened.run(file.py(), || cache.get(&proxy, index, parts))?;
         Ok(Decoded::new(&mesh, Stored { origin: Arc::clone(&opened.handle.origin), index }))
     }
 
@@ -477,7 +477,7 @@ impl Cache {
     ) -> PyResult<()> {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         // Always in the pool of this process: what is decoded later needs one.
-        detached(file.py(), true, || cache.prefetch_parts(&proxy, snapshots, parts))
+        detached(file.py(), true, || cache.prefetch(&proxy, snapshots, parts))
     }
 
     /// Releases all snapshots of a file.

@@ -33,7 +33,11 @@ fn of_sections(proxy: &Proxy, size: usize) -> Vec<Bomb> {
     let tags = [raw::TAG_BOUNDING_BOX, raw::TAG_POINTCLOUD, raw::TAG_MESH_DATA];
     let sections = |index: usize| {
         let snapshot = proxy.snapshot(index).ok()?;
-        let content = |tag| Some((tag, snapshot.raw_section(tag).ok()??.to_vec()));
+        let stored = snapshot.sections().ok()?;
+        let content = |tag| {
+            let section = stored.iter().find(|section| section.tag == tag)?;
+            Some((tag, proxy.source().read(section.content.clone()).ok()?.to_vec()))
+        };
         Some(tags.into_iter().filter_map(content).collect::<fixtures::cgeo::Snapshot>())
     };
     let snapshots: Vec<_> = (0..proxy.snapshot_count().min(SNAPSHOTS)).filter_map(sections).collect();

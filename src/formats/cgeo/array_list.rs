@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
-use super::parts::Part;
+use super::parts::{Part, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
@@ -14,6 +14,7 @@ use super::snapshot::Snapshot;
 use super::triangles::Triangles;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
 use crate::bytes::{Array, Scalar};
+use crate::decode::Scratch;
 use crate::num::as_u64;
 use crate::report::{Address, Error, Result, Segment};
 
@@ -160,10 +161,10 @@ impl Proxy {
             let range = section.content.clone();
             list.push(Ok(ArrayEntry { range, ..listed.entry(Which::PointCloud) }));
         }
-        let counts = listed.snapshot.counts()?;
+        let counts = listed.snapshot.counts(&mut Scratch::default())?;
         listed.is_complete = listed.snapshot.is_complete()?;
         let shapes = match (together, listed.is_complete && index > 0) {
-            (true, _) | (false, true) => listed.snapshot.mesh().map(Arc::new),
+            (true, _) | (false, true) => listed.snapshot.mesh(Parts::ALL).map(Arc::new),
             // Decoded once for all differences, whose arrays have the same shapes.
             (false, false) => self.base(),
         };
@@ -237,7 +238,7 @@ impl Listed {
         };
         match which {
             Which::BoundingBox => {
-                let read = move || match snapshot.bounding_box()? {
+                let read = move || match snapshot.bounding_box(&mut Scratch::default())? {
                     Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
                     None => Err(absent.clone()),
                 };

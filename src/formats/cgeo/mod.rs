@@ -45,7 +45,6 @@ mod header;
 mod layout;
 mod mesh;
 mod motion;
-mod out;
 mod parts;
 mod play;
 mod proxy;

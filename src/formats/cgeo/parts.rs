@@ -26,7 +26,7 @@ pub(crate) enum Part {
 /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 /// let mut mesh = MeshBuffer::default();
 /// let parts = Parts::POSITIONS | Parts::TRIANGLES;
-/// proxy.snapshot(3)?.mesh_parts_into(parts, &mut mesh, &mut meshmap::Scratch::default())?;
+/// proxy.snapshot(3)?.mesh_into(parts, &mut mesh, &mut meshmap::Scratch::default())?;
 /// assert!(!mesh.positions.is_empty() && !mesh.triangles.is_empty() && mesh.normals.is_empty());
 /// assert_eq!(mesh.parts, parts);
 /// # Ok::<(), meshmap::Error>(())

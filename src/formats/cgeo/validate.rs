@@ -103,7 +103,7 @@ impl Check {
                 tags.push(section.tag);
             }
         }
-        let stored_box = snapshot.bounding_box_reusing(&mut self.scratch)?;
+        let stored_box = snapshot.bounding_box(&mut self.scratch)?;
         // Its points are given back before the mesh is read.
         snapshot.point_cloud_into(&mut Vec::new(), &mut self.scratch)?;
         let samples = snapshot.samples()?.max(1);

@@ -6,6 +6,7 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
+use crate::decode::Scratch;
 use crate::limits::{Budget, Limits, cancel};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, CornerRemap, Indices, LoadAttribute, MeshCounts, MeshView, Role,
@@ -53,7 +54,7 @@ impl Proxy {
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
-        let counts = self.snapshot_at(address)?.counts()?;
+        let counts = self.snapshot_at(address)?.counts(&mut Scratch::default())?;
         let (vertices, triangles) = (counts.vertices.into(), counts.triangles.into());
         Ok(MeshCounts { vertices, triangles, has_positions: true })
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 
-use meshmap::cgeo::{MeshBuffer, Proxy, TopologyId, Triangles};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, TopologyId, Triangles};
 use meshmap::{Format, Scratch};
 
 use super::crate_file::CrateFile;
@@ -54,7 +54,7 @@ pub(super) fn write<W: Write + Seek>(
     };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
-        proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
+        proxy.snapshot(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

@@ -1,6 +1,6 @@
 //! Calls everything that a user can call on a CGeo file, and asserts what the documentation promises of any bytes.
 
-use meshmap::cgeo::{MeshBuffer, Proxy};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy};
 use meshmap::{Options, Result, Scratch, Severity, Source, Strictness};
 
 use super::check::{options, seen};
@@ -38,7 +38,7 @@ fn everything(proxy: &Proxy) {
     for index in 0..proxy.snapshot_count().min(MOST) {
         let Some(snapshot) = check(proxy.snapshot(index)) else { continue };
         let parts = (check(snapshot.positions()), check(snapshot.normals()), check(snapshot.triangles()));
-        if check(snapshot.mesh_into(&mut mesh, &mut scratch)).is_none() {
+        if check(snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)).is_none() {
             continue;
         }
         // Parts equal the same parts of the whole mesh.

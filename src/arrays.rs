@@ -303,12 +303,6 @@ impl ArrayData {
         is_same.then(|| Array::new(self.bytes.clone()))
     }
 
-    /// All numbers, exactly.
-    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        let scalar = self.scalar;
-        self.bytes.chunks_exact(scalar.size()).map(move |number| component_to_f64(scalar, number))
-    }
-
     /// The number at an index in row-major order; `None` if there is none.
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
@@ -326,6 +320,12 @@ impl ArrayData {
         let end = as_usize(count).saturating_mul(element).min(self.bytes.len());
         let shape = std::iter::once(count).chain(components.iter().copied()).collect();
         Self { scalar: self.scalar, shape, bytes: self.bytes.slice(..end) }
+    }
+
+    /// All numbers, exactly.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        let scalar = self.scalar;
+        self.bytes.chunks_exact(scalar.size()).map(move |number| component_to_f64(scalar, number))
     }
 }
 

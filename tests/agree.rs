@@ -304,7 +304,8 @@ fn describe_asset(source: &Source) -> Result<String> {
     let asset = slmesh::Asset::from_source(source.clone(), &Options::default())?;
     let mut text = String::new();
     writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items().collect::<Vec<_>>()).unwrap();
-    writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.cost_data()).unwrap();
+    writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.header().collect::<Vec<_>>())
+        .unwrap();
     let decoded = asset.decode_all()?;
     writeln!(text, "{:?} {:?} {:?}", decoded.physics_mesh, decoded.physics_convex, decoded.skin).unwrap();
     for lod in slmesh::Lod::ALL {

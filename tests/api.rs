@@ -58,7 +58,6 @@ fn public_types_go_anywhere() {
         sent::<MeshBuffer>();
         anywhere::<TopologyId>();
         anywhere::<Triangles>();
-        anywhere::<Triangle>();
         anywhere::<Timing>();
         anywhere::<Key>();
         anywhere::<UnitLength>();
@@ -97,7 +96,6 @@ fn public_types_go_anywhere() {
         use meshmap::slmesh::*;
         anywhere::<Asset>();
         anywhere::<Entry>();
-        anywhere::<CostData>();
         anywhere::<Decoded>();
         anywhere::<Mesh>();
         anywhere::<Face>();

@@ -303,8 +303,8 @@ fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let entry = file.meshes().unwrap().next().unwrap();
     let mesh = file.mesh(&entry.address).unwrap();
-    let stored =
-        file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap().triangles.material_ids();
+    let whole = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
+    let stored = whole.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
     assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
 }
 

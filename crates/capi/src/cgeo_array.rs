@@ -136,23 +136,18 @@ impl Wanted {
             }
             MM_CGEO_MATERIAL_IDS => {
                 ids.clear();
-                ids.extend(triangles.iter().map_while(|triangle| triangle.material_id));
-                return is_whole(ids.len(), triangles).then_some(ids.as_bytes()).ok_or(Fail::Absent);
+                ids.extend(triangles.material_ids().ok_or(Fail::Absent)?);
+                return Ok(ids.as_bytes());
             }
             _ => {
                 edges.clear();
-                edges.extend(triangles.iter().map_while(|triangle| triangle.edge_visibility));
-                return is_whole(edges.len(), triangles).then_some(edges.as_slice()).ok_or(Fail::Absent);
+                edges.extend(triangles.edge_visibility().ok_or(Fail::Absent)?);
+                return Ok(edges.as_slice());
             }
         };
         triangles.stream_into(stream, corners);
         Ok(corners.as_bytes())
     }
-}
-
-/// Returns `true` if every triangle has its value.
-fn is_whole(count: usize, triangles: &Triangles) -> bool {
-    count == triangles.len()
 }
 
 /// The number of elements, if the beginning of the mesh contains it.

@@ -416,8 +416,8 @@ fn snapshot(
     for (array, set, expected) in corners {
         all_of(array, set, expected.map(|corners| bytes(corners.as_flattened())), 12);
     }
-    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids)), 4);
-    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility(), 1);
+    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids.collect::<Vec<_>>())), 4);
+    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility().map(Iterator::collect), 1);
     let mut count = 0;
     for (array, set, expected) in [
         (MM_CGEO_POSITION_DIFFERENCES + 1, 0, MM_ERROR_ARGUMENT),
@@ -1020,7 +1020,7 @@ fn allocators_of_the_caller_give_the_memory_of_arrays() {
     assert_eq!(*hooked.given[0], *mesh.positions.as_bytes());
     assert_eq!(out.cast_const(), hooked.given[0].as_ptr().cast());
     ok!(mm_cgeo_read_new(file, 1, MM_CGEO_MATERIAL_IDS, 0, scratch, &hooks, &mut out, &mut count));
-    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap()));
+    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap().collect::<Vec<_>>()));
     // Stored complete: nothing is allocated for an array that is not there.
     let status = status!(mm_cgeo_read_new(
         file,

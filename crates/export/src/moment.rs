@@ -160,7 +160,7 @@ impl Finder<'_> {
     /// The animation that is asked for, or the first.
     pub(crate) fn anim(self, model: &Model) -> Result<Anim> {
         let found = match &self.wanted.anim {
-            Some(name) => model.anim(name),
+            Some(name) => model.anims().find(|anim| anim.name == name.as_bytes()),
             None => model.anims().next(),
         };
         match (found, &self.wanted.anim) {

@@ -100,7 +100,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
     outcome.wrote(positions.len(), kept);
     outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
-    let ids = triangles.material_ids();
+    let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
     if job.merge_materials && ids.is_some() {
         outcome.leave_out("material IDs");
     }

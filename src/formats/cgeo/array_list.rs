@@ -257,20 +257,22 @@ impl Listed {
             Which::TriangleNormals => corners(|triangles, _| triangles.normals(), 0),
             Which::TriangleMapChannel(channel) => corners(Triangles::texcoords, channel),
             Which::MaterialIds if self.material == Scalar::U32 => {
-                let read =
-                    self.read_triangles(absent, |triangles| Some(Array::from_vec(triangles.material_ids()?)));
+                let read = self.read_triangles(absent, |triangles| {
+                    Some(Array::from_vec(triangles.material_ids()?.collect()))
+                });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
             Which::MaterialIds => {
                 let read = self.read_triangles(absent, |triangles| {
-                    let ids = triangles.material_ids()?.into_iter();
+                    let ids = triangles.material_ids()?;
                     Some(Array::from_vec(ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX)).collect()))
                 });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
             Which::EdgeVisibility => {
-                let read = self
-                    .read_triangles(absent, |triangles| Some(Array::from_vec(triangles.edge_visibility()?)));
+                let read = self.read_triangles(absent, |triangles| {
+                    Some(Array::from_vec(triangles.edge_visibility()?.collect()))
+                });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
         }

@@ -76,6 +76,6 @@ pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::Counts;
-pub use triangles::{Triangle, Triangles};
+pub use triangles::Triangles;
 
 pub(crate) use layout::detect;

@@ -151,14 +151,8 @@ impl Proxy {
 
     /// "Original material name".
     #[must_use]
-    pub fn material_name(&self) -> Option<Text> {
+    pub(crate) fn material_name(&self) -> Option<Text> {
         self.properties().get(names::MATERIAL_NAME)
-    }
-
-    /// "Date created", as stored: `2016-01-05/14:10:17`.
-    #[must_use]
-    pub fn date_created(&self) -> Option<Text> {
-        self.properties().get(names::DATE)
     }
 
     /// "Scale" as stored. The published text and its sample contradict each other about its meaning; see

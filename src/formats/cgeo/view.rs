@@ -80,7 +80,7 @@ impl Snapshot {
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
         budget.spend_all(size, "materials of a mesh").map_err(|error| self.place().locate(error))?;
-        let materials = mesh.triangles.material_ids();
+        let materials = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         let held = budget.held();
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
@@ -190,7 +190,8 @@ impl Mesh {
     /// Returns the errors of [`vertex_remap`](Self::vertex_remap).
     pub fn vertex_remap_by_material(&self) -> Result<VertexRemap> {
         let (streams, counts) = self.corner_streams();
-        let materials = self.triangles.material_ids().unwrap_or_else(|| vec![0; self.triangles.len()]);
+        let materials = self.triangles.material_ids().map(Iterator::collect);
+        let materials: Vec<u32> = materials.unwrap_or_else(|| vec![0; self.triangles.len()]);
         VertexRemap::by_material(&borrow(&streams), &counts, &materials)
     }
 

@@ -44,8 +44,6 @@ mod array_list;
 mod extension;
 mod frames;
 mod layout;
-#[cfg(feature = "mint")]
-mod math;
 mod model;
 mod names;
 mod own_vertices;

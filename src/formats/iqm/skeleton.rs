@@ -4,7 +4,7 @@ use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
 use super::model::Model;
-use super::pose::{Columns, IDENTITY, Matrix, Trs, invert, multiply, to_columns};
+use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
 use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
@@ -22,12 +22,6 @@ impl Model {
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.layout.joints.len()
-    }
-
-    /// The index of the first joint with this name.
-    #[must_use]
-    pub fn joint_index(&self, name: impl AsRef<[u8]>) -> Option<usize> {
-        self.layout.joints.iter().position(|joint| self.layout.text.is_at(joint.name.get(), name.as_ref()))
     }
 
     /// The bind pose as matrices; `None` if the file has no joints.
@@ -163,39 +157,6 @@ impl Skeleton {
         Ok(())
     }
 
-    /// Like [`palettes_into`](Self::palettes_into), as 4x4 matrices in columns, 64 bytes each, for a GPU buffer.
-    ///
-    /// Allocates memory for the matrices of one pose.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`palettes_into`](Self::palettes_into).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use meshmap::{Source, iqm};
-    ///
-    /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
-    /// let skeleton = model.skeleton().expect("this model has joints");
-    /// let poses = model.frames().read()?;
-    /// let mut palettes = vec![iqm::Columns::default(); poses.len()];
-    /// skeleton.palettes_as_columns_into(&poses, &mut palettes)?;
-    /// # assert_eq!(palettes[0], iqm::to_columns(&skeleton.skinning_matrices(&poses[..skeleton.len()])?[0]));
-    /// # Ok::<(), meshmap::Error>(())
-    /// ```
-    pub fn palettes_as_columns_into(&self, poses: &[Trs], out: &mut [Columns]) -> Result<()> {
-        let joints = self.check_palettes(poses.len(), out.len())?;
-        let mut matrices = vec![IDENTITY; self.len()];
-        for (pose, out) in poses.chunks(joints).zip(out.chunks_mut(joints)) {
-            self.skinning_matrices_into(pose, &mut matrices)?;
-            for (out, matrix) in out.iter_mut().zip(&matrices) {
-                *out = to_columns(matrix);
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the number of joints, which every piece of `poses` elements has.
     fn check_palettes(&self, poses: usize, out: usize) -> Result<usize> {
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
@@ -272,10 +233,8 @@ mod tests {
         let mut palettes = vec![IDENTITY; 6];
         skeleton.palettes_into(&poses, &mut palettes).unwrap();
         assert_eq!(palettes, expected);
-        let mut columns = vec![Columns::default(); 6];
-        skeleton.palettes_as_columns_into(&poses, &mut columns).unwrap();
-        for (columns, matrix) in columns.iter().zip(&expected) {
-            for (index, column) in columns.iter().enumerate() {
+        for matrix in &expected {
+            for (index, column) in super::super::to_columns(matrix).iter().enumerate() {
                 let last = if index == 3 { 1.0 } else { 0.0 };
                 assert_eq!(*column, [matrix[0][index], matrix[1][index], matrix[2][index], last]);
             }
@@ -283,11 +242,8 @@ mod tests {
 
         for (poses, out) in [(5, 5), (4, 6), (6, 4)] {
             let poses = &vec![Trs::default(); poses];
-            let errors = [
-                skeleton.palettes_into(poses, &mut vec![IDENTITY; out]),
-                skeleton.palettes_as_columns_into(poses, &mut vec![Columns::default(); out]),
-            ];
-            assert!(errors.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::Mismatch));
+            let error = skeleton.palettes_into(poses, &mut vec![IDENTITY; out]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
         }
     }
 }

@@ -88,12 +88,6 @@ impl Weights {
         self.vertices == 0
     }
 
-    /// The bytes as stored.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// The influences of each vertex.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
         let mut rest = &self.bytes[..];

@@ -108,13 +108,6 @@ impl Document {
         Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
-    /// The first mesh with this name; `None` if the file has no such mesh.
-    #[must_use]
-    pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
-        let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
-        self.mesh(index).ok()
-    }
-
     /// Deviations from the specification found when opening, by [rule](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {

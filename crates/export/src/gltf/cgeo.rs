@@ -132,7 +132,8 @@ impl Writer<'_> {
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
         self.leave_out_non_finite(&mut origin, first)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
-        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials).map(Ids::new);
+        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials);
+        let ids = ids.map(|ids| Ids::new(ids.collect()));
         let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
         budget.charge_for::<[u32; 3]>(
             triangles.saturating_mul(streams.saturating_add(4)),

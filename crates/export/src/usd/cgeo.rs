@@ -205,7 +205,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let turns = self.job.turns(Format::CGeo);
         tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
         tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
-        let ids = triangles.material_ids();
+        let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
         let ids = kept(ids.unwrap_or_default(), &keeps);
         tracks.subsets.set(place, ids.into_iter(), self.file)?;

@@ -9,7 +9,7 @@ use super::look::{Look, Seen};
 pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
     caller.call("header", || {
-        let _ = (proxy.version(), proxy.object_name(), proxy.material_name(), proxy.date_created());
+        let _ = (proxy.version(), proxy.object_name());
         let _ = (proxy.scale(), proxy.flags(), proxy.timing(), proxy.dialect());
         let bytes: usize =
             proxy.properties().iter().map(|(key, value)| key.as_bytes().len() + value.as_bytes().len()).sum();
@@ -146,7 +146,9 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
             Ok(triangles.texcoords(channel).map_or(0, |indices| indices.len()))
         });
         caller.call("triangles.material_ids", || Ok(triangles.material_ids().map_or(0, |ids| ids.len())));
-        caller.call("triangles.iter", || Ok(triangles.iter().filter(|one| one.positions[0] > 0).count()));
+        caller.call("triangles.positions", || {
+            Ok(triangles.positions().iter().filter(|one| one[0] > 0).count())
+        });
     }
     caller.call("decode_all", || {
         let (mut blocks, mut errors) = (Vec::new(), Vec::new());

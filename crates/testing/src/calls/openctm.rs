@@ -49,12 +49,6 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
         }
         Ok(seen)
     });
-    each(bodies, caller, "body.uv_map", |mesh| {
-        Ok((0..mesh.uv_maps().len()).filter_map(|i| mesh.uv_map(i)).count())
-    });
-    each(bodies, caller, "body.attribute_map", |mesh| {
-        Ok((0..mesh.attribute_maps().len()).filter_map(|i| mesh.attribute_map(i)).count())
-    });
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     each(bodies, caller, "body.arrays_into", |mesh| {
         mesh.arrays_into(&mut buffer, &mut scratch)?;

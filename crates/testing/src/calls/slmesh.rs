@@ -21,7 +21,7 @@ pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl C
 pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) {
     caller.call("asset, shown", || Ok(format!("{} {asset:?}", asset.is_not_found())));
     caller.call("header", || {
-        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
+        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id());
         let mut values = 0;
         for (_, value) in asset.header() {
             values += usize::from(Reader::new(&value).skip_value().is_ok());
@@ -70,7 +70,7 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
     }
     caller.call("skin", || asset.skin());
     if let Some(Some(convex)) = caller.call("physics_convex", || asset.physics_convex()) {
-        caller.call("physics_convex.hulls", || Ok(convex.raw_hulls().map(|hull| hull.len()).sum::<usize>()));
+        caller.call("physics_convex.hulls", || Ok(convex.hull_sizes().map(|sizes| sizes.sum::<usize>())));
         caller.call("physics_convex.hull_points", || convex.hull_points());
         caller.call("physics_convex.bounding_verts", || convex.bounding_verts());
     }

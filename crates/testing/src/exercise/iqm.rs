@@ -95,10 +95,6 @@ fn arrays(model: &Model) {
     typed(model.positions(), vertices);
     typed(model.texcoords(0), vertices);
     typed(model.normals(), vertices);
-    typed(model.tangents(), vertices);
-    typed(model.blend_indexes(), vertices);
-    typed(model.blend_weights(), vertices);
-    typed(model.colors(), vertices);
 }
 
 fn typed<T: Element + PartialEq>(array: Result<Option<meshmap::Array<T>>>, vertices: usize) {
@@ -128,7 +124,9 @@ fn skeleton(model: &Model) {
     assert_eq!(model.joints().len(), joints);
     for (index, joint) in model.joints().enumerate().take(MOST) {
         assert!(joint.parent.is_none_or(|parent| (parent as usize) < index), "{joint:?}");
-        assert!(model.joint_index(joint.name.as_bytes()).is_some_and(|first| first <= index));
+        assert!(
+            model.joints().position(|other| other.name == joint.name).is_some_and(|first| first <= index)
+        );
         assert_text(&joint.name);
         let _ = iqm::invert(&joint.trs.normalized().to_matrix());
     }
@@ -197,7 +195,6 @@ fn frames(model: &Model) {
 fn anims(model: &Model) {
     for anim in model.anims().take(MOST) {
         assert!(anim.frames().end <= model.frames().len() && anim.frames().start <= anim.frames().end);
-        assert!(model.anim(anim.name.as_bytes()).is_some());
         assert_text(&anim.name);
         for seconds in [-1.0, 0.0, 0.3, 1e9, f64::MAX, f64::NAN] {
             if let Some((from, to, fraction)) = anim.frames_at(seconds, 24.0) {

@@ -98,8 +98,8 @@ fn everything(asset: &Asset) {
     }
     if let Some(Some(convex)) = check(asset.physics_convex()) {
         let sizes: Vec<_> = convex.hull_sizes().map(Iterator::collect).unwrap_or_default();
-        let hulls: Vec<_> = convex.raw_hulls().map(|hull| hull.len()).collect();
-        assert_eq!(sizes, hulls);
+        let points = convex.raw_hull_points().map_or(0, |points| points.len());
+        assert!(sizes.iter().sum::<usize>() <= points);
     }
 }
 
@@ -143,9 +143,7 @@ fn face(face: &Face) {
     if let Some(weights) = face.weights() {
         assert_eq!(weights.len(), count);
         assert_eq!(weights.is_empty(), count == 0);
-        let stored: usize =
-            weights.iter().map(|one| one.iter().count() * 3 + usize::from(one.len() < 4)).sum();
-        assert_eq!(stored, weights.as_bytes().len());
+        assert!(weights.iter().all(|one| one.iter().count() == one.len() && one.len() <= 4));
         let normalized = weights.arrays(WeightScale::Normalized).unwrap();
         for weights in normalized.weights.iter() {
             let sum: f32 = weights.iter().sum();

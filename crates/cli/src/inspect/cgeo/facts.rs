@@ -256,7 +256,7 @@ fn differences_from_nothing(glances: &[Option<Glance>], damages: &mut Damages) {
 fn meshes(proxy: &Proxy, glances: &[Option<Glance>], groups: &mut Option<Vec<Group>>) -> Vec<MeshInfo> {
     let first = glances.first().copied().flatten().and_then(|first| first.counts);
     let name = proxy.object_name().map(|name| lossy(&name));
-    let material = proxy.material_name().map(|name| lossy(&name));
+    let material = proxy.properties().get("Original material name").map(|name| lossy(&name));
     let mesh = |index: usize| {
         let glance = glances.get(index).copied().flatten();
         // A difference has the counts of the first snapshot, and shares its triangles.
@@ -303,8 +303,8 @@ fn facts(proxy: &Proxy, glances: &[Option<Glance>]) -> Facts {
         version: proxy.version(),
         flags: proxy.flags(),
         object_name: text(proxy.object_name()),
-        material_name: text(proxy.material_name()),
-        date_created: text(proxy.date_created()),
+        material_name: text(proxy.properties().get("Original material name")),
+        date_created: text(proxy.properties().get("Date created")),
         properties: proxy.properties().iter().map(|(name, value)| [lossy(&name), lossy(&value)]).collect(),
         dialect: dialect_fact(proxy, dialect),
         snapshots: proxy.snapshot_count() as u64,

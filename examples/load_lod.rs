@@ -9,7 +9,7 @@ use meshmap::{Fragments, Options, Result, Semantic, Source, VertexFormat};
 /// Runs a job until it has what it needs. An asynchronous client would await its responses here.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 for range in ranges {

@@ -16,7 +16,7 @@ fn fetch(file: &Source, range: &Range<u64>) -> Result<bytes::Bytes> {
 /// Runs a job until it has what it needs.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 // Ranges with little between them cost less as one request.

@@ -52,7 +52,7 @@ fn read_fragments(
     let fragments = Fragments::new(len);
     let mut trips = 0;
     loop {
-        match fragments.step(|source| read(source.clone()))?.into_result() {
+        match fragments.step(|source| read(source.clone()))? {
             Ok(text) => return Ok((text, trips)),
             Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }
@@ -249,7 +249,7 @@ fn fragments_described(
 ) -> String {
     let fragments = Fragments::new(Some(bytes.len() as u64));
     for _ in 0..100_000 {
-        match fragments.step(&describe).unwrap().into_result() {
+        match fragments.step(&describe).unwrap() {
             Ok(text) => return text,
             Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }

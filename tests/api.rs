@@ -20,7 +20,6 @@ fn public_types_go_anywhere() {
         use meshmap::*;
         anywhere::<Source>();
         anywhere::<Fragments>();
-        sent::<Step<Source>>();
         anywhere::<Identity>();
         anywhere::<ReadStats>();
         anywhere::<Array<[f32; 3]>>();

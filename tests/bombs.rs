@@ -368,7 +368,7 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
         let fragments = Fragments::new(None);
         let (result, count) = counted(|| {
             loop {
-                match fragments.step(|source| read(source.clone()))?.into_result() {
+                match fragments.step(|source| read(source.clone()))? {
                     Ok(()) => return Ok(()),
                     Err(ranges) => {
                         let len = file.len() as u64;
@@ -637,7 +637,8 @@ mod slmesh {
     fn nesting_costs_nothing() {
         for content in [b"[\0\0\0\x01".repeat(1 << 20), b"{\0\0\0\x01k\0\0\0\x01a".repeat(1 << 18)] {
             let start = std::time::Instant::now();
-            let (error, count) = counted(|| Reader::new(&content).skip_value().unwrap_err());
+            let (error, count) =
+                counted(|| Reader::new(&content, &Limits::default()).skip_value().unwrap_err());
             assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
             assert!(count.peak < 16 * KIB, "{count:?}");
             // In a block, in a field of a face, and in the header.
@@ -748,7 +749,7 @@ mod slmesh {
     fn reading_llsd_takes_no_memory() {
         let content = Llsd::Array(vec![sheet(20, 7); 4]).to_bytes();
         let (events, count) = counted(|| {
-            let mut reader = Reader::new(&content);
+            let mut reader = Reader::new(&content, &Limits::default());
             std::iter::from_fn(|| reader.next_event().unwrap()).count()
         });
         assert!(events > 50);

@@ -5,7 +5,7 @@ use std::fs;
 use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType};
 use meshmap::{
     Address, ErrorKind, Format, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity,
-    Source, Step, Strictness,
+    Source, Strictness,
 };
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -755,11 +755,7 @@ fn names_all_over_a_long_text_are_one_step_of_fragments() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut steps = Vec::new();
     let model = loop {
-        match fragments
-            .step(|source| Model::from_source(source.clone(), &Options::default()))
-            .map(Step::into_result)
-            .unwrap()
-        {
+        match fragments.step(|source| Model::from_source(source.clone(), &Options::default())).unwrap() {
             Ok(model) => break model,
             Err(ranges) => {
                 for range in &ranges {

@@ -456,7 +456,7 @@ fn fragments_need_just_what_is_asked_for() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut fetched = 0;
     let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
-        match fragments.step(job).unwrap().into_result() {
+        match fragments.step(job).unwrap() {
             Ok(done) => return done,
             Err(ranges) => {
                 for range in ranges {

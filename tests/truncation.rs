@@ -1,6 +1,6 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
-use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Options, Severity, Source, Step, iqm};
+use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Options, Severity, Source, iqm};
 use meshmap_testing::{Recorder, data, exercise, fixtures};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
@@ -110,10 +110,7 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
     for len in [0, 10, 123, 124, 1000, file.len() - 1] {
         let fragments = Fragments::new(Some(len as u64));
         let error = loop {
-            match fragments
-                .step(|source| MeshFile::from_source(source.clone(), &Options::default()))
-                .map(Step::into_result)
-            {
+            match fragments.step(|source| MeshFile::from_source(source.clone(), &Options::default())) {
                 Ok(Err(ranges)) => {
                     for range in ranges {
                         let part = file[range.start as usize..range.end as usize].to_vec();

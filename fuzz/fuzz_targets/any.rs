@@ -91,7 +91,7 @@ impl Way {
         };
         let known = fragments.source().len()?;
         for _ in 0..MOST_TRIPS {
-            match fragments.step(&job)?.into_result() {
+            match fragments.step(&job)? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => {
                     assert!(!ranges.is_empty() && ranges.iter().all(|range| range.start < range.end));

@@ -13,7 +13,7 @@ mod walk;
 
 pub use array::Array;
 pub use element::{Element, F16, Scalar};
-pub use fragments::{Fragments, Step};
+pub use fragments::Fragments;
 pub use out::Out;
 pub use range::coalesce;
 pub use reader::{ReadRange, ReadStats};

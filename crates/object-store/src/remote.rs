@@ -129,8 +129,7 @@ impl Remote {
     /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests.
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
         loop {
-            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))?.into_result()
-            {
+            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
             }
@@ -151,7 +150,7 @@ impl Remote {
         loop {
             let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
             let step = tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
-            match step.map_err(|error| self.inner.mesh_error(error))?.into_result() {
+            match step.map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
             }

@@ -48,7 +48,7 @@ impl UploadCache {
             .map_err(|error| FILE.at(0..len).locate(error))?;
         let bytes = source.get(0..len, "upload cache")?;
         let parse = || {
-            let mut reader = Reader::with_limits(&bytes, &options.limits);
+            let mut reader = Reader::new(&bytes, &options.limits);
             let start = reader.position();
             reader.skip_value()?;
             let value = Value::new(&bytes, &(start..reader.position()), "upload cache");

@@ -237,12 +237,12 @@ impl Face {
     pub fn raw_field(&self, key: &str) -> Option<Bytes> {
         let map = self.slice(&self.layout.map);
         let limits = Limits::default().with_max_depth(u32::MAX);
-        let mut reader = Reader::with_limits(&map, &limits);
+        let mut reader = Reader::new(&map, &limits);
         reader.next_event().ok()?;
         while let Some(Event::Key(found)) = reader.next_event().ok()? {
             let start = reader.position();
             reader.skip_value().ok()?;
-            if found == key {
+            if found == *key {
                 return Some(map.slice(start..reader.position()));
             }
         }

@@ -70,6 +70,6 @@ pub use layout::Entry;
 pub use mesh::Mesh;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
-pub use weights::{Influences, WeightArrays, WeightScale, Weights};
+pub use weights::{WeightArrays, WeightScale, Weights};
 
 pub(crate) use layout::detect;

@@ -91,7 +91,6 @@ by_debug!(
     meshmap::tmf::Document,
     meshmap::tmf::Mesh,
     std::ops::Range<u64>,
-    meshmap::Step<()>,
 );
 
 impl Look for Bytes {

@@ -209,7 +209,7 @@ fn step<T>(
     job: impl Fn(&Source) -> Result<T>,
 ) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 for range in ranges {

@@ -24,14 +24,14 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
         let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id());
         let mut values = 0;
         for (_, value) in asset.header() {
-            values += usize::from(Reader::new(&value).skip_value().is_ok());
+            values += usize::from(Reader::new(&value, &options.limits).skip_value().is_ok());
         }
         Ok((values, asset.header_range()))
     });
     caller.call("header, read by events", || {
         let Some(range) = Some(asset.header_range()) else { return Ok(0) };
         let bytes = asset.source().read(range)?;
-        let mut reader = Reader::new(&bytes);
+        let mut reader = Reader::new(&bytes, &options.limits);
         let mut events = 0;
         while let Ok(Some(_)) = reader.next_event() {
             events += 1;

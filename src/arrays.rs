@@ -81,12 +81,6 @@ impl Encoding {
     }
 }
 
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Reads the values of an array.
 pub(crate) trait ReadArray: Send + Sync {
     /// All values: packed little-endian numbers.

@@ -339,7 +339,7 @@ fn opening_holds_no_bodies_between_headers_of_tmf() {
     let (document, peak, live) = opened(Sparse { len: at, parts }, |source| {
         Document::from_source(source, &Options::default()).unwrap()
     });
-    assert_eq!(document.mesh_count(), MESHES as usize);
+    assert_eq!(document.meshes().len(), MESHES as usize);
     assert!(at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB, "{peak} {live}");
 }
 
@@ -352,7 +352,7 @@ fn opening_holds_no_bodies_of_openctm() {
     let file = Sparse { len: 600 * len, parts };
     let (bodies, peak, live) =
         opened(file, |source| openctm::Bodies::from_source(source, &Options::default()).unwrap());
-    assert_eq!(bodies.mesh_count(), 600);
+    assert_eq!(bodies.meshes().len(), 600);
     assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
 }
 

@@ -467,7 +467,7 @@ fn split_models_join() {
     }
     let [whole, mesh, animation] = [whole, mesh, animation]
         .map(|file| Model::from_source(Source::from_bytes(file), &Options::default()).unwrap());
-    assert_eq!((mesh.poses().len(), animation.joint_count(), animation.meshes().len()), (0, 0, 0));
+    assert_eq!((mesh.poses().len(), animation.joints().len(), animation.meshes().len()), (0, 0, 0));
     let joined = mesh.attach(&animation).unwrap();
     assert_eq!(joined.frames().read().unwrap(), whole.frames().read().unwrap());
     assert_eq!(joined.bounds().unwrap(), whole.bounds().unwrap());

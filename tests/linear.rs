@@ -159,7 +159,8 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
     assert_eq!(
         iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3)), &Options::default())
             .unwrap()
-            .mesh_count(),
+            .meshes()
+            .len(),
         3
     );
     assert_linear(view(1000), view(4000));

@@ -185,7 +185,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
     let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
-    assert_eq!((all.mesh_count(), all.findings()), (3, &[][..]));
+    assert_eq!((all.meshes().len(), all.findings()), (3, &[][..]));
     let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
     assert_eq!(all.mesh(1).unwrap().range().start, parts[0].len() as u64);
@@ -219,7 +219,7 @@ fn damaged_body_spoils_itself_only() {
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
     let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
-    assert_eq!(all.mesh_count(), 1);
+    assert_eq!(all.meshes().len(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
     assert_eq!(damaged.rule, rule("damaged_body"));
     assert_eq!(
@@ -567,7 +567,7 @@ fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
     let read = |len: usize| {
         let source = Source::ranged(Recorder::of_unknown_length(file[..len].to_vec()));
         Bodies::from_source(source, &Options::default())
-            .map(|all| all.mesh_count())
+            .map(|all| all.meshes().len())
             .map_err(|error| error.kind())
     };
     assert_eq!((read(file.len()), read(file.len() - 1)), (Ok(1), Err(ErrorKind::Truncated)));

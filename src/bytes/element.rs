@@ -154,7 +154,6 @@ impl F16 {
 
 macro_rules! scalar {
     ($native:ty, $stored:ty, $scalar:ident, $from:expr) => {
-        impl Element for $native {}
         impl sealed::Stored for $native {
             type Stored = $stored;
             const SHAPE: Option<(Scalar, u32)> = Some((Scalar::$scalar, 1));
@@ -170,9 +169,9 @@ macro_rules! scalar {
     };
 }
 
-impl<T: Element + sealed::Number, const N: usize> Element for [T; N] {}
+impl<T: sealed::Stored + Copy + Send + Sync + 'static> Element for T {}
 
-impl<T: Element + sealed::Number, const N: usize> sealed::Stored for [T; N] {
+impl<T: sealed::Number, const N: usize> sealed::Stored for [T; N] {
     type Stored = [T::Stored; N];
     const SHAPE: Option<(Scalar, u32)> = match T::SHAPE {
         #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
@@ -209,7 +208,6 @@ scalar!(f64, le::F64, F64, le::F64::get);
 /// Makes raw structures elements of arrays. They are their own stored form.
 macro_rules! raw_elements {
     ($($raw:ty),+ $(,)?) => {$(
-        impl crate::bytes::Element for $raw {}
         impl crate::bytes::sealed::Stored for $raw {
             type Stored = Self;
             const SHAPE: Option<(crate::bytes::Scalar, u32)> = None;

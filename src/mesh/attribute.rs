@@ -150,7 +150,7 @@ impl Attribute {
     /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
     /// let mesh = file.mesh(&"meshes[0]".parse()?)?;
     /// let joints = mesh.attribute(&Semantic::Joints(0))?.expect("this mesh has joints");
-    /// let joint_count = file.as_iqm().expect("an IQM file").joint_count();
+    /// let joint_count = file.as_iqm().expect("an IQM file").joints().len();
     /// assert!(joints.to_uint::<4>()?.as_flattened().iter().all(|joint| (*joint as usize) < joint_count));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

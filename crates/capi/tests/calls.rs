@@ -660,7 +660,7 @@ fn rigs_give_the_matrices_of_the_library() {
         ok!(mm_rig_new(file, null(), &raw mut rig));
         let mut info = sized::<mm_rig_info>();
         ok!(mm_rig_get_info(rig, &raw mut info));
-        assert_eq!((info.joint_count, info.anim_count), (model.joint_count(), model.anims().len()));
+        assert_eq!((info.joint_count, info.anim_count), (model.joints().len(), model.anims().len()));
         for (index, joint) in model.joints().enumerate() {
             let mut found = sized::<mm_joint>();
             ok!(mm_rig_joint(rig, index, &raw mut found));
@@ -756,7 +756,7 @@ fn levels_of_detail_are_read_by_name() {
             }
             if status!(mm_slmesh_lod(file, name.as_ptr(), &raw mut list)) == MM_OK {
                 ok!(mm_mesh_list_count(list, &raw mut count));
-                assert_eq!(count, asset.lod(lod).unwrap().unwrap().face_count());
+                assert_eq!(count, asset.lod(lod).unwrap().unwrap().faces().len());
                 let mut entry = sized::<mm_mesh_entry>();
                 ok!(mm_mesh_list_get(list, 0, &raw mut entry));
                 assert!(text(entry.address).starts_with(lod.name()));

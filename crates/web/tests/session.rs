@@ -293,7 +293,7 @@ fn joints_and_frames_are_those_of_the_file() {
         let info = client.open().unwrap();
         let model = meshmap::iqm::Model::from_source(Source::from_bytes(client.body.clone()), &Options::default()).unwrap();
         let joints = json(&client.run(Session::joints).unwrap());
-        assert_eq!(list(&joints["joints"]).len(), model.joint_count());
+        assert_eq!(list(&joints["joints"]).len(), model.joints().len());
         for (index, anim) in model.anims().enumerate() {
             let reply = client.run(|session| session.frames(index)).unwrap();
             let poses = model.frames().pose_count();

@@ -109,7 +109,7 @@ impl Model {
 
     /// The number of meshes; 0 in a file that has only animations.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.layout.meshes.len()
     }
 

@@ -20,7 +20,7 @@ impl Model {
 
     /// The number of joints.
     #[must_use]
-    pub fn joint_count(&self) -> usize {
+    pub(crate) fn joint_count(&self) -> usize {
         self.layout.joints.len()
     }
 

@@ -87,7 +87,7 @@ impl Bodies {
 
     /// The number of bodies; at least one.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.meshes.len()
     }
 

@@ -29,14 +29,6 @@ pub struct Weights {
     face: usize,
 }
 
-impl PartialEq for Weights {
-    fn eq(&self, other: &Self) -> bool {
-        (self.vertices, &self.bytes) == (other.vertices, &other.bytes)
-    }
-}
-
-impl Eq for Weights {}
-
 /// The joints that move a vertex, and their weights: at most four.
 ///
 /// None is legal, and differs from a weight of 0.

@@ -86,7 +86,7 @@ impl Document {
 
     /// The number of meshes.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.file.layout.meshes.len()
     }
 

@@ -276,18 +276,11 @@ pub enum CustomValues {
 
 impl CustomValues {
     /// The number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Index(values) | Self::Integer(values) => values.len(),
             Self::Float(values) => values.len(),
             Self::ColorRgba(values) => values.len(),
         }
-    }
-
-    /// Returns `true` if there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

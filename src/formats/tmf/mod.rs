@@ -59,6 +59,6 @@ pub use document::Document;
 pub(crate) use layout::HEAD;
 pub use mesh::{CornerIndices, Custom, CustomValues, Mesh};
 pub use packed::{Packed, PackedElement};
-pub use segment::{FileLayout, Segment, SegmentType};
+pub use segment::{FileLayout, Segment};
 
 pub(crate) use layout::detect;

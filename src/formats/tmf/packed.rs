@@ -80,11 +80,7 @@ mod sealed {
     impl Sealed for [f32; 4] {}
 }
 
-impl PackedElement for u32 {}
-impl PackedElement for f32 {}
-impl PackedElement for [f32; 2] {}
-impl PackedElement for [f32; 3] {}
-impl PackedElement for [f32; 4] {}
+impl<T: Element + Default + sealed::Sealed> PackedElement for T {}
 
 impl<T: PackedElement> Packed<T> {
     /// Returns the array in these segments; `None` if there are no segments.

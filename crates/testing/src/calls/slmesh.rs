@@ -80,7 +80,8 @@ fn faces(mesh: &Mesh, caller: &mut impl Caller) {
     fn each<T: Look>(mesh: &Mesh, caller: &mut impl Caller, name: &str, job: impl FnMut(Face) -> Result<T>) {
         caller.each(name, mesh.faces(), job);
     }
-    caller.call("mesh.face", || Ok((0..mesh.face_count()).filter_map(|index| mesh.face(index).ok()).count()));
+    caller
+        .call("mesh.face", || Ok((0..mesh.faces().len()).filter_map(|index| mesh.face(index).ok()).count()));
     each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));
     each(mesh, caller, "face, shown", |face| {
         let domains = (face.position_domain(), face.texcoord_domain(), face.normalized_scale());

@@ -104,7 +104,7 @@ fn everything(asset: &Asset) {
 }
 
 fn same(mesh: &Mesh, buffer: &MeshBuffer) {
-    assert_eq!(mesh.face_count(), buffer.faces().len());
+    assert_eq!(mesh.faces().len(), buffer.faces().len());
     for (face, buffer) in mesh.faces().zip(buffer.faces()) {
         assert_eq!(face.has_geometry(), buffer.has_geometry);
         assert_eq!(
@@ -125,8 +125,8 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
 }
 
 fn mesh(mesh: &Mesh) {
-    assert_eq!(mesh.face(mesh.face_count()).unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert!((0..mesh.face_count()).all(|index| mesh.face(index).unwrap().index() == index));
+    assert_eq!(mesh.face(mesh.faces().len()).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!((0..mesh.faces().len()).all(|index| mesh.face(index).unwrap().index() == index));
     let faces =
         mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangle_count()));
     assert_eq!(faces, (mesh.vertex_count(), mesh.triangle_count()));

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::arrays::{ArrayData, ArrayEntry, ArrayList};
-use crate::bytes::{Source, Text};
+use crate::bytes::{Element, Out, Source, Text};
+use crate::decode::Scratch;
 use crate::format::Format;
 use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
 use crate::limits::Limits;
@@ -191,6 +192,52 @@ impl MeshFile {
     pub fn array(&self, address: &Address) -> Result<ArrayData> {
         let entry = with_file!(self, file => file.array_at(address));
         entry.and_then(|entry| entry.read()).map_err(|error| self.tell(error))
+    }
+
+    /// Like [`array`](Self::array), into a vector or a slice of elements of type `T`. After an error, the content of `out` is
+    /// unspecified.
+    ///
+    /// Positions, normals and map channels of CGeo snapshots are decoded into `out` itself, with the working memory of `scratch`.
+    /// Other arrays are copied from their decoded values.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if `T` is not the type of an element of the array,
+    /// [`OutOfRange`](ErrorKind::OutOfRange) if a slice has another length than the array, and the errors of
+    /// [`array`](Self::array).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{MeshFile, Scratch};
+    ///
+    /// let file = MeshFile::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+    /// let (mut positions, mut scratch) = (Vec::<[f32; 3]>::new(), Scratch::default());
+    /// for snapshot in 0..3 {
+    ///     let address = format!("snapshots[{snapshot}].positions").parse()?;
+    ///     file.read_into(&address, &mut positions, &mut scratch)?;
+    /// }
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    pub fn read_into<'a, T: Element>(
+        &self,
+        address: &Address,
+        out: impl Into<Out<'a, T>>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let mut out = out.into();
+        if let Self::CGeo(proxy) = self
+            && let Some(floats) = out.downcast()
+            && let Some(read) = proxy.array_into(address, floats, scratch)
+        {
+            return read.map_err(|error| self.tell(error));
+        }
+        let data = self.array(address)?;
+        let array = data.array::<T>().ok_or_else(|| {
+            let error = Error::new(ErrorKind::Mismatch, "type of the elements").of(address.clone());
+            self.tell(error.expected(format!("{} of {}", data.components(), data.scalar())))
+        })?;
+        out.copy_from(&array).map_err(|error| self.tell(error.of(address.clone())))
     }
 
     /// Every text of the file with its address: names, materials, comments.

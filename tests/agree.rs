@@ -179,7 +179,7 @@ fn describe_document(source: &Source) -> Result<String> {
         "{:?} {:?} {:?}",
         document.header(),
         document.findings(),
-        document.items().collect::<Vec<_>>()
+        MeshFile::Tmf(document.clone()).items().collect::<Vec<_>>()
     )
     .unwrap();
     for mesh in document.meshes() {
@@ -303,7 +303,14 @@ fn every_way_into_bodies_gives_the_same() {
 fn describe_asset(source: &Source) -> Result<String> {
     let asset = slmesh::Asset::from_source(source.clone(), &Options::default())?;
     let mut text = String::new();
-    writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items().collect::<Vec<_>>()).unwrap();
+    writeln!(
+        text,
+        "{:?} {:?} {:?}",
+        asset,
+        asset.findings(),
+        MeshFile::SlMesh(asset.clone()).items().collect::<Vec<_>>()
+    )
+    .unwrap();
     writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.header().collect::<Vec<_>>())
         .unwrap();
     let decoded = asset.decode_all()?;

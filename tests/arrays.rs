@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use meshmap::{
     Address, ArrayData, ArrayEntry, Bounds, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile,
-    Options, Result, Semantic, Source, VertexFormat, VertexLayout,
+    Options, Result, Scratch, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, exercise, in_steps};
 
@@ -82,6 +82,32 @@ fn assert_data(entry: &ArrayEntry, data: &ArrayData) {
     assert_eq!(data.number(past), None);
 }
 
+/// Vectors and slices get the values of the array; other lengths and types are errors.
+fn assert_read_into(file: &MeshFile, address: &Address) {
+    let mut scratch = Scratch::default();
+    let Ok(data) = file.array(address) else {
+        assert!(file.read_into(address, &mut Vec::<[f32; 3]>::new(), &mut scratch).is_err());
+        return;
+    };
+    let Some(expected) = data.array::<[f32; 3]>() else {
+        let error = file.read_into(address, &mut vec![[0.0_f32; 3]; 7], &mut scratch).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{address}");
+        return;
+    };
+    let bits =
+        |values: &[[f32; 3]]| values.as_flattened().iter().map(|one| one.to_bits()).collect::<Vec<_>>();
+    let expected = bits(&expected.to_vec());
+    let mut vector = vec![[7.0_f32; 3]; 5];
+    file.read_into(address, &mut vector, &mut scratch).unwrap();
+    assert_eq!(bits(&vector), expected, "{address}");
+    let mut slice = vec![[7.0_f32; 3]; vector.len()];
+    file.read_into(address, &mut slice[..], &mut scratch).unwrap();
+    assert_eq!(bits(&slice), expected, "{address}");
+    slice.push([0.0; 3]);
+    let error = file.read_into(address, &mut slice[..], &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{address}");
+}
+
 /// Every address is unique and accepted, and all ways to read an array give the same values.
 fn assert_arrays(path: &Path) {
     println!("{}", path.display());
@@ -94,6 +120,7 @@ fn assert_arrays(path: &Path) {
         assert_eq!(address.parse::<Address>().unwrap(), entry.address);
         assert!(entry.range.start <= entry.range.end && entry.range.end <= bytes.len() as u64, "{entry:?}");
         let (_, joined) = values(entry);
+        assert_read_into(&file, &entry.address);
         match (file.array(&entry.address), entry.read()) {
             (Ok(one), Ok(other)) => assert!(one == other, "{entry:?}"),
             (Err(one), Err(other)) => assert_eq!(one.kind(), other.kind()),

@@ -139,7 +139,8 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let recorder = Recorder::new(fixtures::iqm::long_animation());
     let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let frames = model.frames();
-    let section = model.items().find(|item| item.address.to_string() == "frames").unwrap().range;
+    let section =
+        MeshFile::Iqm(model.clone()).items().find(|item| item.address.to_string() == "frames").unwrap().range;
     let stride = (section.end - section.start) / u64::from(frames.len());
     recorder.reads.lock().unwrap().clear();
 

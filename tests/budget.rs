@@ -62,7 +62,7 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
         .to_bytes();
     let document = Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let shared: Address = "meshes[0].segments[2]".parse().unwrap();
-    let item = document.items().find(|item| item.address == shared).unwrap();
+    let item = MeshFile::Tmf(document.clone()).items().find(|item| item.address == shared).unwrap();
     assert_eq!(item.decoded, Some(CORNERS * 4 * 3));
 
     let open = |bytes| Document::from_source(Source::from_bytes(file.clone()), &limited(bytes));

@@ -280,8 +280,7 @@ fn listing_one_level_of_detail_reads_no_other() {
     let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let entries = file.meshes_where(|role| role == Role::Lod(3)).unwrap();
     assert_eq!(entries.count(), 8);
-    let asset = file.as_slmesh().unwrap();
-    let others: Vec<Range<u64>> = asset
+    let others: Vec<Range<u64>> = file
         .items()
         .filter(|item| {
             ["high_lod", "medium_lod", "low_lod"].map(String::from).contains(&item.address.to_string())

@@ -43,7 +43,7 @@ mod serde {
         there_and_back(bounds, json!({"min": [0.0, 1.0, 2.0], "max": [3.0, 4.0, 5.0]}));
         there_and_back(Severity::Suspicious, json!("suspicious"));
         assert!(from_value::<Address>(json!("a[")).unwrap_err().to_string().contains("not an address"));
-        assert!(from_value::<Format>(json!("glb")).unwrap_err().to_string().contains("one of cgeo"));
+        assert!(from_value::<Format>(json!("glb")).unwrap_err().to_string().contains("one of `cgeo`"));
     }
 
     #[test]

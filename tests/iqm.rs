@@ -528,7 +528,12 @@ fn comment_of_another_exporter_continues_after_its_length() {
     let model = model("exm_comment.iqm");
     assert_eq!(model.comment().unwrap().unwrap().as_bytes(), b"{");
     // The header declares one byte; the rest of the comment is in the file.
-    let start = model.items().find(|item| item.address.to_string() == "comment").unwrap().range.start;
+    let start = MeshFile::Iqm(model.clone())
+        .items()
+        .find(|item| item.address.to_string() == "comment")
+        .unwrap()
+        .range
+        .start;
     let whole = model.source().read(start..model.source().len().unwrap().unwrap()).unwrap();
     let text = str::from_utf8(&whole).unwrap();
     assert!(text.starts_with('{') && text.trim_end_matches('\0').ends_with('}'), "{text}");

@@ -151,7 +151,7 @@ fn header_tells_what_it_has_and_where_blocks_are() {
     assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
     assert_eq!(asset.raw_block("some_block").unwrap().unwrap(), b"i\0\0\0\x07"[..]);
     assert_eq!(asset.raw_block("physics_havok").unwrap(), None);
-    assert_eq!(asset.items().count(), 9);
+    assert_eq!(MeshFile::SlMesh(asset.clone()).items().count(), 9);
     let (name, value) = asset.header().next().unwrap();
     assert_eq!((name.to_str(), &value[..]), (Some("version"), &b"i\0\0\0\x01"[..]));
 }

@@ -328,7 +328,7 @@ fn unknown_segments_are_listed_and_skipped() {
     assert!(has(document.findings(), rule("unknown_segment")));
     let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.seg_type).collect();
     assert_eq!(kinds, [12, 200, 0, 2]);
-    assert_eq!(document.items().count(), 5);
+    assert_eq!(MeshFile::Tmf(document.clone()).items().count(), 5);
 }
 
 #[test]

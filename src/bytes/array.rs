@@ -19,10 +19,10 @@ use crate::num::as_u64;
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Source, iqm};
+/// use meshmap::iqm;
 ///
-/// let source = Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-/// let positions = iqm::Model::from_source(source, &Options::default())?.positions()?.expect("this model has positions");
+/// let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+/// let positions = model.positions()?.expect("this model has positions");
 /// let [x, y, z] = positions.get(0).expect("and at least one");
 /// let highest = positions.iter().map(|[_, _, z]| z).fold(f32::MIN, f32::max);
 /// # assert!(x.is_finite() && y.is_finite() && z <= highest);

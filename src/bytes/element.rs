@@ -92,6 +92,11 @@ pub(crate) mod sealed {
         fn from_stored(stored: Self::Stored) -> Self;
         /// The bytes as native elements, if alignment and byte order allow it.
         fn native(bytes: &[u8]) -> Option<&[Self]>;
+        /// The elements as triples of floats, if that is their type.
+        fn triples(elements: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+            let _ = elements;
+            None
+        }
     }
 
     /// An element that is one number.
@@ -184,6 +189,10 @@ impl<T: sealed::Number, const N: usize> sealed::Stored for [T; N] {
     fn native(bytes: &[u8]) -> Option<&[Self]> {
         let native = <[Self]>::ref_from_bytes(bytes).ok();
         native.filter(|_| cfg!(target_endian = "little") || size_of::<T>() == 1)
+    }
+    fn triples(elements: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+        let is_same = Self::SHAPE == Some((Scalar::F32, 3));
+        <[[f32; 3]]>::mut_from_bytes(elements.as_mut_bytes()).ok().filter(|_| is_same)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::report::{Error, ErrorKind, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Fragments, iqm};
+/// use meshmap::{Fragments, Options, iqm};
 ///
 /// let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
 /// let fragments = Fragments::new(Some(body.len() as u64));
@@ -149,7 +149,7 @@ impl Fragments {
     /// # Examples
     ///
     /// ```
-    /// use meshmap::{Fragments, MeshFile};
+    /// use meshmap::{Fragments, MeshFile, Options};
     ///
     /// # async fn get_ranges(ranges: &[std::ops::Range<u64>]) -> Vec<meshmap::Bytes> {
     /// #     let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();

@@ -1,5 +1,12 @@
 //! Destinations of decoded arrays.
 
+use std::any::Any;
+
+use super::array::Array;
+use super::element::Element;
+use crate::num::as_u64;
+use crate::report::{Cause, Error, ErrorKind, Result};
+
 /// The caller's memory for an array of `T`: a vector, which gets the length of the array, or a slice that has this length.
 ///
 /// Made from `&mut Vec<T>` or `&mut [T]`.
@@ -35,6 +42,35 @@ impl<T> Out<'_, T> {
             Memory::Vec(out) => Out(Memory::Vec(out)),
             Memory::Slice(out) => Out(Memory::Slice(out)),
         }
+    }
+}
+
+impl<T: Element> Out<'_, T> {
+    /// This memory as memory for triples of floats, if it is.
+    pub(crate) fn downcast(&mut self) -> Option<Out<'_, [f32; 3]>> {
+        Some(match &mut self.0 {
+            Memory::Vec(out) => Out(Memory::Vec((&mut **out as &mut dyn Any).downcast_mut()?)),
+            Memory::Slice(out) => Out(Memory::Slice(T::triples(out)?)),
+        })
+    }
+
+    /// Copies an array.
+    pub(crate) fn copy_from(self, array: &Array<T>) -> Result<()> {
+        match self.0 {
+            Memory::Vec(out) => {
+                out.clear();
+                out.extend(array.iter());
+            }
+            Memory::Slice(out) => {
+                let [expected, found] = [array.len(), out.len()].map(as_u64);
+                if expected != found {
+                    let error = Error::new(ErrorKind::OutOfRange, "length of the slice");
+                    return Err(error.because(Cause::Length { expected, found }));
+                }
+                out.iter_mut().zip(array.iter()).for_each(|(out, element)| *out = element);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -29,8 +29,12 @@ pub struct Attribute {
 
 impl PartialEq for Attribute {
     fn eq(&self, other: &Self) -> bool {
-        let parts = |this: &Self| (this.format, this.dequant);
-        self.semantic == other.semantic && parts(self) == parts(other) && self.bytes == other.bytes
+        let dequant = match (&self.dequant, &other.dequant) {
+            (Some(own), Some(other)) => own.is_same(other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        let is_same = dequant && self.semantic == other.semantic && self.format == other.format;
+        is_same && self.bytes == other.bytes
     }
 }
 

@@ -33,7 +33,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// # Examples
 ///
 /// ```
-/// use meshmap::{ErrorKind, Source, iqm};
+/// use meshmap::{ErrorKind, Options, Source, iqm};
 ///
 /// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0"), &Options::default()).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Truncated);

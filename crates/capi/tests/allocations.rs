@@ -197,9 +197,9 @@ fn skinning_takes_no_memory_after_warm_up() {
     assert_eq!(unsafe { mm_rig_new(file, null(), &raw mut rig) }, MM_OK);
     let model = Model::open(&path).unwrap();
     let (skeleton, frames, anim) = (model.skeleton().unwrap(), model.frames(), model.anims().next().unwrap());
-    let mut expected = vec![IDENTITY; skeleton.len()];
+    let mut expected = vec![IDENTITY; skeleton.parents().len()];
     let mut pose = vec![Trs::default(); frames.pose_count()];
-    let (mut out, mut count) = (vec![IDENTITY; skeleton.len()], 0);
+    let (mut out, mut count) = (vec![IDENTITY; skeleton.parents().len()], 0);
     let taken = again(|i| {
         let (start, room, seconds) = (out.as_mut_ptr().cast(), out.len(), i as f64 * 0.1);
         // SAFETY: memory that is large enough.

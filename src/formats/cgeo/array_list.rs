@@ -13,7 +13,7 @@ use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::triangles::Triangles;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
-use crate::bytes::{Array, Scalar};
+use crate::bytes::{Array, Out, Scalar};
 use crate::decode::Scratch;
 use crate::num::as_u64;
 use crate::report::{Address, Error, Result, Segment};
@@ -131,6 +131,23 @@ impl Proxy {
         let mesh = snapshot.range();
         let values = Values { mesh: None, triangles };
         Ok(Listed { snapshot, is_complete: true, mesh, material, values }.entry(which))
+    }
+
+    /// Decodes the positions, normals or a map channel of a snapshot into `out`; `None` for other addresses.
+    pub(crate) fn array_into(
+        &self,
+        address: &Address,
+        out: Out<'_, [f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Option<Result<()>> {
+        let (index, which) = Which::of_address(address)?;
+        let part = match which {
+            Which::Positions => Part::Positions,
+            Which::Normals => Part::Normals,
+            Which::MapChannel(channel) => Part::MapChannel(channel),
+            _ => return None,
+        };
+        Some(self.snapshot(index).and_then(|snapshot| snapshot.part_into(part, out, scratch)))
     }
 
     fn list_snapshot(&self, index: usize, together: bool) -> Vec<Result<ArrayEntry>> {

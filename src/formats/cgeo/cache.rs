@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::mesh::{FileKey, Mesh, MeshBuffer, TopologyId};
@@ -42,7 +41,7 @@ use crate::report::Result;
 /// let cache = SnapshotCache::new(256 << 20);
 /// let mesh = cache.get(&proxy, 3, Parts::POSITIONS)?;
 /// assert!(mesh.triangles.is_empty() && cache.try_get(&proxy, 3, Parts::ALL).is_none());
-/// let whole = cache.get(&proxy, 3)?;
+/// let whole = cache.get(&proxy, 3, Parts::ALL)?;
 /// assert_eq!(whole.positions.as_bytes().as_ptr(), mesh.positions.as_bytes().as_ptr(), "shared, not decoded again");
 /// # Ok::<(), meshmap::Error>(())
 /// ```
@@ -556,11 +555,5 @@ impl Mesh {
             is_complete: other.is_complete,
             parts: self.parts | other.parts,
         }
-    }
-}
-
-impl fmt::Debug for SnapshotCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotCache").field("stats", &self.stats()).finish_non_exhaustive()
     }
 }

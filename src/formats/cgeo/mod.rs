@@ -21,11 +21,11 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::cgeo;
+//! use meshmap::{Scratch, cgeo};
 //!
 //! let proxy = cgeo::Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 //! let snapshot = proxy.snapshot(7)?;
-//! let bounds = snapshot.bounding_box()?;
+//! let bounds = snapshot.bounding_box(&mut Scratch::default())?;
 //! let positions = snapshot.positions()?;
 //!
 //! // Playing: memory is reused, and threads decode the next snapshots meanwhile.

@@ -225,7 +225,7 @@ impl Proxy {
     }
 
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let layout = &self.inner.layout;
         let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
             let stored = range.length();

@@ -279,6 +279,10 @@ impl Snapshot {
         self.array_into(Part::MapChannel(channel), &self.budget(), out.into(), scratch)
     }
 
+    pub(super) fn part_into(&self, part: Part, out: Out<'_, [f32; 3]>, scratch: &mut Scratch) -> Result<()> {
+        self.array_into(part, &self.budget(), out, scratch)
+    }
+
     fn array_into(
         &self,
         part: Part,

@@ -33,9 +33,9 @@ impl Model {
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Source, iqm};
+/// use meshmap::iqm;
 ///
-/// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
+/// let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
 /// let frames = model.frames();
 /// let walk = model.anims().next().expect("this model has animations");
 /// let mut pose = vec![iqm::Trs::default(); frames.pose_count()];

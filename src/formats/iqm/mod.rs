@@ -23,9 +23,9 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Source, iqm};
+//! use meshmap::iqm;
 //!
-//! let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?, &Options::default())?;
+//! let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
 //! let positions = model.positions()?.expect("this model has positions");
 //! let [a, b, c] = model.triangles()?.get(0).expect("and triangles");
 //! let corner = positions.get(a as usize);

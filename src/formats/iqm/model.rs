@@ -210,7 +210,7 @@ impl Model {
     }
 
     /// The parts of the file, in the order of the specification. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {

@@ -85,14 +85,8 @@ impl Skeleton {
 
     /// The number of joints.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.parents.len()
-    }
-
-    /// Returns `true` if there are no joints; `false` for every skeleton of a model.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.parents.is_empty()
     }
 
     /// The index of each joint's parent, less than the joint's; `None` for roots.

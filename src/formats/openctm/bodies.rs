@@ -130,7 +130,7 @@ impl Bodies {
     }
 
     /// Each body, and after it its arrays. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         self.meshes.iter().flat_map(Mesh::items)
     }
 

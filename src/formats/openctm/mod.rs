@@ -24,7 +24,8 @@
 //! ```
 //! use meshmap::openctm;
 //!
-//! let mesh = openctm::Mesh::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
+//! let bodies = openctm::Bodies::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
+//! let mesh = bodies.mesh(0)?;
 //! let arrays = mesh.arrays()?;
 //! println!("{}: {} triangles", mesh.comment()?, arrays.triangles.len());
 //! for (map, coords) in mesh.uv_maps().zip(&arrays.texcoords) {

@@ -167,7 +167,7 @@ impl Asset {
     /// The header, and the blocks that are there, in the order of the header.
     ///
     /// Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let header = self.header_range();
         let keys = as_u64(self.layout().keys().len());
         let header = Item {

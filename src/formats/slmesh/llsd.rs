@@ -378,13 +378,7 @@ impl PartialEq for Str<'_> {
 
 impl PartialEq<str> for Str<'_> {
     fn eq(&self, other: &str) -> bool {
-        *self == *other.as_bytes()
-    }
-}
-
-impl PartialEq<[u8]> for Str<'_> {
-    fn eq(&self, other: &[u8]) -> bool {
-        if self.has_escapes { self.bytes().eq(other.iter().copied()) } else { self.raw == other }
+        if self.has_escapes { self.bytes().eq(other.bytes()) } else { self.raw == other.as_bytes() }
     }
 }
 

@@ -115,7 +115,7 @@ impl Document {
     }
 
     /// The parts of the file: each mesh, followed by its segments. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         (0..).zip(&self.file.layout.meshes).flat_map(|(index, mesh)| {
             let address = Address::field("meshes").index(index);
             let item = self.mesh_item(address.clone(), mesh);

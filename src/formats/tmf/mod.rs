@@ -26,9 +26,9 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Source, tmf};
+//! use meshmap::tmf;
 //!
-//! let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_unified_cube.tmf")?, &Options::default())?;
+//! let document = tmf::Document::open("tests/data/tmf/valid/v021_unified_cube.tmf")?;
 //! for mesh in document.meshes() {
 //!     let vertices = mesh.positions().expect("this mesh has vertices").read()?;
 //!     let triangles = mesh.indices()?.positions.expect("and triangles");

@@ -382,7 +382,7 @@ fn findings_name_what_is_odd() {
     ];
     for (name, rule) in cases.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
         let findings = model(name).validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.rule == rule), "{name}: {rule}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{name}: {rule:?}: {findings:?}");
     }
     assert_eq!(model("skin_scale_nonuniform.iqm").validate().unwrap(), []);
 }
@@ -416,7 +416,7 @@ fn findings_of_damaged_fields_name_them() {
         set(&mut damaged, field, value);
         let model = Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap();
         let findings = model.validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.rule == rule), "{rule}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{rule:?}: {findings:?}");
     }
 }
 

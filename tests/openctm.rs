@@ -309,11 +309,11 @@ fn wrong_values_are_findings_and_strictly_errors() {
             assert_eq!(open(body.to_bytes()).unwrap().validate().unwrap(), []);
             damage(&mut body);
             let mesh = open(body.to_bytes()).unwrap();
-            let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule}: {:?}", mesh.validate()) };
+            let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule:?}: {:?}", mesh.validate()) };
             assert_eq!((found.rule, found.severity()), (rule, severity));
             assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
             let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
-            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule}");
+            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule:?}");
             assert_eq!(mesh.view().is_err(), rule.id == "index_out_of_range");
         }
     }

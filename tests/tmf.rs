@@ -349,9 +349,9 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
     ];
     for (file, rule, forbidden) in cases {
         let document = read(file.clone()).unwrap();
-        assert!(has(document.findings(), rule), "{rule}: {:?}", document.findings());
+        assert!(has(document.findings(), rule), "{rule:?}: {:?}", document.findings());
         let refused = Document::from_source(Source::from_bytes(file), &strict).is_err();
-        assert_eq!(refused, forbidden, "{rule}");
+        assert_eq!(refused, forbidden, "{rule:?}");
     }
 }
 

@@ -133,9 +133,7 @@ impl Fragments {
             }
         }
     }
-}
 
-impl Fragments {
     /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.
     ///
     /// `fetch` returns the bytes of each range, in order. The future needs no runtime, and waits for nothing but `fetch`.

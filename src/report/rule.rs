@@ -78,12 +78,6 @@ impl fmt::Display for Severity {
     }
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
 impl Rule {
     const fn new(id: &'static str, name: &'static str, severity: Severity) -> Self {
         Self { id, name, severity, cause: "", writers: None }

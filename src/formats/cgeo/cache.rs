@@ -383,7 +383,7 @@ impl Shared {
         if parts.without(*seen) != parts {
             self.repeated = self.repeated.saturating_add(1);
         }
-        *seen |= parts;
+        *seen = *seen | parts;
     }
 }
 

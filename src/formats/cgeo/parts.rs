@@ -1,7 +1,7 @@
 //! Selection of the parts of a mesh that are decoded.
 
 use std::fmt;
-use std::ops::{BitOr, BitOrAssign};
+use std::ops::BitOr;
 
 /// An array of a mesh, or what comes after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +104,6 @@ impl BitOr for Parts {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-}
-
-impl BitOrAssign for Parts {
-    fn bitor_assign(&mut self, other: Self) {
-        *self = *self | other;
     }
 }
 

@@ -7,7 +7,6 @@ use zerocopy::FromBytes;
 use zerocopy::little_endian::{F32, U16};
 
 use super::layout::Layout;
-use super::model::Model;
 use super::pose::{Trs, synthesised_w};
 use super::rules::FILE;
 use super::tables::Poses;
@@ -16,14 +15,6 @@ use crate::limits::Budget;
 use crate::num::{Span, as_u64, as_usize, counted, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::Result;
-
-impl Model {
-    /// The frames of all animations.
-    #[must_use]
-    pub fn frames(&self) -> Frames {
-        Frames::new(&self.animation, self.options)
-    }
-}
 
 /// The frames of a model: a translation, rotation and scale for each pose.
 ///

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::frames::Frames;
 use super::layout::Layout;
 use super::pose::Trs;
 use super::raw;
@@ -155,6 +156,12 @@ impl Model {
         let triangles = self.raw_triangles()?;
         self.check_indices(&triangles)?;
         Ok(triangles)
+    }
+
+    /// The frames of all animations.
+    #[must_use]
+    pub fn frames(&self) -> Frames {
+        Frames::new(&self.animation, self.options)
     }
 
     /// The triangles as stored, with indices that may be out of range.

@@ -113,7 +113,7 @@ impl Weights {
     /// # Errors
     ///
     /// Returns the errors of [`arrays`](Self::arrays).
-    pub fn arrays_into(
+    fn arrays_into(
         &self,
         scale: WeightScale,
         joints: &mut Vec<[u8; 4]>,

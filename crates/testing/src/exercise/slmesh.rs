@@ -159,7 +159,7 @@ fn face(face: &Face) {
         (Err(_), Err(error)) => {
             assert!(error.decoded_range().is_some() && error.what() == "TriangleList", "{error}");
         }
-        _ => panic!("{}", rule("index_out_of_range")),
+        _ => panic!("{:?}", rule("index_out_of_range")),
     }
 }
 

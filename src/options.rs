@@ -34,7 +34,7 @@ pub struct Options {
     /// The decoder that is used for each codec.
     pub(crate) decoder: Decoder,
     /// The verification of zlib and gzip checksums.
-    pub(crate) checksums: Checksums,
+    pub checksums: Checksums,
     /// The dialect of CGeo files; `None` to find it in the file.
     pub(crate) dialect: Option<Dialect>,
     /// The highest version of Second Life meshes that is read. 999 by default: later versions are a different format.
@@ -100,7 +100,7 @@ impl Options {
         self
     }
 
-    /// Sets the verification of zlib and gzip checksums.
+    /// Sets [`checksums`](Self::checksums).
     #[must_use]
     pub fn with_checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use meshmap::cgeo::Parts;
 use meshmap_capi::*;
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line};
 
@@ -747,7 +746,7 @@ impl Caller<'_> {
                 self.make(Kind::Mesh, |out| unsafe { call(mesh, out) });
             }
             19 => self.free(Kind::Mesh),
-            20..27 => self.mesh(Parts::ALL),
+            20..27 => self.mesh(),
             27 => {
                 self.make(Kind::Scratch, |out| unsafe { mm_scratch_new(out) });
             }

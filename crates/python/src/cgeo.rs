@@ -321,7 +321,7 @@ impl Snapshot {
     /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.run(py, cgeo::Snapshot::counts)?;
+        let counts = self.run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
         let dict = PyDict::new(py);
         dict.set_item("vertices", counts.vertices)?;
         dict.set_item("normals", counts.normals)?;
@@ -333,7 +333,7 @@ impl Snapshot {
     /// The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let bounds = self.run(py, cgeo::Snapshot::bounding_box)?;
+        let bounds = self.run(py, |snapshot| snapshot.bounding_box(&mut Scratch::default()))?;
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
@@ -349,13 +349,17 @@ impl Snapshot {
     /// array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
     #[pyo3(signature = (out=None))]
     fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::positions, cgeo::Snapshot::positions_into_slice)
+        self.triples(py, out, cgeo::Snapshot::positions, |snapshot, values, scratch| {
+            snapshot.positions_into(values, scratch)
+        })
     }
 
     /// The normals, `float32 [normals, 3]`. `out` is filled as in `positions`.
     #[pyo3(signature = (out=None))]
     fn normals(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::normals, cgeo::Snapshot::normals_into_slice)
+        self.triples(py, out, cgeo::Snapshot::normals, |snapshot, values, scratch| {
+            snapshot.normals_into(values, scratch)
+        })
     }
 
     /// The texture coordinates u, v, w of a set (a map channel), `float32 [coordinates, 3]`. `out` is filled as in

@@ -162,7 +162,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
     // Bytes that are not LZMA are an error of the stream; only the reads matter here.
-    let _ = mesh.uv_maps().nth(0).unwrap().read();
+    let _ = mesh.uv_maps().next().unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
     let _ = mesh.normals();
     assert!(reads().iter().all(|range| blocks[..4].iter().any(|block| block.range == *range)));
@@ -237,7 +237,7 @@ fn damaged_stream_spoils_its_array_only() {
     let blocks = open(file.clone()).unwrap().blocks();
     file[blocks[4].range.start as usize] = 1;
     let mesh = open(file).unwrap();
-    let error = mesh.uv_maps().nth(0).unwrap().read().unwrap_err();
+    let error = mesh.uv_maps().next().unwrap().read().unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(blocks[4].range.clone())));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].uv_maps[0].coords");
     assert!(mesh.normals().is_ok() && mesh.uv_maps().nth(1).unwrap().read().is_ok());
@@ -389,8 +389,8 @@ fn vectors_of_any_length_get_the_length_of_the_array() {
             let (mut coords, mut values) = (vec![[7.0; 2]; length], vec![[7.0; 4]; length]);
             mesh.positions_into(&mut positions, &mut scratch).unwrap();
             assert!(mesh.normals_into(&mut normals, &mut scratch).unwrap());
-            mesh.uv_maps().nth(0).unwrap().read_into(&mut coords, &mut scratch).unwrap();
-            mesh.attribute_maps().nth(0).unwrap().read_into(&mut values, &mut scratch).unwrap();
+            mesh.uv_maps().next().unwrap().read_into(&mut coords, &mut scratch).unwrap();
+            mesh.attribute_maps().next().unwrap().read_into(&mut values, &mut scratch).unwrap();
             let arrays = mesh.arrays().unwrap();
             assert_eq!(mesh.raw_triangles().unwrap(), arrays.triangles);
             assert_eq!(Array::from_vec(positions), arrays.positions);
@@ -469,7 +469,7 @@ fn fragments_need_just_what_is_asked_for() {
         }
     };
     let coords = |source: &Source| {
-        let mesh = Mesh::at(&source, 0, &Options::default())?;
+        let mesh = Mesh::at(source, 0, &Options::default())?;
         Ok(mesh.uv_maps().nth(1).unwrap().read()?.len())
     };
     assert_eq!(run(&coords), 10_000);

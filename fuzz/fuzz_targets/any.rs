@@ -11,9 +11,7 @@ use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::tmf::{Document, Packed};
-use meshmap::{
-    Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source,
-};
+use meshmap::{Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source};
 use meshmap_testing::allocator::Counting;
 use meshmap_testing::{calls, exercise};
 

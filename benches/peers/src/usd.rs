@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use meshmap::cgeo::{Dialect, Proxy};
-use meshmap::{Options, Codec, Scratch};
+use meshmap::{Codec, Options, Scratch};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 

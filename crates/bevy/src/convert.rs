@@ -70,7 +70,7 @@ pub(crate) fn convert(
         mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
     }
     let mut rests = false;
-    let skin = skin && skeleton.parents().len() > 0;
+    let skin = skin && skeleton.len() > 0;
     if let Some((joints, weights)) = part(skin, Semantic::Joints(0)).zip(part(skin, Semantic::Weights(0))) {
         match skin_of(&joints, &weights, skeleton) {
             Ok(skin) => {
@@ -117,7 +117,7 @@ struct Skin {
 /// Joint indices and weights. Indices without a weight become 0, because files have anything there. Vertices without weights follow
 /// the joint after the last one, because a sum of no matrices would draw them all at one point.
 fn skin_of(joints: &Attribute, weights: &Attribute, skeleton: &Joints) -> Result<Skin, MeshmapError> {
-    let joint_count = skeleton.parents().len();
+    let joint_count = skeleton.len();
     let mut weights = weights.to_f32::<4>();
     let mut out = Vec::with_capacity(weights.len());
     let mut rests = false;

@@ -101,7 +101,10 @@ impl CGeoFile {
     /// The name of the material, if the file has one.
     #[getter]
     fn material_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
-        Ok(proxy(slf)?.properties().get("Original material name").map(|name| name.to_string_lossy().into_owned()))
+        Ok(proxy(slf)?
+            .properties()
+            .get("Original material name")
+            .map(|name| name.to_string_lossy().into_owned()))
     }
 
     /// The version that the header says.

@@ -187,7 +187,8 @@ impl Triangles {
     /// The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none.
     #[getter]
     fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let edges = py.detach(|| self.triangles.edge_visibility().map(|edges| Array::from_vec(edges.collect())));
+        let edges =
+            py.detach(|| self.triangles.edge_visibility().map(|edges| Array::from_vec(edges.collect())));
         buffer::of_optional(py, edges)
     }
 

@@ -208,7 +208,8 @@ impl Map {
             let coords = body.run(py, |mesh| mesh.uv_maps().nth(index).map(|map| map.read()).transpose())?;
             return buffer::of_optional(py, coords);
         }
-        let values = body.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
+        let values =
+            body.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
         buffer::of_optional(py, values)
     }
 

@@ -291,7 +291,9 @@ fn joints_and_frames_are_those_of_the_file() {
     for path in data("iqm", "valid") {
         let mut client = Client::new(&path);
         let info = client.open().unwrap();
-        let model = meshmap::iqm::Model::from_source(Source::from_bytes(client.body.clone()), &Options::default()).unwrap();
+        let model =
+            meshmap::iqm::Model::from_source(Source::from_bytes(client.body.clone()), &Options::default())
+                .unwrap();
         let joints = json(&client.run(Session::joints).unwrap());
         assert_eq!(list(&joints["joints"]).len(), model.joints().len());
         for (index, anim) in model.anims().enumerate() {
@@ -319,7 +321,9 @@ fn skins_are_those_of_the_file() {
     for path in data("slmesh", "valid") {
         let mut client = Client::new(&path);
         let info = client.open().unwrap();
-        let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(client.body.clone()), &Options::default()).unwrap();
+        let asset =
+            meshmap::slmesh::Asset::from_source(Source::from_bytes(client.body.clone()), &Options::default())
+                .unwrap();
         let has_block = list(&info["blocks"]).iter().any(|name| name == "skin");
         let reply = client.run(Session::skin).unwrap();
         let found = json(&reply);

@@ -218,7 +218,7 @@ impl Proxy {
         &self.inner.key
     }
 
-    /// The [rules](super::rules) that the file breaks, as far as opening detects them.
+    /// The [rules](crate::Rule) that the file breaks, as far as opening detects them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.inner.findings

@@ -210,7 +210,7 @@ impl Model {
         optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))
     }
 
-    /// Deviations from the specification found when opening, by [rule](super::rules).
+    /// Deviations from the specification found when opening, by [rule](crate::Rule).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings

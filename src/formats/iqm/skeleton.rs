@@ -135,7 +135,7 @@ impl Skeleton {
 
     /// The skinning matrices of many poses, one pose after the other: the matrix palettes of a range of frames.
     ///
-    /// `poses` has [`len`](Self::len) elements for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
+    /// `poses` has an element per joint for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
     /// writes them, and `out` has as many elements as `poses`. Each palette equals the result of
     /// [`skinning_matrices`](Self::skinning_matrices).
     ///

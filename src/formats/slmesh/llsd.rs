@@ -347,7 +347,6 @@ impl<'a> Str<'a> {
     }
 
     /// The bytes of the text, escapes undone; in most files UTF-8.
-    #[must_use]
     pub fn bytes(&self) -> impl Iterator<Item = u8> + use<'a> {
         Unescaped { rest: self.raw, has_escapes: self.has_escapes }
     }

@@ -108,7 +108,7 @@ impl Document {
         Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
-    /// Deviations from the specification found when opening, by [rule](super::rules).
+    /// Deviations from the specification found when opening, by [rule](crate::Rule).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.file.layout.findings

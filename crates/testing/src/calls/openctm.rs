@@ -6,7 +6,7 @@ use super::look::{Look, Seen};
 
 pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
-    caller.call("Mesh::from_source", || Mesh::at(&source, 0, options));
+    caller.call("Mesh::from_source", || Mesh::at(source, 0, options));
     caller.call("bodies", || {
         let mut seen = Seen::new(looks);
         for mesh in openctm::bodies(source.clone(), options)? {

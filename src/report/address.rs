@@ -3,8 +3,6 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::parse_name::ParseError;
-
 /// The location of something in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
 /// Errors, findings, the command line and its JSON share this grammar: fields joined by `.`, each followed by
@@ -169,6 +167,25 @@ pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str
         }
     }
     Err(("a closing \"", quoted))
+}
+
+/// The error of reading an [`Address`](crate::Address), or the name of a format, a semantic or a level of detail, from a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not {what}: expected {expected}, found {found:?}")]
+pub struct ParseError {
+    /// "an address", "a format"
+    pub(super) what: &'static str,
+    pub(super) expected: String,
+    /// The text from there on, or its beginning.
+    pub(super) found: String,
+}
+
+impl ParseError {
+    pub(super) const ADDRESS: &'static str = "an address";
+
+    pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
+        Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
+    }
 }
 
 impl FromStr for Address {

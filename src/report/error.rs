@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::address::Address;
+use super::address::ParseError;
 use super::cause::{Cause, Limit};
-use super::parse_name::ParseError;
 use crate::codec::{Fault, FaultKind};
 use crate::format::Format;
 use crate::num::decimal;

@@ -1,25 +1,7 @@
 use std::str::FromStr;
 
+use super::address::ParseError;
 use crate::format::Format;
-
-/// The error of reading an [`Address`](crate::Address), or the name of a format, a semantic or a level of detail, from a text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not {what}: expected {expected}, found {found:?}")]
-pub struct ParseError {
-    /// "an address", "a format"
-    pub(super) what: &'static str,
-    pub(super) expected: String,
-    /// The text from there on, or its beginning.
-    pub(super) found: String,
-}
-
-impl ParseError {
-    pub(super) const ADDRESS: &'static str = "an address";
-
-    pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
-        Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
-    }
-}
 
 /// The one of `all` that is called so.
 pub(crate) fn parse_name<T: Copy>(

@@ -110,7 +110,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
         Ok((mesh.positions.len(), mesh.texcoords.len()))
     });
     for parts in [Parts::POSITIONS, Parts::NORMALS | Parts::TEXCOORDS, Parts::POSITIONS | Parts::TRIANGLES] {
-        each(proxy, caller, "snapshot.mesh_parts_into", |snapshot| {
+        each(proxy, caller, "snapshot.mesh_into, parts", |snapshot| {
             snapshot.mesh_into(parts, &mut mesh, &mut scratch)?;
             Ok((mesh.positions.len(), mesh.triangles.len()))
         });
@@ -186,7 +186,7 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
         cache.remove(proxy);
         Ok(seen)
     });
-    caller.call("SnapshotCache::get_parts", || {
+    caller.call("SnapshotCache::get, parts", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
         let mut seen = Seen::new(looks);
         for parts in [Parts::POSITIONS, Parts::POSITIONS | Parts::NORMALS, Parts::ALL] {

@@ -41,7 +41,8 @@ fn attribute(mesh: &MeshView, semantic: &Semantic) -> Attribute {
 /// A model of `width` by `height` vertices.
 fn model(width: u32, height: u32) -> MeshView {
     let bytes = fixtures::iqm::Writer::sheets(1, width, height).to_bytes();
-    let file = MeshFile::from_source(Source::from_bytes(bytes)).expect("a file without errors");
+    let file =
+        MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).expect("a file without errors");
     let entry = file.meshes().expect("a list").next().expect("a mesh");
     file.mesh(&entry.address).expect("a mesh without errors")
 }
@@ -122,7 +123,7 @@ fn integers(table: &mut Table) {
     let source = Source::from_bytes(fixtures::slmesh::large(240));
     // Content that compresses a thousand times is more than a small file may decode to.
     let options = Options::default().with_limits(Limits::default());
-    let asset = slmesh::Asset::from_source_with(source, &options);
+    let asset = slmesh::Asset::from_source(source, &options);
     let mesh = asset.expect("a file without errors").lod(Lod::High).expect("a block without errors");
     let view = mesh.expect("the finest level").face(0).expect("a face").view().expect("indices in range");
     let stored =

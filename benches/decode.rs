@@ -24,7 +24,7 @@ fn main() {
 
 fn mesh(file: &bytes::Bytes, parallelism: Parallelism) -> Mesh {
     let options = Options::default().with_parallelism(parallelism);
-    let document = Document::from_source_with(Source::from_bytes(file.clone()), &options);
+    let document = Document::from_source(Source::from_bytes(file.clone()), &options);
     document.unwrap().mesh(0).expect("a mesh")
 }
 
@@ -40,7 +40,8 @@ fn arrays(criterion: &mut Criterion, file: &bytes::Bytes) {
         group.finish();
     }
     criterion.bench_function("open, all headers", |bencher| {
-        bencher.iter(|| Document::from_source(Source::from_bytes(file.clone())).unwrap());
+        bencher
+            .iter(|| Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap());
     });
 }
 

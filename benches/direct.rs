@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy};
 use meshmap::openctm::{self, Bodies};
-use meshmap::{Codec, ReadRange, Scratch, Source};
+use meshmap::{Codec, Options, ReadRange, Scratch, Source};
 use meshmap_testing::fixtures;
 use meshmap_testing::measure::{Table, Times, interleave};
 
@@ -79,7 +79,7 @@ fn cgeo(folder: &Path, table: &mut Table) {
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
         // Opened each time, because a proxy retains the positions of its first snapshot.
         move || {
-            let proxy = Proxy::from_source(source.clone()).expect("a valid file");
+            let proxy = Proxy::from_source(source.clone(), &Options::default()).expect("a valid file");
             proxy
                 .snapshot(0)
                 .and_then(|mesh| mesh.positions_into(&mut out, &mut scratch))
@@ -87,14 +87,16 @@ fn cgeo(folder: &Path, table: &mut Table) {
             black_box(&out);
         }
     });
-    let mut open = || drop(black_box(Proxy::from_source(sources[0].clone()).expect("a valid file")));
+    let mut open = || {
+        drop(black_box(Proxy::from_source(sources[0].clone(), &Options::default()).expect("a valid file")))
+    };
     let [direct, ranges, read, open] =
         interleave(ROUNDS, [&mut direct, &mut ranges, &mut bare(&path, bytes), &mut open]);
     let times = [direct, ranges, open.and(read)];
     rows(table, ["CGeo, open, positions of a complete mesh", "open, a bare read of as many bytes"], times);
 
     let [mut direct, mut ranges] = sources.map(|source| {
-        let proxy = Proxy::from_source(source).expect("a valid file");
+        let proxy = Proxy::from_source(source, &Options::default()).expect("a valid file");
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
         move || {
             proxy
@@ -122,7 +124,7 @@ fn openctm(folder: &Path, table: &mut Table) {
     let bytes = body.to_bytes();
     let (path, sources) = written(folder, "raw.ctm", &bytes);
     let [mut direct, mut ranges] = sources.map(|source| {
-        let bodies = Bodies::from_source(source).expect("a valid file");
+        let bodies = Bodies::from_source(source, &Options::default()).expect("a valid file");
         let (mut out, mut scratch) = (openctm::MeshBuffer::default(), Scratch::default());
         move || {
             let mesh = bodies.mesh(0).expect("a body");

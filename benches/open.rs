@@ -37,7 +37,7 @@ fn bare_map(path: &Path) -> memmap2::Mmap {
 }
 
 fn model(path: &Path) -> Model {
-    Model::from_source(map(path)).expect("a file without errors")
+    Model::from_source(map(path), &Options::default()).expect("a file without errors")
 }
 
 /// The header and the tables, with no array touched.
@@ -92,7 +92,7 @@ fn poses(criterion: &mut Criterion, animation: &Path) {
     group.throughput(Throughput::Elements(out.len() as u64));
     for (name, parallelism) in [("one thread", Parallelism::Off), ("rayon", Parallelism::Rayon)] {
         let options = Options::default().with_parallelism(parallelism);
-        let frames = Model::from_source_with(map(animation), &options).unwrap().frames();
+        let frames = Model::from_source(map(animation), &options).unwrap().frames();
         group.bench_function(name, |bencher| {
             bencher.iter(|| frames.read_range_into(0..frames.len(), black_box(&mut out)).unwrap());
         });

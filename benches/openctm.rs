@@ -33,7 +33,7 @@ fn generated(method: [u8; 4]) -> Vec<u8> {
 
 fn mesh(file: &bytes::Bytes, parallelism: Parallelism) -> Mesh {
     let options = Options::default().with_parallelism(parallelism);
-    Mesh::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+    Mesh::at(&Source::from_bytes(file.clone()), 0, &options).unwrap()
 }
 
 /// Opening and using arrays; checking them, compared with reading every number once.

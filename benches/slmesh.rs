@@ -27,7 +27,7 @@ fn main() {
 
 fn asset(file: &bytes::Bytes, parallelism: Parallelism) -> Asset {
     let options = Options::default().with_parallelism(parallelism);
-    Asset::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+    Asset::from_source(Source::from_bytes(file.clone()), &options).unwrap()
 }
 
 fn open(criterion: &mut Criterion, file: &bytes::Bytes) {
@@ -78,8 +78,8 @@ fn positions(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mut out = Vec::new();
     let mut group = criterion.benchmark_group("slmesh, positions");
     group.throughput(Throughput::Elements(stored.len() as u64));
-    group.bench_function("positions_into", |bencher| {
-        bencher.iter(|| black_box(&face).positions_into(black_box(&mut out)).unwrap());
+    group.bench_function("positions", |bencher| {
+        bencher.iter(|| black_box(&face).positions().unwrap());
     });
     group.bench_function("a plain loop", |bencher| {
         bencher.iter(|| {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap, raw};
-use meshmap::{Codec, Scratch, Source, VertexRemap};
+use meshmap::{Codec, Options, Scratch, Source, VertexRemap};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 
@@ -41,7 +41,7 @@ fn map(path: &Path) -> Proxy {
     #[allow(unsafe_code, reason = "maps are what is measured")]
     // SAFETY: nobody changes the files while this runs.
     let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
-    Proxy::from_source(source).expect("a file without errors")
+    Proxy::from_source(source, &Options::default()).expect("a file without errors")
 }
 
 fn animation(folder: &Path) -> PathBuf {
@@ -70,7 +70,7 @@ fn pull(proxy: Proxy) -> impl FnMut() {
     proxy.base().expect("a first snapshot");
     move || {
         let snapshot = proxy.snapshot(next()).expect("a snapshot");
-        snapshot.mesh_into(&mut mesh, &mut scratch).expect("a mesh");
+        snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).expect("a mesh");
         black_box(&mesh);
     }
 }
@@ -126,7 +126,7 @@ fn positions(animation: &Path, table: &mut Table) {
     ] {
         let snapshot = proxy.snapshot(index).expect("a snapshot");
         let mut alone = || snapshot.positions_into(&mut out, &mut scratch).expect("positions");
-        let mut whole = || snapshot.mesh_into(&mut mesh, &mut scratch_too).expect("a mesh");
+        let mut whole = || snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch_too).expect("a mesh");
         let [alone, whole] = interleave(ROUNDS / 2, [&mut alone, &mut whole]);
         table.faster(name, "the whole mesh", [alone, whole], bar);
     }
@@ -192,10 +192,11 @@ fn first_view(table: &mut Table) {
         let bytes = cgeo::file(&[cgeo::snapshot(&mesh, mesh.complete())], Dialect::default());
         let source = Source::from_bytes(bytes);
         let first = || {
-            let proxy = Proxy::from_source(source.clone()).expect("a file without errors");
+            let proxy =
+                Proxy::from_source(source.clone(), &Options::default()).expect("a file without errors");
             proxy.snapshot(0).expect("a snapshot")
         };
-        let mesh = first().mesh().expect("a mesh");
+        let mesh = first().mesh(Parts::ALL).expect("a mesh");
         let counts = [mesh.positions.len(), mesh.normals.len(), mesh.texcoords[0].len()];
         let general = || {
             let indices = (mesh.triangles.positions(), mesh.triangles.normals(), mesh.triangles.texcoords(0));
@@ -210,7 +211,7 @@ fn first_view(table: &mut Table) {
             ROUNDS / 8,
             [
                 &mut || drop(black_box(first().view().expect("a view"))),
-                &mut || drop(black_box(first().mesh().expect("a mesh"))),
+                &mut || drop(black_box(first().mesh(Parts::ALL).expect("a mesh"))),
                 &mut || drop(black_box(mesh.vertex_remap().expect("indices in range"))),
                 &mut || drop(black_box(general())),
             ],
@@ -365,7 +366,7 @@ fn ask(animation: &Path, table: &mut Table) {
                         return;
                     }
                     let cache = cache.lock().expect("no thread panics").clone();
-                    black_box(cache.get(&proxy, 0).expect("a mesh"));
+                    black_box(cache.get(&proxy, 0, Parts::ALL).expect("a mesh"));
                     end.wait();
                 }
             });
@@ -376,7 +377,7 @@ fn ask(animation: &Path, table: &mut Table) {
             fresh
         };
         let mut one = || {
-            black_box(fresh().get(&proxy, 0).expect("a mesh"));
+            black_box(fresh().get(&proxy, 0, Parts::ALL).expect("a mesh"));
         };
         let mut many = || {
             let fresh = fresh();

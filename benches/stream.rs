@@ -29,8 +29,8 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::time::Instant;
 
-    use meshmap::Source;
     use meshmap::cgeo::{Dialect, Parts, Proxy, raw};
+    use meshmap::{Options, Source};
     use meshmap_inflate::{Format, Inflater, Stream};
     use meshmap_testing::allocator::{Counting, counted_in_process};
     use meshmap_testing::fixtures::cgeo;
@@ -96,7 +96,9 @@ mod linux {
         #[allow(unsafe_code, reason = "maps are what is measured")]
         // SAFETY: nobody changes the file while this runs.
         let source = if is_mapped { unsafe { Source::map(path) } } else { Source::open(path) };
-        source.and_then(Proxy::from_source).expect("a file without errors")
+        source
+            .and_then(|source| Proxy::from_source(source, &Options::default()))
+            .expect("a file without errors")
     }
 
     /// The byte ranges of the compressed positions.

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use meshmap::slmesh::Lod;
-use meshmap::{Bytes, Fragments, MeshFile, Source};
+use meshmap::{Bytes, Fragments, MeshFile, Options, Source};
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
@@ -152,7 +152,7 @@ async fn load(mut client: Client, lod: Lod) -> Result<()> {
     let mut fetch = |ranges: Vec<Range<u64>>| std::future::ready(client.get_ranges(&ranges));
 
     println!("opening");
-    let open = |source: &Source| MeshFile::from_source(source.clone());
+    let open = |source: &Source| MeshFile::from_source(source.clone(), &Options::default());
     let MeshFile::SlMesh(asset) = fragments.drive(open, &mut fetch).await? else {
         return Err("not a Second Life mesh".into());
     };

@@ -4,12 +4,12 @@
 //!     cargo run --example load_lod [FILE [high | medium | low | lowest]]
 
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Fragments, Result, Semantic, Source, VertexFormat};
+use meshmap::{Fragments, Options, Result, Semantic, Source, VertexFormat};
 
 /// Runs a job until it has what it needs. An asynchronous client would await its responses here.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 for range in ranges {
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let fragments = Fragments::new(server.len()?);
 
     println!("opening");
-    let asset = run(&server, &fragments, |source| Asset::from_source(source.clone()))?;
+    let asset = run(&server, &fragments, |source| Asset::from_source(source.clone(), &Options::default()))?;
     let Some(lod) = asset.best_lod(wanted) else {
         println!("no level of detail");
         return Ok(());

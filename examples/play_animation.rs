@@ -19,7 +19,7 @@ fn main() -> meshmap::Result<()> {
 
     let frames = model.frames();
     let mut pose = vec![Trs::default(); frames.pose_count()];
-    let mut matrices = vec![IDENTITY; skeleton.len()];
+    let mut matrices = vec![IDENTITY; skeleton.parents().len()];
     for picture in 0..10 {
         let seconds = f64::from(picture) / 60.0;
         let Some((from, to, fraction)) = anim.frames_at(seconds, 24.0) else { break };

@@ -3,7 +3,7 @@
 //!     cargo run --release --example pull_snapshot [FILE.cgeo [SNAPSHOT]]
 
 use meshmap::Scratch;
-use meshmap::cgeo::{Proxy, SnapshotCache, Wrap};
+use meshmap::cgeo::{Parts, Proxy, SnapshotCache, Wrap};
 
 fn main() -> meshmap::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -15,10 +15,10 @@ fn main() -> meshmap::Result<()> {
     let cache = SnapshotCache::new(1 << 30);
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| cache.get(&proxy, index).map(|mesh| mesh.positions.len()));
+            scope.spawn(|| cache.get(&proxy, index, Parts::ALL).map(|mesh| mesh.positions.len()));
         }
     });
-    let mesh = cache.get(&proxy, index)?;
+    let mesh = cache.get(&proxy, index, Parts::ALL)?;
     println!("snapshot {index}: {} positions; {:?}", mesh.positions.len(), cache.stats());
 
     // One vertex buffer and one index buffer; the same for every snapshot with this topology.

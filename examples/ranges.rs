@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use meshmap::{Fragments, Result, Source, coalesce, iqm};
+use meshmap::{Fragments, Options, Result, Source, coalesce, iqm};
 
 /// Stands for a server. An asynchronous client would await its response here.
 fn fetch(file: &Source, range: &Range<u64>) -> Result<bytes::Bytes> {
@@ -16,7 +16,7 @@ fn fetch(file: &Source, range: &Range<u64>) -> Result<bytes::Bytes> {
 /// Runs a job until it has what it needs.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 // Ranges with little between them cost less as one request.
@@ -35,7 +35,8 @@ fn main() -> Result<()> {
     let fragments = Fragments::new(server.len()?);
 
     println!("opening");
-    let model = run(&server, &fragments, |source| iqm::Model::from_source(source.clone()))?;
+    let model =
+        run(&server, &fragments, |source| iqm::Model::from_source(source.clone(), &Options::default()))?;
     println!("positions");
     let positions = run(&server, &fragments, |_| model.positions())?;
     println!("{model:?}: {} positions", positions.map_or(0, |positions| positions.len()));

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example shutter [FILE.cgeo [FRAMES_PER_SECOND]]
 
-use meshmap::cgeo::{Proxy, SnapshotCache, Timing, Wrap};
+use meshmap::cgeo::{Parts, Proxy, SnapshotCache, Timing, Wrap};
 
 /// A shutter that is open for half of the time of a frame.
 const OPEN: f64 = 0.5;
@@ -28,7 +28,7 @@ fn main() -> meshmap::Result<()> {
     let cache = SnapshotCache::new(1 << 30);
 
     // An acceleration structure that was built from the triangles is refitted as long as they are the same ones.
-    let first = cache.get(&proxy, 0)?;
+    let first = cache.get(&proxy, 0, Parts::ALL)?;
     let same = (0..proxy.snapshot_count()).take_while(|index| {
         let topology = proxy.snapshot(*index).and_then(|snapshot| snapshot.topology());
         topology.is_ok_and(|topology| topology == first.topology)

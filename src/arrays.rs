@@ -81,12 +81,6 @@ impl Encoding {
     }
 }
 
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Reads the values of an array.
 pub(crate) trait ReadArray: Send + Sync {
     /// All values: packed little-endian numbers.
@@ -243,6 +237,14 @@ pub struct ArrayData {
 }
 
 impl ArrayData {
+    /// The values of a typed array, shared.
+    #[must_use]
+    pub fn new<T: Element>(array: Array<T>) -> Self {
+        let (scalar, components) = element::<T>();
+        let shape = std::iter::once(array.len_u64()).chain(components).collect();
+        Self { scalar, shape, bytes: array.into_bytes() }
+    }
+
     /// The type of each number.
     #[must_use]
     pub fn scalar(&self) -> Scalar {
@@ -295,12 +297,6 @@ impl ArrayData {
         is_same.then(|| Array::new(self.bytes.clone()))
     }
 
-    /// All numbers, exactly.
-    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        let scalar = self.scalar;
-        self.bytes.chunks_exact(scalar.size()).map(move |number| component_to_f64(scalar, number))
-    }
-
     /// The number at an index in row-major order; `None` if there is none.
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
@@ -319,13 +315,11 @@ impl ArrayData {
         let shape = std::iter::once(count).chain(components.iter().copied()).collect();
         Self { scalar: self.scalar, shape, bytes: self.bytes.slice(..end) }
     }
-}
 
-impl<T: Element> From<Array<T>> for ArrayData {
-    fn from(array: Array<T>) -> Self {
-        let (scalar, components) = element::<T>();
-        let shape = std::iter::once(array.len_u64()).chain(components).collect();
-        Self { scalar, shape, bytes: array.into_bytes() }
+    /// All numbers, exactly.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        let scalar = self.scalar;
+        self.bytes.chunks_exact(scalar.size()).map(move |number| component_to_f64(scalar, number))
     }
 }
 

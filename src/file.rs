@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::arrays::{ArrayData, ArrayEntry, ArrayList};
-use crate::bytes::{Source, Text};
+use crate::bytes::{Element, Out, Source, Text};
+use crate::decode::Scratch;
 use crate::format::Format;
 use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
 use crate::limits::{Limits, job};
@@ -60,16 +61,7 @@ impl MeshFile {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, &Options::default())
-    }
-
-    /// Like [`open`](Self::open), with options.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
-        Self::from_source_with(Source::open(path)?, options)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the layout of a source, whatever its format.
@@ -77,16 +69,7 @@ impl MeshFile {
     /// # Errors
     ///
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), and the errors of the format's own reader.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source).
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         // A request to a store of the caller may be costly: formats continue from the bytes of the first one.
         let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
         let source = source.with_head(SIGNATURE, head, "signature")?;
@@ -100,11 +83,11 @@ impl MeshFile {
         let format = Format::detect(source)?;
         let source = source.clone();
         match format {
-            Format::CGeo => cgeo::Proxy::from_source_with(source, options).map(Self::CGeo),
-            Format::SlMesh => slmesh::Asset::from_source_with(source, options).map(Self::SlMesh),
-            Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
-            Format::OpenCtm => openctm::Bodies::from_source_with(source, options).map(Self::OpenCtm),
-            Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
+            Format::CGeo => cgeo::Proxy::from_source(source, options).map(Self::CGeo),
+            Format::SlMesh => slmesh::Asset::from_source(source, options).map(Self::SlMesh),
+            Format::Iqm => iqm::Model::from_source(source, options).map(Self::Iqm),
+            Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
+            Format::Tmf => tmf::Document::from_source(source, options).map(Self::Tmf),
         }
     }
 
@@ -175,9 +158,30 @@ impl MeshFile {
     /// }
     /// # Ok::<(), meshmap::Error>(())
     /// ```
-    #[must_use]
-    pub fn arrays(&self) -> Arrays {
-        Arrays { file: self.clone(), together: false, list: None }
+    ///
+    /// The iterator shares the file, and does not borrow the `MeshFile`.
+    pub fn arrays(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+        self.array_list(false)
+    }
+
+    /// Like [`arrays`](Self::arrays), but decodes all arrays of a snapshot or body together, when its first array is listed.
+    ///
+    /// For callers that read every array. The entries of a snapshot or body hold its decoded values, so drop them before the
+    /// next one.
+    pub fn arrays_together(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+        self.array_list(true)
+    }
+
+    fn array_list(&self, together: bool) -> ArrayList {
+        let file = self.clone();
+        let list = match &file {
+            Self::CGeo(proxy) => proxy.array_list(together),
+            Self::SlMesh(asset) => asset.array_list(),
+            Self::Iqm(model) => model.array_list(),
+            Self::OpenCtm(bodies) => bodies.array_list(together),
+            Self::Tmf(document) => document.array_list(together),
+        };
+        Box::new(list.map(move |entry| entry.map_err(|error| file.locate(error))))
     }
 
     /// Reads and decodes one array.
@@ -191,6 +195,52 @@ impl MeshFile {
     pub fn array(&self, address: &Address) -> Result<ArrayData> {
         let entry = with_file!(self, file => file.array_at(address));
         entry.and_then(|entry| entry.read()).map_err(|error| self.locate(error))
+    }
+
+    /// Like [`array`](Self::array), into a vector or a slice of elements of type `T`. After an error, the content of `out` is
+    /// unspecified.
+    ///
+    /// Positions, normals and map channels of CGeo snapshots are decoded into `out` itself, with the working memory of `scratch`.
+    /// Other arrays are copied from their decoded values.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if `T` is not the type of an element of the array,
+    /// [`OutOfRange`](ErrorKind::OutOfRange) if a slice has another length than the array, and the errors of
+    /// [`array`](Self::array).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{MeshFile, Scratch};
+    ///
+    /// let file = MeshFile::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+    /// let (mut positions, mut scratch) = (Vec::<[f32; 3]>::new(), Scratch::default());
+    /// for snapshot in 0..3 {
+    ///     let address = format!("snapshots[{snapshot}].positions").parse()?;
+    ///     file.read_into(&address, &mut positions, &mut scratch)?;
+    /// }
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    pub fn read_into<'a, T: Element>(
+        &self,
+        address: &Address,
+        out: impl Into<Out<'a, T>>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let mut out = out.into();
+        if let Self::CGeo(proxy) = self
+            && let Some(floats) = out.downcast()
+            && let Some(read) = proxy.array_into(address, floats, scratch)
+        {
+            return read.map_err(|error| self.locate(error));
+        }
+        let data = self.array(address)?;
+        let array = data.array::<T>().ok_or_else(|| {
+            let error = Error::new(ErrorKind::Mismatch, "type of the elements").of(address.clone());
+            self.locate(error.expected(format!("{} of {}", data.components(), data.scalar())))
+        })?;
+        out.copy_from(&array).map_err(|error| self.locate(error.of(address.clone())))
     }
 
     /// Every text of the file with its address: names, materials, comments.
@@ -309,54 +359,6 @@ impl MeshFile {
     }
 }
 
-/// The arrays of a file, in order: the iterator of [`MeshFile::arrays`].
-///
-/// It shares the file, and does not borrow the [`MeshFile`].
-pub struct Arrays {
-    file: MeshFile,
-    together: bool,
-    list: Option<ArrayList>,
-}
-
-impl Arrays {
-    /// Decodes all arrays of a snapshot or body together, when its first array is listed.
-    ///
-    /// For callers that read every array. The entries of a snapshot or body then hold its decoded values, so drop them before
-    /// the next one. To be called before the first array is listed.
-    #[must_use]
-    pub fn together(self) -> Self {
-        Self { together: true, ..self }
-    }
-
-    fn list(&self) -> ArrayList {
-        match &self.file {
-            MeshFile::CGeo(proxy) => proxy.array_list(self.together),
-            MeshFile::SlMesh(asset) => asset.array_list(),
-            MeshFile::Iqm(model) => model.array_list(),
-            MeshFile::OpenCtm(bodies) => bodies.array_list(self.together),
-            MeshFile::Tmf(document) => document.array_list(self.together),
-        }
-    }
-}
-
-impl Iterator for Arrays {
-    type Item = Result<ArrayEntry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.list.is_none() {
-            self.list = Some(self.list());
-        }
-        let entry = self.list.as_mut()?.next()?;
-        Some(entry.map_err(|error| self.file.locate(error)))
-    }
-}
-
-impl std::fmt::Debug for Arrays {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Arrays").field("file", &self.file).finish_non_exhaustive()
-    }
-}
-
 /// Returns `true` if a source, which begins with these bytes, has the format.
 type Detector = fn(&Source, &[u8]) -> Result<bool>;
 
@@ -369,18 +371,28 @@ const DETECTORS: [(Format, Detector); 5] = [
     (Format::SlMesh, slmesh::detect),
 ];
 
-impl Format {
-    /// The rules that files of this format are checked against.
+impl Rule {
+    /// Finds a rule of a format by its [`id`](Self::id); `None` if the format has no such rule.
+    ///
+    /// [`Format::rules`] lists all rules.
     ///
     /// # Examples
     ///
     /// ```
-    /// use meshmap::{Format, Severity};
+    /// use meshmap::{Format, Rule, Severity};
     ///
-    /// let rule = Format::Iqm.rules().iter().find(|rule| rule.id == "weight_sum").expect("a rule of this format");
+    /// let rule = Rule::by_id(Format::Iqm, "weight_sum").expect("a rule of this format");
     /// assert_eq!(rule.severity, Severity::Suspicious);
     /// println!("{}: {} (written by {})", rule.id, rule.cause, rule.writers.unwrap_or("unknown programs"));
     /// ```
+    #[must_use]
+    pub fn by_id(format: Format, id: &str) -> Option<Self> {
+        format.rules().iter().find(|rule| rule.id == id).copied()
+    }
+}
+
+impl Format {
+    /// The rules that files of this format are checked against.
     #[must_use]
     pub fn rules(self) -> &'static [Rule] {
         match self {

@@ -10,6 +10,7 @@ use std::fmt;
 /// | Second Life mesh asset | up to 0.999 | [`slmesh`](crate::slmesh) |
 /// | TMF, Tight Model Format | 0.1 and 0.2 | [`tmf`](crate::tmf) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Format {
     /// Corona Renderer proxy.

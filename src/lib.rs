@@ -32,15 +32,15 @@
 //! * `bytemuck`: `Pod` and `Zeroable` for [`F16`], [`Bounds`] and [`iqm::Trs`], which GPUs take as they are.
 //! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `hash`: `slmesh::Asset::check_hashes`.
-//! * `mint`: conversions between [`iqm::Trs`] and the types of the `mint` crate, which glam, nalgebra and others convert.
-//!   Vectors and matrices of this library are arrays, from which `mint` converts itself: `mint::Vector3::from(position)`,
-//!   `mint::RowMatrix3x4::from(matrix)`.
 //! * `mmap` (default): [`Source::map`].
 //! * `raw`: modules `raw` with the structures of each specification as stored, and headers as such.
 //! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.
 //! * `serde`: `Serialize` and `Deserialize` for values that stand in scenes and settings: [`Address`], [`Format`],
 //!   [`Semantic`] and [`slmesh::Lod`] as their text, [`Scalar`], [`VertexFormat`], [`Role`], [`Bounds`], [`Conventions`],
 //!   [`Severity`], [`Limits`] and [`Options`]; `Serialize` for [`Finding`], [`Rule`] and [`Item`].
+//!
+//! Vectors, quaternions and matrices are arrays, which the crate `mint` converts, and with it glam, nalgebra and others:
+//! `mint::Vector3::from(position)`, `mint::Quaternion::from(trs.rotate)`, `mint::RowMatrix3x4::from(matrix)`.
 //!
 //! Modules for the web, whose size counts, may be built with `RUSTFLAGS="--cfg meshmap_small"`: [`Decoder::Reference`] is
 //! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is not a feature, as it takes something away.
@@ -88,27 +88,24 @@ mod text_serde;
 
 pub use crate::arrays::{ArrayData, ArrayEntry, Encoding};
 pub use crate::bytes::{
-    Array, ArrayIter, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text,
-    coalesce,
+    Array, Element, F16, Fragments, Identity, Out, ReadRange, ReadStats, Scalar, Source, Text, coalesce,
 };
 /// Shared bytes, of the crate `bytes`.
 pub use ::bytes::Bytes;
 pub use codec::{Codec, Decoder, Fault, FaultKind};
 pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
-pub use file::{Arrays, MeshFile};
+pub use file::MeshFile;
 pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
-    MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, VertexUses,
-    WriteResult,
+    MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, WriteResult,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseAddressError, ParseNameError, Result, Rule,
-    Segment, Severity,
+    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseError, Result, Rule, Segment, Severity,
 };
 
 /// The examples of the README.

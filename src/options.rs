@@ -13,7 +13,7 @@ use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 ///
 /// let options = Options::default().with_strictness(Strictness::Strict);
 /// let source = Source::open("tests/data/iqm/valid/skin_scale_nonuniform.iqm")?;
-/// let file = MeshFile::from_source_with(source, &options)?;
+/// let file = MeshFile::from_source(source, &options)?;
 /// assert!(file.findings().is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```
@@ -32,13 +32,13 @@ pub struct Options {
     /// The use of several threads for large jobs.
     pub parallelism: Parallelism,
     /// The decoder that is used for each codec.
-    pub decoder: Decoder,
+    pub(crate) decoder: Decoder,
     /// The verification of zlib and gzip checksums.
     pub checksums: Checksums,
     /// The dialect of CGeo files; `None` to find it in the file.
-    pub dialect: Option<Dialect>,
+    pub(crate) dialect: Option<Dialect>,
     /// The highest version of Second Life meshes that is read. 999 by default: later versions are a different format.
-    pub slmesh_max_version: i32,
+    pub(crate) slmesh_max_version: i32,
 }
 
 impl Default for Options {
@@ -58,14 +58,14 @@ impl Default for Options {
 impl Options {
     pub(crate) const SLMESH_MAX_VERSION: i32 = 999;
 
-    /// Sets [`dialect`](Self::dialect).
+    /// Sets the dialect of CGeo files; without it, it is found in the file.
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// Sets [`slmesh_max_version`](Self::slmesh_max_version).
+    /// Sets the highest version of Second Life meshes that is read. 999 by default: later versions are a different format.
     #[must_use]
     pub fn with_slmesh_max_version(mut self, version: i32) -> Self {
         self.slmesh_max_version = version;
@@ -93,7 +93,7 @@ impl Options {
         self
     }
 
-    /// Sets [`decoder`](Self::decoder).
+    /// Sets the decoder that is used for each codec.
     #[must_use]
     pub fn with_decoder(mut self, decoder: Decoder) -> Self {
         self.decoder = decoder;

@@ -6,8 +6,6 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::format::Format;
-use crate::formats::slmesh::Lod;
 use crate::mesh::Semantic;
 use crate::report::Address;
 
@@ -46,4 +44,4 @@ macro_rules! as_text {
     )+};
 }
 
-as_text!(Address, Format, Lod, Semantic);
+as_text!(Address, Semantic);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshEntry, MeshFile, Result, Source, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, Fragments, MeshEntry, MeshFile, Options, Result, Source, iqm, openctm, slmesh, tmf};
 use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
@@ -41,7 +41,7 @@ fn describe(model: &iqm::Model) -> Result<String> {
 }
 
 fn read(source: Source) -> Result<String> {
-    describe(&iqm::Model::from_source(source)?)
+    describe(&iqm::Model::from_source(source, &Options::default())?)
 }
 
 /// Fragments supplied as `supply` sees fit for each range that is asked for.
@@ -52,7 +52,7 @@ fn read_fragments(
     let fragments = Fragments::new(len);
     let mut trips = 0;
     loop {
-        match fragments.step(|source| read(source.clone()))?.into_result() {
+        match fragments.step(|source| read(source.clone()))? {
             Ok(text) => return Ok((text, trips)),
             Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }
@@ -163,7 +163,7 @@ fn errors_of_a_reader_come_through() {
             Err(std::io::Error::new(std::io::ErrorKind::ConnectionReset, "gone"))
         }
     }
-    let error: Error = iqm::Model::from_source(Source::ranged(Broken)).unwrap_err();
+    let error: Error = iqm::Model::from_source(Source::ranged(Broken), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), meshmap::ErrorKind::Io(std::io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "iqm: cannot read iqmheader (0x0..0x10000)");
     assert_eq!(format!("{error:#}"), "iqm: cannot read iqmheader (0x0..0x10000): gone");
@@ -172,14 +172,14 @@ fn errors_of_a_reader_come_through() {
 
 /// Everything that a TMF document says, as text.
 fn describe_document(source: &Source) -> Result<String> {
-    let document = tmf::Document::from_source(source.clone())?;
+    let document = tmf::Document::from_source(source.clone(), &Options::default())?;
     let mut text = String::new();
     writeln!(
         text,
         "{:?} {:?} {:?}",
         document.header(),
         document.findings(),
-        document.items().collect::<Vec<_>>()
+        MeshFile::Tmf(document.clone()).items().collect::<Vec<_>>()
     )
     .unwrap();
     for mesh in document.meshes() {
@@ -222,7 +222,7 @@ fn describe_document(source: &Source) -> Result<String> {
 
 /// Everything that the bodies of an OpenCTM file say, as text.
 fn describe_bodies(source: &Source) -> Result<String> {
-    let bodies = openctm::Bodies::from_source(source.clone())?;
+    let bodies = openctm::Bodies::from_source(source.clone(), &Options::default())?;
     let mut text = String::new();
     writeln!(text, "{:?}", bodies.findings()).unwrap();
     for mesh in bodies.meshes() {
@@ -249,7 +249,7 @@ fn fragments_described(
 ) -> String {
     let fragments = Fragments::new(Some(bytes.len() as u64));
     for _ in 0..100_000 {
-        match fragments.step(&describe).unwrap().into_result() {
+        match fragments.step(&describe).unwrap() {
             Ok(text) => return text,
             Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }
@@ -301,10 +301,18 @@ fn every_way_into_bodies_gives_the_same() {
 
 /// Everything that a mesh asset says, as text.
 fn describe_asset(source: &Source) -> Result<String> {
-    let asset = slmesh::Asset::from_source(source.clone())?;
+    let asset = slmesh::Asset::from_source(source.clone(), &Options::default())?;
     let mut text = String::new();
-    writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items().collect::<Vec<_>>()).unwrap();
-    writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.cost_data()).unwrap();
+    writeln!(
+        text,
+        "{:?} {:?} {:?}",
+        asset,
+        asset.findings(),
+        MeshFile::SlMesh(asset.clone()).items().collect::<Vec<_>>()
+    )
+    .unwrap();
+    writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.header().collect::<Vec<_>>())
+        .unwrap();
     let decoded = asset.decode_all()?;
     writeln!(text, "{:?} {:?} {:?}", decoded.physics_mesh, decoded.physics_convex, decoded.skin).unwrap();
     for lod in slmesh::Lod::ALL {
@@ -339,10 +347,11 @@ fn every_way_into_an_asset_gives_the_same() {
 fn meshes_of_cut_assets_are_listed_without_a_length() {
     let bytes = meshmap_testing::fixtures::slmesh::large(64);
     let listed = |source: Source| {
-        let file = MeshFile::from_source(source).unwrap();
+        let file = MeshFile::from_source(source, &Options::default()).unwrap();
         file.meshes().map(|meshes| meshes.map(|entry| entry.address.to_string()).collect::<Vec<_>>())
     };
-    let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let asset =
+        meshmap::slmesh::Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let ends: Vec<u64> = asset.blocks().unwrap().into_iter().map(|block| block.range.end).collect();
     assert!(ends.iter().filter(|end| **end > 4096).count() > 3, "{ends:?}");
     for end in ends {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use meshmap::{
     Address, ArrayData, ArrayEntry, Bounds, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile,
-    Options, Result, Semantic, Source, VertexFormat, VertexLayout, iqm,
+    Options, Result, Scratch, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, exercise, in_steps};
 
@@ -37,7 +37,7 @@ fn memory(path: &Path) -> Bytes {
 }
 
 fn open(bytes: &Bytes) -> MeshFile {
-    MeshFile::from_source(Source::from_bytes(bytes.clone())).unwrap()
+    MeshFile::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap()
 }
 
 fn list(file: &MeshFile) -> Vec<ArrayEntry> {
@@ -82,6 +82,32 @@ fn assert_data(entry: &ArrayEntry, data: &ArrayData) {
     assert_eq!(data.number(past), None);
 }
 
+/// Vectors and slices get the values of the array; other lengths and types are errors.
+fn assert_read_into(file: &MeshFile, address: &Address) {
+    let mut scratch = Scratch::default();
+    let Ok(data) = file.array(address) else {
+        assert!(file.read_into(address, &mut Vec::<[f32; 3]>::new(), &mut scratch).is_err());
+        return;
+    };
+    let Some(expected) = data.array::<[f32; 3]>() else {
+        let error = file.read_into(address, &mut vec![[0.0_f32; 3]; 7], &mut scratch).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{address}");
+        return;
+    };
+    let bits =
+        |values: &[[f32; 3]]| values.as_flattened().iter().map(|one| one.to_bits()).collect::<Vec<_>>();
+    let expected = bits(&expected.to_vec());
+    let mut vector = vec![[7.0_f32; 3]; 5];
+    file.read_into(address, &mut vector, &mut scratch).unwrap();
+    assert_eq!(bits(&vector), expected, "{address}");
+    let mut slice = vec![[7.0_f32; 3]; vector.len()];
+    file.read_into(address, &mut slice[..], &mut scratch).unwrap();
+    assert_eq!(bits(&slice), expected, "{address}");
+    slice.push([0.0; 3]);
+    let error = file.read_into(address, &mut slice[..], &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{address}");
+}
+
 /// Every address is unique and accepted, and all ways to read an array give the same values.
 fn assert_arrays(path: &Path) {
     println!("{}", path.display());
@@ -94,6 +120,7 @@ fn assert_arrays(path: &Path) {
         assert_eq!(address.parse::<Address>().unwrap(), entry.address);
         assert!(entry.range.start <= entry.range.end && entry.range.end <= bytes.len() as u64, "{entry:?}");
         let (_, joined) = values(entry);
+        assert_read_into(&file, &entry.address);
         match (file.array(&entry.address), entry.read()) {
             (Ok(one), Ok(other)) => assert!(one == other, "{entry:?}"),
             (Err(one), Err(other)) => assert_eq!(one.kind(), other.kind()),
@@ -120,7 +147,7 @@ fn assert_arrays(path: &Path) {
         assert!(read.insert(address, joined).is_none(), "{entry:?} is listed twice");
     }
     let mut count = 0;
-    for (entry, together) in entries.iter().zip(file.arrays().together()) {
+    for (entry, together) in entries.iter().zip(file.arrays_together()) {
         let together = together.unwrap();
         let described = |entry: &ArrayEntry| {
             (entry.address.clone(), entry.name.clone(), entry.scalar, entry.range.clone())
@@ -133,7 +160,7 @@ fn assert_arrays(path: &Path) {
         assert!(values(&together).1 == read[&entry.address.to_string()], "{entry:?}");
         count += 1;
     }
-    assert_eq!(count, file.arrays().together().count());
+    assert_eq!(count, file.arrays_together().count());
     assert_eq!(count, entries.len());
     let none = Address::field("no_such_array").index(7);
     assert_eq!(file.array(&none).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -216,8 +243,8 @@ fn assert_sources_agree(path: &Path) {
     let expected = described(&open(&bytes)).unwrap();
     assert_eq!(described(&MeshFile::open(path).unwrap()).unwrap(), expected);
     let reader = Source::ranged(Recorder::of_unknown_length(bytes.to_vec()));
-    assert_eq!(described(&MeshFile::from_source(reader).unwrap()).unwrap(), expected);
-    let job = |source: &Source| described(&MeshFile::from_source(source.clone())?);
+    assert_eq!(described(&MeshFile::from_source(reader, &Options::default()).unwrap()).unwrap(), expected);
+    let job = |source: &Source| described(&MeshFile::from_source(source.clone(), &Options::default())?);
     let fragments = Fragments::new(Some(bytes.len() as u64));
     assert_eq!(in_steps(&fragments, &bytes, job).unwrap().0, expected);
     #[cfg(feature = "mmap")]
@@ -225,7 +252,10 @@ fn assert_sources_agree(path: &Path) {
         #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
         // SAFETY: as above.
         let mapped = unsafe { Source::map(path) }.unwrap();
-        assert_eq!(described(&MeshFile::from_source(mapped).unwrap()).unwrap(), expected);
+        assert_eq!(
+            described(&MeshFile::from_source(mapped, &Options::default()).unwrap()).unwrap(),
+            expected
+        );
     }
 }
 
@@ -246,7 +276,7 @@ fn corpus_arrays_of_all_kinds_of_sources_are_equal() {
 fn read_damaged(bytes: Bytes) {
     let options = Options::default().with_limits(Limits::default().with_max_block_bytes(1 << 20));
     let source = Source::from_bytes(bytes);
-    let Ok(file) = MeshFile::from_source_with(source, &options).map_err(exercise::seen) else { return };
+    let Ok(file) = MeshFile::from_source(source, &options).map_err(exercise::seen) else { return };
     let mut seen = HashSet::new();
     for entry in file.arrays().take(300) {
         let Ok(entry) = entry.map_err(exercise::seen) else { continue };
@@ -260,7 +290,7 @@ fn read_damaged(bytes: Bytes) {
             (one, other) => assert_eq!(one.is_err(), other.is_err(), "{entry:?}"),
         }
     }
-    for entry in file.arrays().together().take(300).flatten() {
+    for entry in file.arrays_together().take(300).flatten() {
         let _ = entry.read().map_err(exercise::seen);
     }
     file.texts().take(300).for_each(|text| drop(text.map_err(exercise::seen)));
@@ -337,7 +367,7 @@ fn assert_counts_and_bounds(path: &Path) {
     let file = MeshFile::open(path).unwrap();
     let format = file.format();
     let findings = file.validate().unwrap();
-    let shares_vertices = findings.iter().any(|finding| finding.rule == iqm::rules::SHARED_VERTICES);
+    let shares_vertices = findings.iter().any(|finding| finding.rule.id == "shared_vertices");
     for entry in file.meshes().unwrap() {
         let address = &entry.address;
         let counts = file.counts(address).unwrap();
@@ -347,8 +377,7 @@ fn assert_counts_and_bounds(path: &Path) {
         let text = format!("{}: {address}: {counts:?}, {bounds:?}", path.display());
         assert_eq!(counts.triangles, view.triangle_count() as u64, "{text}");
         let vertices = view.vertex_count() as u64;
-        let leaves_range =
-            || view.findings().iter().any(|finding| finding.rule == iqm::rules::INDEX_OUTSIDE_MESH);
+        let leaves_range = || view.findings().iter().any(|finding| finding.rule.id == "index_outside_mesh");
         match format {
             Format::OpenCtm | Format::SlMesh => assert_eq!(counts.vertices, vertices, "{text}"),
             // The counts are the declared ones, because triangles are not read for them.
@@ -397,7 +426,7 @@ fn corpus_counts_and_bounds_are_those_of_the_meshes() {
 fn listing_meshes_reads_nothing() {
     for path in Format::ALL.into_iter().flat_map(valid) {
         let reader = Recorder::new(memory(&path).to_vec());
-        let file = MeshFile::from_source(Source::ranged(reader.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(reader.clone()), &Options::default()).unwrap();
         let opened = reader.reads.lock().unwrap().len();
         let entries: Vec<_> = file.meshes().unwrap().collect();
         if file.format() != Format::SlMesh {
@@ -543,7 +572,7 @@ fn sources_from_open_files_read_and_report_changes() {
     let by_path = Source::open(&copy).unwrap();
     assert_eq!(source.identity(), by_path.identity());
     assert!(source.identity().is_some() && !source.is_stale().unwrap());
-    let file = MeshFile::from_source(source.clone()).unwrap();
+    let file = MeshFile::from_source(source.clone(), &Options::default()).unwrap();
     assert_eq!(described(&file).unwrap(), described(&MeshFile::open(&path).unwrap()).unwrap());
 
     let named = source.clone().with_path(&copy).unwrap();

@@ -4,11 +4,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use meshmap::cgeo::{Proxy, Snapshot};
+use meshmap::cgeo::{Parts, Proxy, Snapshot};
 use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
-use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Semantic, Source};
+use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Scratch, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, data, fixtures, in_steps, test_files};
 
@@ -38,7 +38,7 @@ fn assert_views_of_a_map_are_small(path: &Path) {
     #[allow(unsafe_code, reason = "the file does not change while tests run")]
     let (result, count) = counted(|| -> meshmap::Result<_> {
         // SAFETY: as above.
-        let model = Model::from_source(unsafe { Source::map(path) }?)?;
+        let model = Model::from_source(unsafe { Source::map(path) }?, &Options::default())?;
         Ok((model.positions()?, model.normals()?, model.triangles()?))
     });
     let (positions, normals, triangles) = result.unwrap();
@@ -64,7 +64,7 @@ fn corpus_opening_and_listing_reads_little() {
 
 fn assert_opening_reads_little(bytes: Vec<u8>) {
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     assert!(file.items().count() > 5 && file.meshes().unwrap().len() > 0);
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
@@ -82,7 +82,7 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
         .indices(2, 2, 0, &[1, 2, 3, 3, 2, 1])
         .indices(6, 1, 0, &[0, 1, 0, 1, 1, 0]);
     for (bytes, vertices) in [(fixtures::tmf::grid(SIDE), SIDE * SIDE), (remapped.to_bytes(), 0)] {
-        let document = Document::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let document = Document::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
         let view = document.mesh(0).unwrap().view().unwrap();
         let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
         let (bounds, count) = counted(|| view.bounds().unwrap());
@@ -92,7 +92,7 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
         assert!(count.peak < MIB && (all == 0 || count.peak < all), "{count:?} for {all}");
         // Few requests, however many pieces.
         let recorder = Recorder::new(bytes);
-        let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+        let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         let view = document.mesh(0).unwrap().view().unwrap();
         recorder.reads.lock().unwrap().clear();
         assert_eq!(view.bounds().unwrap(), bounds);
@@ -110,18 +110,18 @@ fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
 /// Compared with opening a file whose format is known. For IQM, the header is in what is read first, and nothing is read again.
 #[test]
 fn finding_the_format_costs_one_small_read_at_most() {
-    let open = |source| drop(MeshFile::from_source(source).unwrap());
+    let open = |source| drop(MeshFile::from_source(source, &Options::default()).unwrap());
     let animation = fixtures::iqm::long_animation();
-    let known = reads_of(&animation, |source| drop(Model::from_source(source).unwrap()));
+    let known = reads_of(&animation, |source| drop(Model::from_source(source, &Options::default()).unwrap()));
     let found = reads_of(&animation, open);
     assert!(found[0] == (0..4096) && found.len() <= known.len(), "{found:?}, {known:?}");
 
     let body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 200).to_bytes();
-    let known = reads_of(&body, |source| drop(Bodies::from_source(source).unwrap()));
+    let known = reads_of(&body, |source| drop(Bodies::from_source(source, &Options::default()).unwrap()));
     assert_eq!(reads_of(&body, open), [&[0..4096], &known[..]].concat());
 
     let grid = fixtures::tmf::grid(200);
-    let known = reads_of(&grid, |source| drop(Document::from_source(source).unwrap()));
+    let known = reads_of(&grid, |source| drop(Document::from_source(source, &Options::default()).unwrap()));
     assert_eq!(reads_of(&grid, open), [&[0..4096], &known[..]].concat());
 }
 
@@ -137,9 +137,10 @@ fn opening_lazily_holds_little() {
 #[test]
 fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let recorder = Recorder::new(fixtures::iqm::long_animation());
-    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let frames = model.frames();
-    let section = model.items().find(|item| item.address.to_string() == "frames").unwrap().range;
+    let section =
+        MeshFile::Iqm(model.clone()).items().find(|item| item.address.to_string() == "frames").unwrap().range;
     let stride = (section.end - section.start) / u64::from(frames.len());
     recorder.reads.lock().unwrap().clear();
 
@@ -156,7 +157,7 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
 
 /// Opens and, where that succeeds, takes everything there is, keeping nothing.
 fn read_all(source: Source) -> meshmap::Result<()> {
-    let model = Model::from_source(source)?;
+    let model = Model::from_source(source, &Options::default())?;
     model.validate()?;
     model.positions()?;
     model.triangles()?;
@@ -238,7 +239,7 @@ fn zigzag(count: usize, stride: usize) -> Vec<u8> {
 fn extensions_all_over_a_lazy_file_take_a_read_each() {
     let file = zigzag(64, 4 << 10);
     let recorder = Recorder::new(file.clone());
-    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     assert_eq!(model.extensions().len(), 64);
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
@@ -248,7 +249,7 @@ fn extensions_all_over_a_lazy_file_take_a_read_each() {
 
 #[test]
 fn more_than_64_extensions_exceed_a_cap_that_the_error_names() {
-    let error = Model::from_source(Source::from_bytes(zigzag(65, 16))).unwrap_err();
+    let error = Model::from_source(Source::from_bytes(zigzag(65, 16)), &Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "iqm: iqmheader.num_extensions (0x74..0x78) needs 65, above the limit of 64"
@@ -263,8 +264,8 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
     const MOST: usize = 60;
     let jobs: [fn(&Snapshot) -> Result<usize>; 4] = [
         |snapshot| Ok(snapshot.positions()?.len()),
-        |snapshot| Ok(snapshot.counts()?.triangles as usize),
-        |snapshot| Ok(usize::from(snapshot.bounding_box()?.is_some())),
+        |snapshot| Ok(snapshot.counts(&mut Scratch::default())?.triangles as usize),
+        |snapshot| Ok(usize::from(snapshot.bounding_box(&mut Scratch::default())?.is_some())),
         |snapshot| Ok(snapshot.sections()?.len()),
     ];
     for dialect in fixtures::cgeo::dialects() {
@@ -276,10 +277,11 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
         let file = fixtures::cgeo::file(&snapshots, dialect);
         for job in jobs {
             let recorder = Recorder::new(file.clone());
-            let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+            let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
             let fragments = Fragments::new(Some(file.len() as u64));
             let (stepped, _) =
-                in_steps(&fragments, &file, |source| Proxy::from_source(source.clone())).unwrap();
+                in_steps(&fragments, &file, |source| Proxy::from_source(source.clone(), &Options::default()))
+                    .unwrap();
             for index in 0..snapshots.len() {
                 recorder.reads.lock().unwrap().clear();
                 let found = job(&proxy.snapshot(index).unwrap()).map_err(|error| error.to_string());
@@ -299,10 +301,10 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
 fn more_than_256_sections_in_a_snapshot_exceed_a_cap_that_the_error_names() {
     let (_, mut snapshots) = fixtures::cgeo::animation(20, 2);
     snapshots[1].splice(..0, std::iter::repeat_n((0x1234_5678, Vec::new()), 256));
-    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(
-        &snapshots,
-        meshmap::cgeo::Dialect::default(),
-    )));
+    let proxy = Proxy::from_source(
+        Source::from_bytes(fixtures::cgeo::file(&snapshots, meshmap::cgeo::Dialect::default())),
+        &Options::default(),
+    );
     let error = proxy.unwrap().snapshot(1).unwrap().positions().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     assert!(error.to_string().contains("exceeds the limit of 256"), "{error}");
@@ -311,7 +313,7 @@ fn more_than_256_sections_in_a_snapshot_exceed_a_cap_that_the_error_names() {
 #[test]
 fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
     let file = zigzag(1 << 20, 16);
-    let error = Model::from_source(Source::from_bytes(file.clone())).unwrap_err();
+    let error = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     assert_modest("a million extensions", &file);
 }
@@ -350,8 +352,13 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
     for (format, file) in files {
         let read = |source: Source| -> Result<()> {
             match format {
-                "iqm" => Model::from_source(source)?.frames().read().map(drop),
-                _ => Document::from_source(source)?.mesh(0)?.positions().unwrap().read().map(drop),
+                "iqm" => Model::from_source(source, &Options::default())?.frames().read().map(drop),
+                _ => Document::from_source(source, &Options::default())?
+                    .mesh(0)?
+                    .positions()
+                    .unwrap()
+                    .read()
+                    .map(drop),
             }
         };
         let (result, count) = counted(|| read(Source::ranged(Endless(file.clone()))));
@@ -362,7 +369,7 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
         let fragments = Fragments::new(None);
         let (result, count) = counted(|| {
             loop {
-                match fragments.step(|source| read(source.clone()))?.into_result() {
+                match fragments.step(|source| read(source.clone()))? {
                     Ok(()) => return Ok(()),
                     Err(ranges) => {
                         let len = file.len() as u64;
@@ -403,20 +410,20 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     // A pose whose channels are constant costs nothing in the file, however many frames there are.
     let mut file = fs::read(data::valid("iqm", "anim_constant.iqm")).unwrap();
     set(&mut file, 0x5c, 100_000_000);
-    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let (result, count) = counted(|| model.frames().read());
     assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(count.peak < 64 * KIB, "{count:?}");
 
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(100);
     let options = Options::default().with_limits(limits);
-    let small = Model::from_source_with(Source::from_bytes(fixtures::iqm::small()), &options).unwrap();
+    let small = Model::from_source(Source::from_bytes(fixtures::iqm::small()), &options).unwrap();
     assert_eq!(small.frames().read().unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
 fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
-    let model = Model::from_source(Source::from_bytes(fixtures::iqm::small())).unwrap();
+    let model = Model::from_source(Source::from_bytes(fixtures::iqm::small()), &Options::default()).unwrap();
     let frames = model.frames();
     let mut pose = vec![Default::default(); frames.pose_count()];
     let ((), count) = counted(|| {
@@ -436,12 +443,12 @@ mod cgeo {
     /// Opens and decodes everything, keeping nothing.
     fn read_all(source: Source, limits: Limits) -> meshmap::Result<()> {
         let options = Options::default().with_limits(limits);
-        let proxy = Proxy::from_source_with(source, &options)?;
+        let proxy = Proxy::from_source(source, &options)?;
         let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for index in 0..proxy.snapshot_count() {
             let snapshot = proxy.snapshot(index)?;
             snapshot.point_cloud_into(&mut mesh.positions, &mut scratch)?;
-            snapshot.mesh_into(&mut mesh, &mut scratch)?;
+            snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)?;
         }
         Ok(())
     }
@@ -464,7 +471,8 @@ mod cgeo {
         for path in data::folder("cgeo/bad") {
             let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
             let size = bytes.len() as i64;
-            let (proxy, count) = counted(|| Proxy::from_source(Source::from_bytes(bytes)));
+            let (proxy, count) =
+                counted(|| Proxy::from_source(Source::from_bytes(bytes), &Options::default()));
             if proxy.is_err() {
                 assert!(count.peak < size + MIB, "{}: {count:?}", path.display());
             }
@@ -506,7 +514,7 @@ mod cgeo {
     /// Everything of the first snapshot, and then, into the same memory, of the others.
     fn assert_no_memory_after_warm_up(snapshots: &[fixtures::cgeo::Snapshot]) {
         let file = fixtures::cgeo::file(snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
         let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let (mut positions, mut normals, mut channel, mut cloud) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -514,14 +522,14 @@ mod cgeo {
         let mut play = |from: usize| {
             for index in from..snapshots.len() {
                 let snapshot = proxy.snapshot(index).unwrap();
-                snapshot.bounding_box_reusing(&mut scratch).unwrap();
-                snapshot.counts_reusing(&mut scratch).unwrap();
+                snapshot.bounding_box(&mut scratch).unwrap();
+                snapshot.counts(&mut scratch).unwrap();
                 snapshot.point_cloud_into(&mut cloud, &mut scratch).unwrap();
                 snapshot.positions_into(&mut positions, &mut scratch).unwrap();
                 snapshot.normals_into(&mut normals, &mut scratch).unwrap();
                 snapshot.texcoords_into(0, &mut channel, &mut scratch).unwrap();
                 snapshot.triangles_into(&mut triangles, &mut scratch).unwrap();
-                snapshot.mesh_into(&mut mesh, &mut scratch).unwrap();
+                snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).unwrap();
             }
         };
         play(0);
@@ -541,7 +549,7 @@ mod cgeo {
     fn shutters_take_no_memory_after_warm_up() {
         let (_, snapshots) = fixtures::cgeo::animation(40, 6);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
         let timing = proxy.timing().unwrap();
         let (mut keys, mut out, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
         let mut shutters = || {
@@ -563,7 +571,7 @@ mod cgeo {
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         let options = Options::default().with_parallelism(meshmap::Parallelism::Off);
         let source = Source::from_bytes(bytes::Bytes::from(file));
-        let proxy = Proxy::from_source_with(source, &options).unwrap();
+        let proxy = Proxy::from_source(source, &options).unwrap();
         let (base, taken) = counted(|| proxy.base().unwrap());
         drop(base);
         const CAPACITY: u64 = 8 << 20;
@@ -597,7 +605,7 @@ mod slmesh {
     /// Opens and decodes every block, keeping nothing but the first error.
     fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
         let source = Source::from_bytes(bytes.clone());
-        let asset = Asset::from_source_with(source, &options())?;
+        let asset = Asset::from_source(source, &options())?;
         let mut result = asset.validate().map(drop);
         let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for lod in Lod::ALL {
@@ -630,7 +638,8 @@ mod slmesh {
     fn nesting_costs_nothing() {
         for content in [b"[\0\0\0\x01".repeat(1 << 20), b"{\0\0\0\x01k\0\0\0\x01a".repeat(1 << 18)] {
             let start = std::time::Instant::now();
-            let (error, count) = counted(|| Reader::new(&content).skip_value().unwrap_err());
+            let (error, count) =
+                counted(|| Reader::new(&content, &Limits::default()).skip_value().unwrap_err());
             assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
             assert!(count.peak < 16 * KIB, "{count:?}");
             // In a block, in a field of a face, and in the header.
@@ -699,7 +708,7 @@ mod slmesh {
         let mut meshes = b"{\0\0\0\x01k\0\0\0\x04mesh[\0\x0f\x42\x40".to_vec();
         meshes.extend(b"s\0\0\0\0".repeat(1_000_000));
         meshes.extend(b"]}");
-        let error = UploadCache::from_source_with(Source::from_bytes(meshes), &options()).unwrap_err();
+        let error = UploadCache::from_source(&Source::from_bytes(meshes), &options()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     }
 
@@ -707,14 +716,14 @@ mod slmesh {
     #[test]
     fn total_of_all_blocks_is_limited_in_their_order() {
         let bytes = large(24);
-        let whole = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let whole = Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
         let length = |lod| whole.lod(lod).unwrap().unwrap().content().len() as u64;
         let two = length(Lod::High) + length(Lod::Medium);
         let limits = Limits::default().with_free_ratio(0).with_max_total_bytes(two);
         for parallelism in [Parallelism::Off, Parallelism::Rayon] {
             let options = Options::default().with_limits(limits).with_parallelism(parallelism);
             let source = Source::from_bytes(bytes.clone());
-            let asset = Asset::from_source_with(source, &options).unwrap();
+            let asset = Asset::from_source(source, &options).unwrap();
             let decoded = asset.decode_all().unwrap();
             assert!(decoded.lod(Lod::High).unwrap().is_some() && decoded.lod(Lod::Medium).unwrap().is_some());
             assert_eq!(decoded.lod(Lod::Low).unwrap_err().kind(), ErrorKind::LimitExceeded);
@@ -723,7 +732,7 @@ mod slmesh {
 
     #[test]
     fn level_of_detail_into_used_memory_takes_none() {
-        let asset = Asset::from_source(Source::from_bytes(large(40))).unwrap();
+        let asset = Asset::from_source(Source::from_bytes(large(40)), &Options::default()).unwrap();
         let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for lod in Lod::ALL {
             assert!(asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
@@ -741,7 +750,7 @@ mod slmesh {
     fn reading_llsd_takes_no_memory() {
         let content = Llsd::Array(vec![sheet(20, 7); 4]).to_bytes();
         let (events, count) = counted(|| {
-            let mut reader = Reader::new(&content);
+            let mut reader = Reader::new(&content, &Limits::default());
             std::iter::from_fn(|| reader.next_event().unwrap()).count()
         });
         assert!(events > 50);
@@ -751,7 +760,7 @@ mod slmesh {
 
 /// Opens and, where that succeeds, decodes everything, keeping nothing.
 fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
-    let document = Document::from_source(Source::from_bytes(bytes.clone()))?;
+    let document = Document::from_source(Source::from_bytes(bytes.clone()), &Options::default())?;
     for mesh in document.meshes() {
         mesh.indices()?;
         mesh.positions().map(|array| array.read()).transpose()?;
@@ -819,7 +828,8 @@ fn bad_documents_take_next_to_nothing(root: &Path) {
 
 #[test]
 fn decoding_documents_into_buffers_takes_next_to_nothing() {
-    let document = Document::from_source(Source::from_bytes(fixtures::tmf::grid(100))).unwrap();
+    let document =
+        Document::from_source(Source::from_bytes(fixtures::tmf::grid(100)), &Options::default()).unwrap();
     let mesh = document.mesh(0).unwrap();
     let vertices = mesh.positions().unwrap();
     let mut out = vec![[0.0; 3]; vertices.len()];
@@ -864,7 +874,7 @@ mod openctm {
     }
 
     fn assert_load_holds_arrays_and_largest_block(body: bytes::Bytes) {
-        let mesh = Mesh::from_source_with(Source::from_bytes(body), &alone()).unwrap();
+        let mesh = Mesh::at(&Source::from_bytes(body), 0, &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
         let lengths = mesh.blocks().into_iter().map(|block| block.decoded_len.unwrap() as i64);
         // Grid indices are no array of the mesh.
@@ -888,7 +898,7 @@ mod openctm {
 
     /// The usual parameters, 3/0/2.
     fn assert_lzma_decoder_takes_next_to_nothing(body: bytes::Bytes) {
-        let mesh = Mesh::from_source_with(Source::from_bytes(body), &alone()).unwrap();
+        let mesh = Mesh::at(&Source::from_bytes(body), 0, &alone()).unwrap();
         let mut largest = mesh.blocks();
         largest.sort_by_key(|block| block.decoded_len);
         let block = largest.pop().unwrap();
@@ -902,7 +912,7 @@ mod openctm {
     fn small_streams_of_many_contexts_take_little() {
         let path = data::valid("openctm", "hand_mg1_lc8lp4pb4_b.ctm");
         let bytes = bytes::Bytes::from(fs::read(path).unwrap());
-        let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &alone()).unwrap();
+        let mesh = Mesh::at(&Source::from_bytes(bytes), 0, &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
         assert!(count.peak < 3 * MIB, "{count:?} for {} positions", arrays.positions.len());
     }
@@ -911,7 +921,9 @@ mod openctm {
     fn decoding_into_memory_that_is_there_takes_none() {
         let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for method in [RAW, MG1, MG2] {
-            let mesh = Mesh::from_source(Source::from_bytes(Body::sheet(method, 40).to_bytes())).unwrap();
+            let mesh =
+                Mesh::at(&Source::from_bytes(Body::sheet(method, 40).to_bytes()), 0, &Options::default())
+                    .unwrap();
             mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
             let mut normals = vec![[0.0; 3]; mesh.vertex_count()];
             mesh.normals_into(&mut normals, &mut scratch).unwrap();
@@ -925,7 +937,7 @@ mod openctm {
     }
 
     fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
-        let file = MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &alone())?;
+        let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &alone())?;
         file.validate()?;
         file.meshes().unwrap().try_for_each(|entry| file.mesh(&entry.address).map(drop))
     }
@@ -953,7 +965,7 @@ mod openctm {
         for strictness in [meshmap::Strictness::Tolerant, meshmap::Strictness::Strict] {
             let options = alone().with_strictness(strictness);
             let (findings, count) = counted(|| {
-                let file = MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap();
+                let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &options).unwrap();
                 file.validate().unwrap()
             });
             assert_eq!(findings, []);
@@ -982,7 +994,7 @@ mod openctm {
         let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
         let options = alone().with_limits(limits);
         let (error, count) = counted(|| {
-            let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+            let mesh = Mesh::at(&Source::from_bytes(bytes), 0, &options).unwrap();
             mesh.positions().unwrap_err()
         });
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);

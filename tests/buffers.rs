@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Dialect;
+use meshmap::cgeo::Parts;
 use meshmap::{
-    ErrorKind, Format, IndexFormat, MeshFile, MeshView, Role, Semantic, Source, VertexFormat, VertexLayout,
+    ErrorKind, Format, IndexFormat, MeshFile, MeshView, Options, Role, Semantic, Source, VertexFormat,
+    VertexLayout,
 };
 use meshmap_testing::{Recorder, data, fixtures, test_files};
 use zerocopy::IntoBytes;
@@ -275,11 +277,10 @@ fn entries_say_what_views_say(root: &Path) {
 fn listing_one_level_of_detail_reads_no_other() {
     let bytes = fixtures::slmesh::large(120);
     let recorder = Recorder::new(bytes.clone());
-    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let entries = file.meshes_where(|role| role == Role::Lod(3)).unwrap();
     assert_eq!(entries.count(), 8);
-    let asset = file.as_slmesh().unwrap();
-    let others: Vec<Range<u64>> = asset
+    let others: Vec<Range<u64>> = file
         .items()
         .filter(|item| {
             ["high_lod", "medium_lod", "low_lod"].map(String::from).contains(&item.address.to_string())
@@ -298,10 +299,11 @@ fn listing_one_level_of_detail_reads_no_other() {
 fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let (_, snapshots) = fixtures::cgeo::animation(6, 1);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let entry = file.meshes().unwrap().next().unwrap();
     let mesh = file.mesh(&entry.address).unwrap();
-    let stored = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh().unwrap().triangles.material_ids();
+    let whole = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
+    let stored = whole.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
     assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
 }
 

@@ -6,17 +6,22 @@ use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
+    Dialect, MeshBuffer, OffsetTarget, Parts, Proxy, SizeMeaning, Timing, UnitEvidence, Wrap, raw,
 };
 use meshmap::{
-    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Scratch, Semantic, Severity,
+    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Rule, Scratch, Semantic, Severity,
     Source, Strictness,
 };
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 use meshmap_testing::{Recorder, data, fixtures};
 
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::CGeo, id).unwrap()
+}
+
 fn proxy(bytes: Vec<u8>) -> Proxy {
-    Proxy::from_source(Source::from_bytes(bytes)).unwrap()
+    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
 }
 
 fn sheet() -> (Vec<Mesh>, Vec<Snapshot>) {
@@ -42,9 +47,13 @@ fn every_dialect_is_found_and_read() {
         for index in 0..meshes.len() {
             let snapshot = proxy.snapshot(index).unwrap();
             assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, index), "{dialect}");
-            assert_eq!(snapshot.mesh().unwrap().positions.to_vec(), expected(&meshes, index), "{dialect}");
+            assert_eq!(
+                snapshot.mesh(Parts::ALL).unwrap().positions.to_vec(),
+                expected(&meshes, index),
+                "{dialect}"
+            );
             assert_eq!(snapshot.triangles().unwrap().len(), meshes[0].triangles.len());
-            let bounds = snapshot.bounding_box().unwrap().unwrap();
+            let bounds = snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
             assert!(bounds.min[0] == 0.0 && bounds.max[2] > 0.0);
             assert_eq!(snapshot.point_cloud().unwrap().unwrap().len(), 81_usize.div_ceil(7));
         }
@@ -73,12 +82,12 @@ fn dialect_can_be_forced() {
     let bytes = file(&snapshots, dialect);
     let read = |dialect| {
         let options = Options::default().with_dialect(dialect);
-        Proxy::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap()
+        Proxy::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
-    assert!(read(dialect).snapshot(1).unwrap().mesh().is_ok());
+    assert!(read(dialect).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
     assert!(!read(dialect).dialect_is_found());
     let wrong = read(Dialect::default());
-    assert_eq!(wrong.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(wrong.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
 #[test]
@@ -87,12 +96,12 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
     let proxy = proxy(file(&snapshots, Dialect::default()));
     for index in [0, 3] {
         let snapshot = proxy.snapshot(index).unwrap();
-        let mesh = snapshot.mesh().unwrap();
+        let mesh = snapshot.mesh(Parts::ALL).unwrap();
         assert_eq!(snapshot.positions().unwrap(), mesh.positions);
         assert_eq!(snapshot.normals().unwrap(), mesh.normals);
         assert_eq!(snapshot.texcoords(0).unwrap(), mesh.texcoords[0]);
         assert_eq!(snapshot.triangles().unwrap().as_bytes(), mesh.triangles.as_bytes());
-        let counts = snapshot.counts().unwrap();
+        let counts = snapshot.counts(&mut Scratch::default()).unwrap();
         assert_eq!(
             (counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles),
             (81, 81, 1, 128)
@@ -103,21 +112,20 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
 }
 
 #[test]
-fn triangles_are_found_by_index_and_by_stream() {
+fn triangles_are_found_by_stream() {
     let (meshes, snapshots) = sheet();
     let triangles = proxy(file(&snapshots, Dialect::default())).snapshot(0).unwrap().triangles().unwrap();
     assert_eq!((triangles.len(), triangles.texcoord_sets(), triangles.tail_len()), (128, 1, 3));
     let streams = (triangles.positions(), triangles.normals().unwrap(), triangles.texcoords(0).unwrap());
     let (ids, edges) = (triangles.material_ids().unwrap(), triangles.edge_visibility().unwrap());
-    for (index, triangle) in triangles.iter().enumerate() {
-        let Triangle { positions, normals, material_id, edge_visibility, .. } = triangle;
-        assert_eq!([positions, normals.unwrap()], meshes[0].triangles[index]);
-        assert_eq!((material_id, edge_visibility), (Some(index as u32 % 3), Some(0b101)));
-        assert_eq!((streams.0[index], streams.1[index], streams.2[index]), (positions, positions, positions));
+    let (ids, edges): (Vec<u32>, Vec<u8>) = (ids.collect(), edges.collect());
+    for (index, positions) in streams.0.iter().copied().enumerate() {
+        assert_eq!([positions, streams.1[index]], meshes[0].triangles[index]);
+        assert_eq!((streams.1[index], streams.2[index]), (positions, positions));
         assert_eq!((ids[index], edges[index]), (index as u32 % 3, 0b101));
-        assert_eq!(triangles.get(index), Some(triangle));
     }
-    assert_eq!((triangles.get(128), triangles.get(usize::MAX), triangles.texcoords(1)), (None, None, None));
+    assert_eq!((streams.0.len(), streams.1.len(), ids.len(), edges.len()), (128, 128, 128, 128));
+    assert_eq!(triangles.texcoords(1), None);
 }
 
 /// Records that are not as long as in version 7: what is behind the indices shows in the length of the stream.
@@ -133,12 +141,12 @@ fn triangle_records_of_other_lengths_are_read() {
             content.extend(record[36..].iter().chain(&[0; 8]).take(tail));
         }
         let proxy = proxy(file(&[snapshot(&mesh, content)], Dialect::default()));
-        let triangles = proxy.snapshot(0).unwrap().mesh().unwrap().triangles;
+        let triangles = proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap().triangles;
         assert_eq!((triangles.tail_len(), triangles.len()), (tail, 18));
         assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
         assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
         let findings = proxy.validate().unwrap();
-        assert!(findings.iter().any(|found| found.rule == rules::TRIANGLE_TAIL), "{findings:?}");
+        assert!(findings.iter().any(|found| found.rule == rule("triangle_tail")), "{findings:?}");
     }
 }
 
@@ -167,7 +175,7 @@ fn differences_without_a_base_are_errors() {
     let (meshes, mut snapshots) = sheet();
     snapshots[0] = snapshot(&meshes[0], meshes[0].difference(&meshes[1]));
     let proxy = proxy(file(&snapshots, Dialect::default()));
-    let error = proxy.snapshot(2).unwrap().mesh().unwrap_err();
+    let error = proxy.snapshot(2).unwrap().mesh(Parts::ALL).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("a complete mesh in the first snapshot"), "{error}");
 }
@@ -194,12 +202,12 @@ fn broken_snapshot_spoils_itself_only() {
     };
     bytes[start as usize + 40] ^= 0x55;
     let proxy = proxy(bytes);
-    let error = proxy.snapshot(3).unwrap().mesh().unwrap_err();
+    let error = proxy.snapshot(3).unwrap().mesh(Parts::ALL).unwrap_err();
     assert_eq!(error.address().unwrap().to_string(), "snapshots[3]");
     assert_eq!(error.byte_range(), Some(start..end));
     for index in [0, 1, 2, 4, 5] {
         assert_eq!(
-            proxy.snapshot(index).unwrap().mesh().unwrap().positions.to_vec(),
+            proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap().positions.to_vec(),
             expected(&meshes, index)
         );
     }
@@ -312,8 +320,11 @@ fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
                     1 => assert_eq!(snapshot.normals().unwrap(), good.normals().unwrap()),
                     2 => assert_eq!(snapshot.texcoords(0).unwrap_err().kind(), ErrorKind::Malformed),
                     3 => assert_eq!(snapshot.triangles().unwrap_err().kind(), ErrorKind::Malformed),
-                    4 => assert_eq!(snapshot.mesh().unwrap_err().kind(), ErrorKind::Malformed),
-                    _ => assert_eq!(snapshot.counts().unwrap(), good.counts().unwrap()),
+                    4 => assert_eq!(snapshot.mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed),
+                    _ => assert_eq!(
+                        snapshot.counts(&mut Scratch::default()).unwrap(),
+                        good.counts(&mut Scratch::default()).unwrap()
+                    ),
                 }
             }
         };
@@ -329,7 +340,7 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
     snapshots.extend(meshes[1..].iter().map(|mesh| snapshot(mesh, mesh.difference(&meshes[0]))));
     for codec in [Codec::Stored, Codec::Zlib] {
         let bytes = file(&snapshots, Dialect::default().with_codec(codec));
-        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh().unwrap();
+        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh(Parts::ALL).unwrap();
         for order in [[0, 1, 2, 3, 4, 5], [4, 2, 0, 5, 3, 1], [5, 4, 3, 2, 1, 0]] {
             let proxy = proxy(bytes.clone());
             let snapshot = proxy.snapshot(2).unwrap();
@@ -344,7 +355,7 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
                 }
             }
             assert_eq!(snapshot.texcoords(3).unwrap_err().kind(), ErrorKind::OutOfRange);
-            let mesh = snapshot.mesh().unwrap();
+            let mesh = snapshot.mesh(Parts::ALL).unwrap();
             assert_eq!((&mesh.positions, &mesh.texcoords), (&whole.positions, &whole.texcoords));
             // Parts that were decoded separately equal parts of the whole.
             let base = proxy.base().unwrap();
@@ -363,7 +374,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
         let (file, array) = (bytes.as_ptr_range(), array.as_bytes().as_ptr_range());
         file.start <= array.start && array.end <= file.end
     };
-    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
     for array in [first.positions(), first.normals(), first.texcoords(0)] {
         assert!(lies_in(&array.unwrap()));
@@ -371,7 +382,8 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
     assert!(!lies_in(&second.positions().unwrap()));
     // A part does not keep alive what was read for something else.
-    let lazy = Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec()))).unwrap();
+    let lazy =
+        Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec())), &Options::default()).unwrap();
     assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
     assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
 }
@@ -403,7 +415,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let (_, snapshots) = animation(110, 8);
     let bytes = file(&snapshots, Dialect::default());
     let recorder = Recorder::new(bytes);
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let read = || {
         let mut reads = recorder.reads.lock().unwrap();
         let taken =
@@ -415,7 +427,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     assert!(count <= 3 && opened <= 128 << 10, "{count} reads, {opened} bytes");
 
     let snapshot = proxy.snapshot(5).unwrap();
-    snapshot.bounding_box().unwrap().unwrap();
+    snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
     let (_, boxed, reads) = read();
     assert!(boxed < 200, "{boxed}: {reads:?}");
 
@@ -426,7 +438,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     assert_eq!(count, 2, "{reads:?}");
     assert_eq!(bytes, extent.end - extent.start + 4 + base.end - base.start + 4, "{reads:?}");
     // The snapshot is at hand now, and so are the bytes of the first one, of which more is decoded.
-    snapshot.mesh().unwrap();
+    snapshot.mesh(Parts::ALL).unwrap();
     assert_eq!(read().0, 0);
     proxy.snapshot(6).unwrap().normals().unwrap();
     assert_eq!(read().0, 1);
@@ -454,7 +466,7 @@ fn huge_files_are_opened_in_three_reads() {
     }
 
     let source = Source::open(file.path()).unwrap();
-    let proxy = Proxy::from_source(source.clone()).unwrap();
+    let proxy = Proxy::from_source(source.clone(), &Options::default()).unwrap();
     assert_eq!(proxy.snapshot_count(), SNAPSHOTS);
     let opened = source.read_stats();
     assert!(opened.reads <= 3 && opened.bytes <= 128 << 10, "{opened:?}");
@@ -476,8 +488,8 @@ fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
     let middle = (section.content.start + section.content.end) as usize / 2;
     bytes[middle..section.content.end as usize].fill(0xff);
     let snapshot = proxy(bytes).snapshot(0).unwrap();
-    assert_eq!(snapshot.counts().unwrap().vertices, 81);
-    assert!(snapshot.mesh().is_err());
+    assert_eq!(snapshot.counts(&mut Scratch::default()).unwrap().vertices, 81);
+    assert!(snapshot.mesh(Parts::ALL).is_err());
 }
 
 #[test]
@@ -490,10 +502,10 @@ fn section_that_inflates_beyond_the_limit_is_refused() {
     let bytes =
         file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
     let options = Options::default().with_limits(limits);
-    let proxy = Proxy::from_source_with(Source::from_bytes(bytes), &options).unwrap();
-    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let proxy = Proxy::from_source(Source::from_bytes(bytes), &options).unwrap();
+    assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
-    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+    assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -505,9 +517,12 @@ fn cancelled_decodes_stop_and_can_be_tried_again() {
     scratch.set_cancel(Some(Arc::clone(&flag)));
     let mut out = MeshBuffer::default();
     let snapshot = proxy.snapshot(1).unwrap();
-    assert_eq!(snapshot.mesh_into(&mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::Cancelled
+    );
     flag.store(false, std::sync::atomic::Ordering::Relaxed);
-    snapshot.mesh_into(&mut out, &mut scratch).unwrap();
+    snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap();
 }
 
 #[test]
@@ -539,7 +554,8 @@ fn units_are_told_by_the_two_box_sizes_first() {
 #[test]
 fn views_are_welded() {
     let (meshes, snapshots) = sheet();
-    let file = MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())));
+    let file =
+        MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())), &Options::default());
     let file = file.unwrap();
     let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
     assert_eq!((view.name(), view.vertex_count()), ("Sheet", 81));
@@ -562,10 +578,10 @@ fn index_out_of_range_is_a_finding_and_no_view() {
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
     );
     assert_eq!(proxy.snapshot(0).unwrap().view().unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+    assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -573,7 +589,7 @@ fn strict_reading_refuses_what_contradicts_the_text() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     let read = |name: &str| {
         let path = data::folder("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
-        Source::open(path).and_then(|source| MeshFile::from_source_with(source, &strict))
+        Source::open(path).and_then(|source| MeshFile::from_source(source, &strict))
     };
     assert!(read("anim_a.cgeo").is_ok());
     assert_eq!(read("mesh_only_a.cgeo").map(|_| ()).map_err(|error| error.kind()), Ok(()));
@@ -584,7 +600,7 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(MeshFile::from_source_with(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION.name);
+    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), rule("repeated_section").name);
 }
 
 #[cfg(feature = "cache")]
@@ -631,7 +647,10 @@ mod cache {
         cache.positions_at(&proxy, &timing, &[0.04, 0.06, 0.08], Wrap::Clamp, &mut out).unwrap();
         assert_eq!(out, [1, 1, 1].map(|index| expected(&meshes, index)).concat());
         assert_eq!(cache.stats().decodes, 1);
-        assert!(Arc::ptr_eq(&cache.get(&proxy, 1).unwrap(), &cache.get(&proxy, 2).unwrap()));
+        assert!(Arc::ptr_eq(
+            &cache.get(&proxy, 1, Parts::ALL).unwrap(),
+            &cache.get(&proxy, 2, Parts::ALL).unwrap()
+        ));
     }
 
     #[test]
@@ -640,13 +659,17 @@ mod cache {
         let [a, b] = [(); 2].map(|()| proxy(file(&snapshots, Dialect::default())));
         let cache = SnapshotCache::new(1 << 30);
         for index in 0..6 {
-            assert!(!Arc::ptr_eq(&cache.get(&a, index).unwrap(), &cache.get(&b, index).unwrap()));
+            assert!(!Arc::ptr_eq(
+                &cache.get(&a, index, Parts::ALL).unwrap(),
+                &cache.get(&b, index, Parts::ALL).unwrap()
+            ));
         }
         let held = cache.stats().bytes_held;
         cache.remove(&a.clone());
         assert_eq!(cache.stats().bytes_held, held / 2);
-        assert!((0..6).all(|index| cache.try_get(&a, index).is_none() && cache.try_get(&b, index).is_some()));
-        cache.get(&a, 1).unwrap();
+        assert!((0..6).all(|index| cache.try_get(&a, index, Parts::ALL).is_none()
+            && cache.try_get(&b, index, Parts::ALL).is_some()));
+        cache.get(&a, 1, Parts::ALL).unwrap();
         assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (13, 0));
     }
 
@@ -659,11 +682,11 @@ mod cache {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().write_all(&super::file(&snapshots, Dialect::default())).unwrap();
         let open =
-            |options: &Options| Proxy::from_source_with(Source::open(file.path()).unwrap(), options).unwrap();
+            |options: &Options| Proxy::from_source(Source::open(file.path()).unwrap(), options).unwrap();
         let plain = || open(&Options::default());
         let cache = SnapshotCache::new(1 << 30);
-        let mesh = cache.get(&plain(), 1).unwrap();
-        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1).unwrap()));
+        let mesh = cache.get(&plain(), 1, Parts::ALL).unwrap();
+        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1, Parts::ALL).unwrap()));
         assert_eq!(plain().snapshot(1).unwrap().topology().unwrap(), mesh.topology);
         // Frames of one handle and of another belong together.
         let (mut out, timing) = (Vec::new(), plain().timing().unwrap());
@@ -678,12 +701,12 @@ mod cache {
             open(&small),
             open(&Options::default().with_dialect(Dialect::default().with_codec(Codec::Gzip))),
         ];
-        assert!(others.iter().all(|other| cache.try_get(other, 1).is_none()));
-        assert!(cache.get(&others[2], 1).is_err());
-        assert!(cache.try_get(&plain(), 1).is_some());
+        assert!(others.iter().all(|other| cache.try_get(other, 1, Parts::ALL).is_none()));
+        assert!(cache.get(&others[2], 1, Parts::ALL).is_err());
+        assert!(cache.try_get(&plain(), 1, Parts::ALL).is_some());
         // Changed, it is another file.
         file.as_file().write_all(b" ").unwrap();
-        assert!(cache.try_get(&plain(), 1).is_none());
+        assert!(cache.try_get(&plain(), 1, Parts::ALL).is_none());
     }
 }
 
@@ -710,18 +733,16 @@ fn arrays_are_decoded_into_slices_of_exactly_their_length() {
             let (snapshot, mut scratch) = (proxy.snapshot(index).unwrap(), Scratch::default());
             let what = |array: &str| format!("{name}: snapshots[{index}].{array}");
             let positions = snapshot.positions().unwrap();
-            check(&what("positions"), &positions, &mut |out| {
-                snapshot.positions_into_slice(out, &mut scratch)
-            });
+            check(&what("positions"), &positions, &mut |out| snapshot.positions_into(out, &mut scratch));
             let normals = snapshot.normals().unwrap();
-            check(&what("normals"), &normals, &mut |out| snapshot.normals_into_slice(out, &mut scratch));
-            for set in 0..snapshot.counts().unwrap().texcoord_sets as usize {
+            check(&what("normals"), &normals, &mut |out| snapshot.normals_into(out, &mut scratch));
+            for set in 0..snapshot.counts(&mut Scratch::default()).unwrap().texcoord_sets as usize {
                 let texcoords = snapshot.texcoords(set).unwrap();
                 check(&what("texcoords"), &texcoords, &mut |out| {
-                    snapshot.texcoords_into_slice(set, out, &mut scratch)
+                    snapshot.texcoords_into(set, out, &mut scratch)
                 });
             }
-            let error = snapshot.texcoords_into_slice(usize::MAX, &mut [], &mut scratch).unwrap_err();
+            let error = snapshot.texcoords_into(usize::MAX, &mut [][..], &mut scratch).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange);
         }
     }
@@ -780,10 +801,17 @@ fn headers_of_up_to_a_mebibyte_are_read() {
         Source::from_bytes(with_header(&bytes, fill))
     };
     assert_eq!(Format::detect(&source(1 << 20)).unwrap(), Format::CGeo);
-    assert!(Proxy::from_source(source(1 << 20)).unwrap().snapshot(0).unwrap().positions().is_ok());
+    assert!(
+        Proxy::from_source(source(1 << 20), &Options::default())
+            .unwrap()
+            .snapshot(0)
+            .unwrap()
+            .positions()
+            .is_ok()
+    );
     let too_long = source((1 << 20) + 1);
     assert_eq!(Format::detect(&too_long).unwrap_err().kind(), ErrorKind::UnknownFormat);
-    let error = Proxy::from_source(too_long).unwrap_err();
+    let error = Proxy::from_source(too_long, &Options::default()).unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(1..5)));
 }
 
@@ -792,7 +820,9 @@ fn errors_of_truncated_files_name_the_part_that_lacks_bytes() {
     let (_, snapshots) = animation(3, 4);
     let bytes = file(&snapshots, Dialect::default());
     let table = table_entry(&bytes, 0).start;
-    let read = |len: usize| Proxy::from_source(Source::from_bytes(bytes[..len].to_vec())).unwrap_err();
+    let read = |len: usize| {
+        Proxy::from_source(Source::from_bytes(bytes[..len].to_vec()), &Options::default()).unwrap_err()
+    };
     let header = read(table - 9);
     assert_eq!((header.kind(), header.byte_range()), (ErrorKind::Truncated, Some(5..table as u64 - 8)));
     assert!(read(table - 8).byte_range().unwrap().start >= table as u64 - 8, "{}", read(table - 8));
@@ -814,7 +844,7 @@ fn offset_table_is_used_if_the_header_has_a_different_count() {
             let proxy = proxy(changed.clone());
             assert_eq!(proxy.snapshot_count(), 4, "{count}");
             let found: Vec<_> = proxy.findings().iter().map(|found| found.rule).collect();
-            assert!(found.contains(&rules::SNAPSHOT_COUNT), "{count}: {found:?}");
+            assert!(found.contains(&rule("snapshot_count")), "{count}: {found:?}");
             assert!(proxy.snapshot(3).unwrap().positions().is_ok());
         }
         // Offsets that do not lead behind their entry do not bound the table.
@@ -837,7 +867,7 @@ fn count_of_more_snapshots_than_any_file_has_is_ignored() {
     assert!(bytes.len() > 64 << 10);
     let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {}", i64::MAX)));
     let source = Source::ranged(Recorder::of_unknown_length(changed));
-    assert_eq!(Proxy::from_source(source).unwrap().snapshot_count(), 4);
+    assert_eq!(Proxy::from_source(source, &Options::default()).unwrap().snapshot_count(), 4);
 }
 
 #[test]
@@ -863,13 +893,13 @@ fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
     let (_, snapshots) = animation(3, 2);
     let bytes = file(&snapshots, Dialect::default());
     let cases = [
-        ("Scale: 1\n", "", rules::PROPERTY, "Scale: absent"),
-        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rules::PROPERTY, "Scale: 2 times"),
-        ("Version: 7\n", "", rules::PROPERTY, "Version: absent"),
-        ("Version: 7", "Version: seven", rules::PROPERTY, "Version: not a whole number"),
-        ("time start: 0", "time start: 0.5", rules::PROPERTY, "start: not a whole number"),
-        ("Version: 7", "Version: 3", rules::VERSION, "3;"),
-        ("Version: 7", "Version: 8", rules::VERSION, "8;"),
+        ("Scale: 1\n", "", rule("property"), "Scale: absent"),
+        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rule("property"), "Scale: 2 times"),
+        ("Version: 7\n", "", rule("property"), "Version: absent"),
+        ("Version: 7", "Version: seven", rule("property"), "Version: not a whole number"),
+        ("time start: 0", "time start: 0.5", rule("property"), "start: not a whole number"),
+        ("Version: 7", "Version: 3", rule("version"), "3;"),
+        ("Version: 7", "Version: 8", rule("version"), "8;"),
     ];
     for (from, to, rule, detail) in cases {
         let proxy = proxy(with_header(&bytes, |text| text.replace(from, to)));
@@ -964,7 +994,7 @@ fn arrays_of_an_offset_that_is_repeated_are_read_once() {
     let mut bytes = file(&snapshots, Dialect::default());
     let reads = |bytes: &[u8]| {
         let recorder = Recorder::new(bytes.to_vec());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         recorder.reads.lock().unwrap().clear();
         let count = file.arrays().filter(|entry| entry.is_ok()).count();
         (count, recorder.reads.lock().unwrap().len())

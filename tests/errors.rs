@@ -6,8 +6,9 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use meshmap::cgeo::Parts;
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Error, ErrorKind, MeshFile, ReadRange, Source, cgeo, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, ErrorKind, MeshFile, Options, ReadRange, Source, cgeo, iqm, openctm, slmesh, tmf};
 use meshmap_testing::data;
 
 /// An error and what caused it, as programs print them.
@@ -57,7 +58,7 @@ fn reader_that_fails_is_quoted_once() {
             Err(io::Error::new(io::ErrorKind::ConnectionReset, "the store\nis gone"))
         }
     }
-    let error = MeshFile::from_source(Source::ranged(Broken)).unwrap_err();
+    let error = MeshFile::from_source(Source::ranged(Broken), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "cannot read signature (0x0..0x1000)");
     assert_eq!(chain(&error), "cannot read signature (0x0..0x1000): the store\nis gone");
@@ -70,11 +71,13 @@ fn reader_that_fails_is_quoted_once() {
 fn errors_of_opening_name_the_file_in_every_format() {
     type Open = fn(Source) -> Option<Error>;
     let open: [(&str, &str, Open); 5] = [
-        ("cgeo", "cut_table_a.cgeo", |source| cgeo::Proxy::from_source(source).err()),
-        ("iqm", "joint_parent_self.iqm", |source| iqm::Model::from_source(source).err()),
-        ("openctm", "method_b.ctm", |source| openctm::Bodies::from_source(source).err()),
-        ("slmesh", "own_a_version_1000.slmesh", |source| slmesh::Asset::from_source(source).err()),
-        ("tmf", "count_vert_b.tmf", |source| tmf::Document::from_source(source).err()),
+        ("cgeo", "cut_table_a.cgeo", |source| cgeo::Proxy::from_source(source, &Options::default()).err()),
+        ("iqm", "joint_parent_self.iqm", |source| iqm::Model::from_source(source, &Options::default()).err()),
+        ("openctm", "method_b.ctm", |source| openctm::Bodies::from_source(source, &Options::default()).err()),
+        ("slmesh", "own_a_version_1000.slmesh", |source| {
+            slmesh::Asset::from_source(source, &Options::default()).err()
+        }),
+        ("tmf", "count_vert_b.tmf", |source| tmf::Document::from_source(source, &Options::default()).err()),
     ];
     for (format, name, open) in open {
         let path = data::root().join(format).join("bad").join(name);
@@ -101,12 +104,15 @@ fn errors_deep_in_a_file_name_it() {
 
     let path = data::root().join("cgeo/bad/adler_a.cgeo");
     let proxy = cgeo::Proxy::open(&path).unwrap();
-    let error =
-        (0..proxy.snapshot_count()).find_map(|index| proxy.snapshot(index).unwrap().mesh().err()).unwrap();
+    let error = (0..proxy.snapshot_count())
+        .find_map(|index| proxy.snapshot(index).unwrap().mesh(Parts::ALL).err())
+        .unwrap();
     assert_eq!(error.path(), Some(&*path), "{error}");
     // Findings are the same for files and memory.
     let of_file = proxy.validate().unwrap();
-    let of_memory = cgeo::Proxy::from_source(Source::from_bytes(std::fs::read(&path).unwrap())).unwrap();
+    let of_memory =
+        cgeo::Proxy::from_source(Source::from_bytes(std::fs::read(&path).unwrap()), &Options::default())
+            .unwrap();
     assert_eq!(of_file, of_memory.validate().unwrap());
     assert!(!of_file.is_empty());
 }

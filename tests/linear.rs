@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use meshmap::cgeo::{self, Proxy, SizeMeaning};
+use meshmap::cgeo::{self, Parts, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm, tmf};
 
@@ -64,7 +64,7 @@ fn meshes_of_a_snapshot_are_not_searched_from_its_start() {
     for dialect in [stored, inflated] {
         let validate = |count: usize| {
             let options = Options::default().with_strictness(Strictness::Strict);
-            let open = |source| Proxy::from_source_with(source, &options).unwrap();
+            let open = |source| Proxy::from_source(source, &options).unwrap();
             read_and_allocated(many_samples(count, dialect), open)
         };
         assert_linear(validate(60), validate(240));
@@ -78,8 +78,8 @@ fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
     let contents = std::iter::once(base.complete()).chain(differences);
     let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
     let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
-    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
 /// A RAW body of one vertex with this many attribute maps.
@@ -95,7 +95,7 @@ fn many_maps(count: usize) -> Vec<u8> {
 #[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn attributes_of_a_view_are_not_searched_from_the_first() {
     let read = |count: usize| {
-        let mesh = openctm::Mesh::from_source(Source::from_bytes(many_maps(count))).unwrap();
+        let mesh = openctm::Mesh::at(&Source::from_bytes(many_maps(count)), 0, &Options::default()).unwrap();
         let view = mesh.view().unwrap();
         searching(|| {
             let found = view.attributes().iter().map(|info| view.attribute(&info.semantic).unwrap().unwrap());
@@ -149,7 +149,7 @@ fn many_meshes_and_arrays(count: u32) -> Vec<u8> {
 fn views_of_many_meshes_list_their_vertex_arrays_once() {
     let view = |count: u32| {
         read_and_allocated(many_meshes_and_arrays(count), |source| {
-            let file = MeshFile::from_source(source).unwrap();
+            let file = MeshFile::from_source(source, &Options::default()).unwrap();
             let views = file.meshes().unwrap().map(|entry| file.mesh(&entry.address).unwrap());
             assert_eq!(
                 views.map(|view| view.attributes().len()).sum::<usize>(),
@@ -158,7 +158,10 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
         })
     };
     assert_eq!(
-        iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().mesh_count(),
+        iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3)), &Options::default())
+            .unwrap()
+            .meshes()
+            .len(),
         3
     );
     assert_linear(view(1000), view(4000));
@@ -175,7 +178,9 @@ fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
         let entry = Llsd::Map(fields.into_iter().chain([hash]).collect());
         writer = writer.key(format!("block {number}").leak(), entry);
     }
-    let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
+    let asset =
+        meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())
+            .unwrap();
     let findings = asset.check_hashes().unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.rule.name).collect();
     assert_eq!(names, ["hash", "blocks that overlap"]);
@@ -222,7 +227,9 @@ fn custom_data_of_a_mesh_is_not_compared_with_all_before() {
         for number in 0..count {
             writer = writer.custom(24, &number.to_string(), 1, 0, &[0]);
         }
-        let document = meshmap::tmf::Document::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
+        let document =
+            meshmap::tmf::Document::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())
+                .unwrap();
         searching(|| assert_eq!(document.mesh(0).unwrap().view().unwrap().attributes().len(), count + 1))
     };
     assert_searches_are_linear(view(10_000), view(40_000));
@@ -242,7 +249,7 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
         (0..count).for_each(|_| file.extend(offset.to_le_bytes()));
         file.extend(cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
         file.extend(fixtures::cgeo::snapshot_bytes(&snapshot, dialect));
-        let proxy = cgeo::Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let proxy = cgeo::Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
         searching(|| {
             let mut played = 0;
             proxy.play(0..count).capacity(1 << 20).for_each(|_, mesh| {
@@ -265,8 +272,9 @@ fn in_fragments<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> 
 fn checking_fragments_of_many_snapshots_takes_few_steps() {
     let (_, snapshots) = fixtures::cgeo::animation(2, 500);
     let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
-    let (findings, steps) =
-        in_fragments(&file, |source| cgeo::Proxy::from_source(source.clone())?.validate());
+    let (findings, steps) = in_fragments(&file, |source| {
+        cgeo::Proxy::from_source(source.clone(), &Options::default())?.validate()
+    });
     assert!(findings.iter().all(|finding| finding.severity() < meshmap::Severity::Unusable), "{findings:?}");
     assert!(steps < 16, "{steps}");
 }
@@ -276,7 +284,7 @@ fn checking_fragments_of_many_snapshots_takes_few_steps() {
 fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     const COUNT: usize = 200_000;
     let file = build("custom vertex arrays of different names", COUNT);
-    let open = |source: &Source| iqm::Model::from_source(source.clone());
+    let open = |source: &Source| iqm::Model::from_source(source.clone(), &Options::default());
     let (model, steps) = in_fragments(&file, open);
     assert_eq!(model.vertex_arrays().len(), COUNT);
     assert!(steps < 8, "{steps}");
@@ -291,7 +299,8 @@ fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
 #[test]
 fn a_long_name_takes_few_steps() {
     let file = build("a name that fills the file", 1 << 16);
-    let (model, steps) = in_fragments(&file, |source| iqm::Model::from_source(source.clone()));
+    let (model, steps) =
+        in_fragments(&file, |source| iqm::Model::from_source(source.clone(), &Options::default()));
     assert_eq!(model.meshes().next().unwrap().name.as_bytes().len(), 64 << 16);
     assert!(steps < 20, "{steps}");
 }
@@ -302,7 +311,7 @@ fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
     const COUNT: usize = 60_000;
     let file = build("shared segments", COUNT);
     let read = |source: &Source| {
-        let mesh = tmf::Document::from_source(source.clone())?.mesh(0).unwrap();
+        let mesh = tmf::Document::from_source(source.clone(), &Options::default())?.mesh(0).unwrap();
         mesh.position_indices().unwrap().read()
     };
     let (indices, steps) = in_fragments(&file, read);
@@ -315,7 +324,7 @@ fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
     assert!(reads < 20, "{reads}");
 
     let reader = Recorder::new(build("custom segments of different names", COUNT));
-    let document = tmf::Document::from_source(Source::ranged(reader.clone())).unwrap();
+    let document = tmf::Document::from_source(Source::ranged(reader.clone()), &Options::default()).unwrap();
     assert_eq!(document.mesh(0).unwrap().custom().unwrap().len(), COUNT);
     let reads = reader.reads.lock().unwrap().len();
     assert!(reads < 20, "{reads}");

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
+use meshmap::cgeo::{Dialect, Parts, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
     Address, Block, Codec, ErrorKind, Format, Limits, MeshEntry, MeshFile, Meter, Options, Parallelism,
@@ -60,12 +60,12 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
         .segment(25, 0, &numbers)
         .indices(6, 0, 0, &[0, 0, 0])
         .to_bytes();
-    let document = Document::from_source(Source::from_bytes(file.clone())).unwrap();
+    let document = Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let shared: Address = "meshes[0].segments[2]".parse().unwrap();
-    let item = document.items().find(|item| item.address == shared).unwrap();
+    let item = MeshFile::Tmf(document.clone()).items().find(|item| item.address == shared).unwrap();
     assert_eq!(item.decoded, Some(CORNERS * 4 * 3));
 
-    let open = |bytes| Document::from_source_with(Source::from_bytes(file.clone()), &limited(bytes));
+    let open = |bytes| Document::from_source(Source::from_bytes(file.clone()), &limited(bytes));
     // And three indices more.
     let all = CORNERS * 12 + 12;
     assert_eq!(open(all - 1).unwrap_err().kind(), ErrorKind::LimitExceeded);
@@ -90,7 +90,7 @@ fn custom_data_of_a_mesh_hold_what_is_of_the_file_once() {
         let limits = Limits::default().with_max_block_bytes(MIB).with_max_total_bytes(MIB);
         let options = Options::default().with_limits(limits);
         let most = meshmap_testing::calls::most_memory(&limits, bytes.len() as u64);
-        let document = Document::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+        let document = Document::from_source(Source::from_bytes(bytes), &options).unwrap();
         let (custom, of_list) = peak(|| document.mesh(0).unwrap().custom().unwrap());
         assert!(custom.len() > 10_000, "{name}: {} arrays", custom.len());
         drop(custom);
@@ -236,7 +236,7 @@ fn all_blocks_of_an_asset_have_one_meter() {
         writer = writer.stored(name, &bomb(number as u8, 3 * MIB));
     }
     let file = writer.to_bytes();
-    let asset = slmesh::Asset::from_source_with(Source::from_bytes(file), &limited(4 * MIB));
+    let asset = slmesh::Asset::from_source(Source::from_bytes(file), &limited(4 * MIB));
     let asset = asset.unwrap();
     let (_, peak) = peak(|| asset.decode_all().map(drop));
     assert!(peak < 6 * MIB, "{peak}");
@@ -258,7 +258,7 @@ fn playing_counts_what_is_really_held() {
     const SNAPSHOTS: usize = 40;
     // 27 bytes each.
     let file = uneven(SNAPSHOTS, 80_000);
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let mut seen = Vec::new();
     let ((), peak) = peak(|| {
         proxy.play(0..SNAPSHOTS).capacity(5 * MIB).for_each(|index, mesh| {
@@ -274,7 +274,7 @@ fn playing_counts_what_is_really_held() {
 #[test]
 fn snapshots_larger_than_the_capacity_are_played_one_by_one() {
     let _alone = alone();
-    let proxy = Proxy::from_source(Source::from_bytes(uneven(9, 80_000))).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(uneven(9, 80_000)), &Options::default()).unwrap();
     let mut triangles = 0;
     let ((), peak) = peak(|| {
         proxy.play(0..9).capacity(1).for_each(|_, mesh| {
@@ -336,9 +336,10 @@ fn opening_holds_no_bodies_between_headers_of_tmf() {
         parts.push((at, mesh));
         at += 10 + DATA;
     }
-    let (document, peak, live) =
-        opened(Sparse { len: at, parts }, |source| Document::from_source(source).unwrap());
-    assert_eq!(document.mesh_count(), MESHES as usize);
+    let (document, peak, live) = opened(Sparse { len: at, parts }, |source| {
+        Document::from_source(source, &Options::default()).unwrap()
+    });
+    assert_eq!(document.meshes().len(), MESHES as usize);
     assert!(at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB, "{peak} {live}");
 }
 
@@ -349,8 +350,9 @@ fn opening_holds_no_bodies_of_openctm() {
     let len = body.len() as u64;
     let parts: Vec<_> = (0..600).map(|index| (index * len, body.clone())).collect();
     let file = Sparse { len: 600 * len, parts };
-    let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
-    assert_eq!(bodies.mesh_count(), 600);
+    let (bodies, peak, live) =
+        opened(file, |source| openctm::Bodies::from_source(source, &Options::default()).unwrap());
+    assert_eq!(bodies.meshes().len(), 600);
     assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
 }
 
@@ -364,7 +366,8 @@ fn opening_holds_no_long_comments_of_openctm() {
     let len = body.len() as u64;
     let parts: Vec<_> = (0..8).map(|index| (index * len, body.clone())).collect();
     let file = Sparse { len: 8 * len, parts };
-    let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
+    let (bodies, peak, live) =
+        opened(file, |source| openctm::Bodies::from_source(source, &Options::default()).unwrap());
     assert!(peak < 16 * MIB && live < 2 * MIB, "{peak} {live}");
     assert!(bodies.meshes().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
 }
@@ -395,7 +398,7 @@ fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
     head.extend(header.iter().flat_map(|number| number.to_le_bytes()));
     head.resize(START as usize, 0);
     let file = Sparse { len: (START + TEXT).into(), parts: vec![(0, head)] };
-    let open = |source| iqm::Model::from_source_with(source, &limited(MIB)).unwrap_err();
+    let open = |source| iqm::Model::from_source(source, &limited(MIB)).unwrap_err();
     let (error, peak, _) = opened(file, open);
     assert_eq!((error.kind(), error.what()), (ErrorKind::LimitExceeded, "text"));
     assert!(peak < MIB, "{peak}");
@@ -405,7 +408,7 @@ fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
 fn names_of_a_long_text_are_those_of_a_short_one() {
     let _alone = alone();
     let small = fixtures::iqm::small();
-    let model = iqm::Model::from_source(Source::from_bytes(small.clone())).unwrap();
+    let model = iqm::Model::from_source(Source::from_bytes(small.clone()), &Options::default()).unwrap();
     let text = model.text().unwrap();
     // The same file, with its text at the end, and two MiB of zeros after it.
     let start = small.len() as u32;
@@ -421,9 +424,9 @@ fn names_of_a_long_text_are_those_of_a_short_one() {
         let arrays = model.vertex_arrays().map(|array| format!("{:?}", array.kind)).collect::<Vec<_>>();
         (meshes, arrays, model.joints().map(|joint| joint.name).collect::<Vec<_>>())
     };
-    let in_memory = iqm::Model::from_source(Source::from_bytes(long.clone())).unwrap();
+    let in_memory = iqm::Model::from_source(Source::from_bytes(long.clone()), &Options::default()).unwrap();
     let read = Sparse { len: long.len() as u64, parts: vec![(0, long)] };
-    let lazy = iqm::Model::from_source(Source::ranged(read)).unwrap();
+    let lazy = iqm::Model::from_source(Source::ranged(read), &Options::default()).unwrap();
     assert_eq!(names(&in_memory), names(&model));
     assert_eq!(names(&lazy), names(&model));
     assert_eq!(lazy.findings(), in_memory.findings());
@@ -439,7 +442,7 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let file = one.repeat(20);
     let decoded = 150 * 150 * 24 + 149 * 149 * 2 * 12;
     let options = limited(3 * decoded);
-    let file = MeshFile::from_source_with(Source::from_bytes(file), &options).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &options).unwrap();
     let views = || {
         for MeshEntry { address, .. } in file.meshes().unwrap() {
             let mesh = file.mesh(&address).unwrap();
@@ -463,7 +466,7 @@ fn listing_the_items_of_a_million_meshes_takes_no_list() {
     file.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
     file.extend(250_000_u32.to_le_bytes());
     file.resize(file.len() + 1_000_000, 0);
-    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let (count, peak) = peak(|| file.items().count());
     assert_eq!(count, 250_000);
     assert!(peak < 4 << 10, "{peak}");
@@ -514,11 +517,11 @@ fn calls_with_a_base_count_it() {
     let dialect = Dialect::default().with_size(SizeMeaning::Stored);
     let file = fixtures::cgeo::file(&snapshots, dialect);
     let base = meshes[0].complete().len() as u64;
-    let open = |bytes| Proxy::from_source_with(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
+    let open = |bytes| Proxy::from_source(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
     let tight = open(base + 4096);
-    assert!(tight.snapshot(0).unwrap().mesh().is_ok());
-    assert_eq!(tight.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
-    assert!(open(2 * base).snapshot(1).unwrap().mesh().is_ok());
+    assert!(tight.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
+    assert_eq!(tight.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(open(2 * base).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
 }
 
 #[test]
@@ -526,7 +529,10 @@ fn positions_of_differences_keep_those_of_the_first_snapshot_alone() {
     let _alone = alone();
     const POSITIONS: u64 = 150 * 150 * 12;
     let (_, snapshots) = fixtures::cgeo::animation(150, 3);
-    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())));
+    let proxy = Proxy::from_source(
+        Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())),
+        &Options::default(),
+    );
     let proxy = proxy.unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     proxy.snapshot(0).unwrap().positions_into(&mut out, &mut scratch).unwrap();
@@ -547,7 +553,11 @@ fn what_is_not_compressed_is_added_without_a_copy() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(150, 3);
     let dialect = Dialect::default().with_codec(Codec::Stored);
-    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, dialect))).unwrap();
+    let proxy = Proxy::from_source(
+        Source::from_bytes(fixtures::cgeo::file(&snapshots, dialect)),
+        &Options::default(),
+    )
+    .unwrap();
     let (mut out, mut scratch) = (Vec::with_capacity(150 * 150), Scratch::default());
     let (_, peak) = peak(|| {
         (1..3)
@@ -561,7 +571,10 @@ fn what_is_not_compressed_is_added_without_a_copy() {
 fn views_of_proxies_hold_no_records_beside_their_working_memory() {
     let _alone = alone();
     let (meshes, snapshots) = fixtures::cgeo::animation(150, 2);
-    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())));
+    let proxy = Proxy::from_source(
+        Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())),
+        &Options::default(),
+    );
     let proxy = proxy.unwrap();
     let address = Address::field("snapshots").index(0);
     let (view, count) = counted_in_process(|| proxy.mesh_view(&address).unwrap());
@@ -588,7 +601,7 @@ fn proxy_of_twenty_million_triangles_is_read_by_default() {
     file.extend(offset.to_le_bytes());
     file.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
     file.extend(fixtures::cgeo::snapshot_bytes(&vec![(raw::TAG_MESH_DATA, content)], dialect));
-    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let address = &file.meshes().unwrap().next().unwrap().address;
     let view = file.mesh(address).unwrap();
     assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
@@ -607,9 +620,9 @@ fn lists_of_empty_map_channels_count() {
     };
     for (channels, is_read) in [(400, true), (4000, false)] {
         let source = Source::from_bytes(file(channels, &mut mesh));
-        let proxy = Proxy::from_source_with(source, &limited(256 << 10)).unwrap();
+        let proxy = Proxy::from_source(source, &limited(256 << 10)).unwrap();
         let mut buffer = meshmap::cgeo::MeshBuffer::default();
-        let result = proxy.snapshot(0).unwrap().mesh_into(&mut buffer, &mut Scratch::default());
+        let result = proxy.snapshot(0).unwrap().mesh_into(Parts::ALL, &mut buffer, &mut Scratch::default());
         let found = result.map_err(|error| (error.kind(), error.what().to_owned()));
         let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
         assert_eq!(found.is_ok(), is_read);
@@ -639,7 +652,8 @@ fn work_depends_neither_on_threads_nor_on_earlier_calls() {
     for path in formats.flat_map(|folder| meshmap_testing::data::folder(&folder.to_lowercase())) {
         let worked = [Parallelism::Off, Parallelism::Rayon].map(|parallelism| {
             let options = Options::default().with_parallelism(parallelism);
-            let Ok(file) = MeshFile::open_with(&path, &options) else { return [0; 2] };
+            let opened = Source::open(&path).and_then(|source| MeshFile::from_source(source, &options));
+            let Ok(file) = opened else { return [0; 2] };
             [0; 2].map(|_| {
                 let meter = Arc::new(Meter::new(file.limits(), 0));
                 meter.run(|| read_all(&file));
@@ -659,11 +673,11 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(100, 1);
     let body = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(body)).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(body), &Options::default()).unwrap();
     let meter = Arc::new(Meter::new(&Limits::default(), 0));
     let mut decoded = 0_u64;
     let error = loop {
-        match meter.run(|| proxy.snapshot(0).unwrap().mesh()) {
+        match meter.run(|| proxy.snapshot(0).unwrap().mesh(Parts::ALL)) {
             Ok(mesh) => decoded += mesh.positions.as_bytes().len() as u64,
             Err(error) => break error,
         }
@@ -672,5 +686,5 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     assert!(message.contains("of decoding and other work; raise it with"), "{message}");
     assert!(decoded > 100 << 20 && decoded < 2 << 30, "{decoded}");
     // Not within the job, the call has a meter of its own.
-    proxy.snapshot(0).unwrap().mesh().unwrap();
+    proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
 }

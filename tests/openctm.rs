@@ -3,18 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw, rules};
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    Array, ErrorKind, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic, Severity,
-    Source, Strictness,
+    Array, ErrorKind, Format, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic,
+    Severity, Source, Strictness,
 };
 use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
 
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::OpenCtm, id).unwrap()
+}
+
 const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
 
 fn open(bytes: Vec<u8>) -> Result<Mesh> {
-    Mesh::from_source(Source::from_bytes(bytes))
+    Mesh::at(&Source::from_bytes(bytes), 0, &Options::default())
 }
 
 fn strict() -> Options {
@@ -32,7 +37,7 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
         let mut shifted = vec![0; shift];
         shifted.extend(&file);
         let bytes = bytes::Bytes::from(shifted).slice(shift..);
-        let mesh = Mesh::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let mesh = Mesh::at(&Source::from_bytes(bytes.clone()), 0, &Options::default()).unwrap();
         let arrays = mesh.arrays().unwrap();
         let all = [
             arrays.triangles.as_bytes(),
@@ -68,7 +73,7 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
             assert!(near(map.read().unwrap().to_vec().as_flattened(), values.as_flattened()));
         }
         assert_eq!((mesh.uv_maps().len(), mesh.attribute_maps().len()), (2, 2));
-        assert!(mesh.uv_map(2).is_none() && mesh.attribute_map(2).is_none());
+        assert!(mesh.uv_maps().nth(2).is_none() && mesh.attribute_maps().nth(2).is_none());
         assert_eq!(mesh.mg2_header().is_some(), method == MG2);
         let normals = mesh.normals().unwrap().unwrap();
         if method != MG2 {
@@ -137,7 +142,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     };
     let body = Body { pack: stored, ..Body::sheet(MG2, 4) };
     let reader = Recorder::new(body.to_bytes());
-    let mesh = Mesh::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
+    let mesh = Mesh::at(&Source::ranged(Arc::clone(&reader)), 0, &Options::default()).unwrap();
     let blocks = mesh.blocks();
     let names: Vec<_> = blocks.iter().map(|block| block.address.to_string()).collect();
     assert_eq!(
@@ -157,7 +162,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
     // Bytes that are not LZMA are an error of the stream; only the reads matter here.
-    let _ = mesh.uv_map(0).unwrap().read();
+    let _ = mesh.uv_maps().next().unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
     let _ = mesh.normals();
     assert!(reads().iter().all(|range| blocks[..4].iter().any(|block| block.range == *range)));
@@ -179,8 +184,8 @@ fn decoded_arrays_are_shared_by_all_clones() {
 fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
-    assert_eq!((all.mesh_count(), all.findings()), (3, &[][..]));
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    assert_eq!((all.meshes().len(), all.findings()), (3, &[][..]));
     let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
     assert_eq!(all.mesh(1).unwrap().range().start, parts[0].len() as u64);
@@ -197,7 +202,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
     assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
 
-    let file = MeshFile::from_source_with(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
     assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
@@ -213,16 +218,16 @@ fn damaged_body_spoils_itself_only() {
     let mut cut = good.clone();
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
-    assert_eq!(all.mesh_count(), 1);
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    assert_eq!(all.meshes().len(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
-    assert_eq!(damaged.rule, rules::DAMAGED_BODY);
+    assert_eq!(damaged.rule, rule("damaged_body"));
     assert_eq!(
         (trailing.rule, trailing.byte_range.clone().unwrap().start),
-        (rules::TRAILING_BYTES, good.len() as u64)
+        (rule("trailing_bytes"), good.len() as u64)
     );
     assert!(open(file.clone()).unwrap().arrays().is_ok());
-    let error = Bodies::from_source_with(Source::from_bytes(file), &strict()).unwrap_err();
+    let error = Bodies::from_source(Source::from_bytes(file), &strict()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
@@ -232,10 +237,10 @@ fn damaged_stream_spoils_its_array_only() {
     let blocks = open(file.clone()).unwrap().blocks();
     file[blocks[4].range.start as usize] = 1;
     let mesh = open(file).unwrap();
-    let error = mesh.uv_map(0).unwrap().read().unwrap_err();
+    let error = mesh.uv_maps().next().unwrap().read().unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(blocks[4].range.clone())));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].uv_maps[0].coords");
-    assert!(mesh.normals().is_ok() && mesh.uv_map(1).unwrap().read().is_ok());
+    assert!(mesh.normals().is_ok() && mesh.uv_maps().nth(1).unwrap().read().is_ok());
     assert!(mesh.arrays().is_err() && mesh.validate().is_err());
 }
 
@@ -290,11 +295,11 @@ fn error_of(body: &Body) -> (&'static str, ErrorKind) {
 fn wrong_values_are_findings_and_strictly_errors() {
     type Damage = fn(&mut Body);
     let cases: [(Rule, Severity, Damage); 5] = [
-        (rules::INDEX_OUT_OF_RANGE, Severity::Unusable, |body| body.triangles[3][1] = 9),
-        (rules::NOT_FINITE, Severity::Unusable, |body| body.positions[2][1] = f32::NAN),
-        (rules::UNKNOWN_FLAGS, Severity::Suspicious, |body| body.flags = 3),
-        (rules::TEXT_NOT_UTF8, Severity::Forbidden, |body| body.comment = vec![0xff]),
-        (rules::REPEATED_NAME, Severity::Forbidden, |body| body.uv_maps[1].0 = "first"),
+        (rule("index_out_of_range"), Severity::Unusable, |body| body.triangles[3][1] = 9),
+        (rule("not_finite"), Severity::Unusable, |body| body.positions[2][1] = f32::NAN),
+        (rule("unknown_flags"), Severity::Suspicious, |body| body.flags = 3),
+        (rule("text_not_utf8"), Severity::Forbidden, |body| body.comment = vec![0xff]),
+        (rule("repeated_name"), Severity::Forbidden, |body| body.uv_maps[1].0 = "first"),
     ];
     for method in [RAW, MG1] {
         for (rule, severity, damage) in cases {
@@ -304,12 +309,12 @@ fn wrong_values_are_findings_and_strictly_errors() {
             assert_eq!(open(body.to_bytes()).unwrap().validate().unwrap(), []);
             damage(&mut body);
             let mesh = open(body.to_bytes()).unwrap();
-            let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule}: {:?}", mesh.validate()) };
+            let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule:?}: {:?}", mesh.validate()) };
             assert_eq!((found.rule, found.severity()), (rule, severity));
             assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
-            let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
-            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule}");
-            assert_eq!(mesh.view().is_err(), rule == rules::INDEX_OUT_OF_RANGE);
+            let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
+            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule:?}");
+            assert_eq!(mesh.view().is_err(), rule.id == "index_out_of_range");
         }
     }
 }
@@ -320,14 +325,14 @@ fn normals_of_mg2_need_indices_that_are_in_range() {
     body.triangles[3][1] = 9;
     let mesh = open(body.to_bytes()).unwrap();
     let error = mesh.normals().unwrap_err();
-    assert_eq!((error.what(), error.kind()), (rules::INDEX_OUT_OF_RANGE.name, ErrorKind::Malformed));
+    assert_eq!((error.what(), error.kind()), (rule("index_out_of_range").name, ErrorKind::Malformed));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].indices[10]");
     assert!(mesh.positions().is_ok());
     let findings = mesh.validate().unwrap();
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
     );
 }
 
@@ -346,10 +351,10 @@ fn streams_that_go_on_are_read_and_reported() {
         let mesh = open(body.to_bytes()).unwrap();
         assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
         let findings = mesh.validate().unwrap();
-        let tail = findings.iter().find(|found| found.rule == rules::STREAM_TAIL).unwrap();
+        let tail = findings.iter().find(|found| found.rule == rule("stream_tail")).unwrap();
         assert_eq!(tail.severity(), Severity::Forbidden);
-        let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
-        assert_eq!(read.unwrap_err().what(), rules::STREAM_TAIL.name);
+        let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
+        assert_eq!(read.unwrap_err().what(), rule("stream_tail").name);
     }
 }
 
@@ -358,7 +363,7 @@ fn limits_hold_for_each_array_and_for_all() {
     let file = Body::sheet(MG2, 10).to_bytes();
     let read = |limits| {
         let options = Options::default().with_limits(limits);
-        Mesh::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+        Mesh::at(&Source::from_bytes(file.clone()), 0, &options).unwrap()
     };
     // 162 triangles of 12 bytes are the largest array.
     let small = read(Limits::default().with_free_ratio(0).with_max_block_bytes(162 * 12 - 1));
@@ -380,16 +385,14 @@ fn vectors_of_any_length_get_the_length_of_the_array() {
         let mesh = open(Body::sheet(method, 3).to_bytes()).unwrap();
         let mut scratch = Scratch::default();
         for length in [0, 1, 100] {
-            let (mut indices, mut positions, mut normals) =
-                (vec![[7; 3]; length], vec![[7.0; 3]; length], vec![[7.0; 3]; length]);
+            let (mut positions, mut normals) = (vec![[7.0; 3]; length], vec![[7.0; 3]; length]);
             let (mut coords, mut values) = (vec![[7.0; 2]; length], vec![[7.0; 4]; length]);
-            mesh.raw_triangles_into(&mut indices, &mut scratch).unwrap();
             mesh.positions_into(&mut positions, &mut scratch).unwrap();
             assert!(mesh.normals_into(&mut normals, &mut scratch).unwrap());
-            mesh.uv_map(0).unwrap().read_into(&mut coords, &mut scratch).unwrap();
-            mesh.attribute_map(0).unwrap().read_into(&mut values, &mut scratch).unwrap();
+            mesh.uv_maps().next().unwrap().read_into(&mut coords, &mut scratch).unwrap();
+            mesh.attribute_maps().next().unwrap().read_into(&mut values, &mut scratch).unwrap();
             let arrays = mesh.arrays().unwrap();
-            assert_eq!(Array::from_vec(indices), arrays.triangles);
+            assert_eq!(mesh.raw_triangles().unwrap(), arrays.triangles);
             assert_eq!(Array::from_vec(positions), arrays.positions);
             assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
             assert_eq!(Array::from_vec(coords), arrays.texcoords[0]);
@@ -453,7 +456,7 @@ fn fragments_need_just_what_is_asked_for() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut fetched = 0;
     let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
-        match fragments.step(job).unwrap().into_result() {
+        match fragments.step(job).unwrap() {
             Ok(done) => return done,
             Err(ranges) => {
                 for range in ranges {
@@ -466,8 +469,8 @@ fn fragments_need_just_what_is_asked_for() {
         }
     };
     let coords = |source: &Source| {
-        let mesh = Mesh::from_source(source.clone())?;
-        Ok(mesh.uv_map(1).unwrap().read()?.len())
+        let mesh = Mesh::at(source, 0, &Options::default())?;
+        Ok(mesh.uv_maps().nth(1).unwrap().read()?.len())
     };
     assert_eq!(run(&coords), 10_000);
     assert!(fetched < file.len() as u64 / 2, "{fetched} of {} bytes", file.len());
@@ -497,7 +500,7 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
     };
     assert_eq!(divisions([1 << 16, 1 << 8, 1 << 8]), []);
     for cells in [[(1 << 16) + 1, 1 << 8, 1 << 8], [1 << 20, 1 << 10, 1 << 10]] {
-        assert_eq!(divisions(cells), [(rules::GRID_TOO_FINE, Some(82..94))], "{cells:?}");
+        assert_eq!(divisions(cells), [(rule("grid_too_fine"), Some(82..94))], "{cells:?}");
     }
 }
 
@@ -505,13 +508,13 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
 fn precision_of_normals_may_be_nan_in_a_file_without_normals() {
     let mut without = Body::sheet(MG2, 3);
     assert_eq!(findings_of(without.to_bytes()), []);
-    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| *rule == rules::NAN_PRECISION);
+    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| rule.id == "nan_precision");
     assert!(!has_rule(patched(&without, 54, f32::NAN.to_bits())));
     without.flags = 0;
     without.normals.clear();
     assert_eq!(findings_of(without.to_bytes()), []);
     let nan = patched(&without, 54, f32::NAN.to_bits());
-    assert_eq!(findings_of(nan), [(rules::NAN_PRECISION, Some(54..58))]);
+    assert_eq!(findings_of(nan), [(rule("nan_precision"), Some(54..58))]);
 }
 
 #[test]
@@ -539,7 +542,7 @@ fn comments_of_up_to_4_kib_are_held() {
         let comment = vec![b'c'; len];
         let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
         let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
-        let all = Bodies::from_source(Source::ranged(recorder.clone())).unwrap();
+        let all = Bodies::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         recorder.reads.lock().unwrap().clear();
         assert_eq!(all.mesh(3).unwrap().comment().unwrap().as_bytes(), comment);
         assert_eq!(recorder.reads.lock().unwrap().len(), reads, "{len}");
@@ -563,7 +566,9 @@ fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
     let file = Body::sheet(RAW, 60).to_bytes();
     let read = |len: usize| {
         let source = Source::ranged(Recorder::of_unknown_length(file[..len].to_vec()));
-        Bodies::from_source(source).map(|all| all.mesh_count()).map_err(|error| error.kind())
+        Bodies::from_source(source, &Options::default())
+            .map(|all| all.meshes().len())
+            .map_err(|error| error.kind())
     };
     assert_eq!((read(file.len()), read(file.len() - 1)), (Ok(1), Err(ErrorKind::Truncated)));
 }

@@ -95,7 +95,7 @@ impl Caller for Digests {
 
 fn open(reader: &Arc<Reentrant>, options: &Options) -> (Source, MeshFile) {
     let source = Source::ranged(Arc::clone(reader));
-    let file = MeshFile::from_source_with(source.clone(), options).unwrap();
+    let file = MeshFile::from_source(source.clone(), options).unwrap();
     (source, file)
 }
 
@@ -170,7 +170,7 @@ fn a_reader_of_tmf_that_uses_its_own_file_gets_errors() {
 
 #[cfg(feature = "cache")]
 mod cache {
-    use meshmap::cgeo::{Proxy, SnapshotCache, Wrap};
+    use meshmap::cgeo::{Parts, Proxy, SnapshotCache, Wrap};
 
     use super::*;
 
@@ -178,9 +178,9 @@ mod cache {
 
     /// The call of a reader while the cache waits for it, and whether it is refused.
     const USES: [(&str, bool, Use); 8] = [
-        ("get of the same snapshot", true, |cache, proxy| cache.get(proxy, 5).map(drop)),
-        ("get of another snapshot", true, |cache, proxy| cache.get(proxy, 6).map(drop)),
-        ("get of a snapshot that is there", false, |cache, proxy| cache.get(proxy, 1).map(drop)),
+        ("get of the same snapshot", true, |cache, proxy| cache.get(proxy, 5, Parts::ALL).map(drop)),
+        ("get of another snapshot", true, |cache, proxy| cache.get(proxy, 6, Parts::ALL).map(drop)),
+        ("get of a snapshot that is there", false, |cache, proxy| cache.get(proxy, 1, Parts::ALL).map(drop)),
         ("positions_at", true, |cache, proxy| {
             let timing = proxy.timing().unwrap();
             cache.positions_at(proxy, &timing, &[timing.time_of(5)], Wrap::Clamp, &mut Vec::new())
@@ -189,7 +189,7 @@ mod cache {
             cache.velocities(proxy, &proxy.timing().unwrap(), 5, &mut Vec::new())
         }),
         ("try_get", false, |cache, proxy| {
-            assert!(cache.try_get(proxy, 5).is_none());
+            assert!(cache.try_get(proxy, 5, Parts::ALL).is_none());
             Ok(())
         }),
         ("remove", false, |cache, proxy| {
@@ -208,13 +208,13 @@ mod cache {
         let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
         for (name, is_refused, job) in USES {
             let reader = Reentrant::new(&body);
-            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
+            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &Options::default()).unwrap();
             let cache = SnapshotCache::new(64 << 20);
-            cache.get(&proxy, 1).unwrap();
+            cache.get(&proxy, 1, Parts::ALL).unwrap();
             let inner = Arc::new(Mutex::new(None));
             let inside = (cache.clone(), proxy.clone(), Arc::clone(&inner));
             reader.set(0, move || *inside.2.lock().unwrap() = Some(job(&inside.0, &inside.1)));
-            let mesh = with_watchdog(Duration::from_secs(20), || cache.get(&proxy, 5).unwrap());
+            let mesh = with_watchdog(Duration::from_secs(20), || cache.get(&proxy, 5, Parts::ALL).unwrap());
             assert_eq!(mesh.positions, proxy.snapshot(5).unwrap().positions().unwrap());
             let kind = inner.lock().unwrap().take().unwrap().err().map(|error| error.kind());
             assert_eq!(kind, is_refused.then_some(DEADLOCK), "{name}");

@@ -50,7 +50,7 @@ fn parts_are_those_of_the_whole_mesh() {
         let (proxy, mut scratch) = (open(), Scratch::default());
         for index in 0..proxy.snapshot_count().min(4) {
             let mut whole = MeshBuffer::default();
-            if proxy.snapshot(index).unwrap().mesh_into(&mut whole, &mut scratch).is_err() {
+            if proxy.snapshot(index).unwrap().mesh_into(Parts::ALL, &mut whole, &mut scratch).is_err() {
                 continue;
             }
             differences += usize::from(!whole.is_complete);
@@ -60,9 +60,9 @@ fn parts_are_those_of_the_whole_mesh() {
                 let text = format!("{}: {index}: {parts:?}", path.display());
                 let mut fresh = MeshBuffer::default();
                 let snapshot = open().snapshot(index).unwrap();
-                snapshot.mesh_parts_into(parts, &mut fresh, &mut Scratch::default()).unwrap();
+                snapshot.mesh_into(parts, &mut fresh, &mut Scratch::default()).unwrap();
                 assert_parts(&fresh, &whole, parts, &text);
-                proxy.snapshot(index).unwrap().mesh_parts_into(parts, &mut reused, &mut scratch).unwrap();
+                proxy.snapshot(index).unwrap().mesh_into(parts, &mut reused, &mut scratch).unwrap();
                 assert_parts(&reused, &whole, parts, &text);
             }
         }
@@ -84,12 +84,12 @@ fn names_and_bits_of_parts() {
 /// The stream of snapshot 1 is damaged in its last third, behind the positions.
 fn damaged() -> Proxy {
     let mut file = sheets(30, 3);
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let blocks = proxy.snapshot(1).unwrap().blocks().unwrap();
     let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
     let place = usize::try_from(mesh.range.end - 60).unwrap();
     file[place..place + 30].fill(0xff);
-    Proxy::from_source(Source::from_bytes(file)).unwrap()
+    Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap()
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn damaged() -> Proxy {
 fn damage_behind_a_part_does_not_matter() {
     let (proxy, mut mesh, mut scratch) = (damaged(), MeshBuffer::default(), Scratch::default());
     let snapshot = proxy.snapshot(1).unwrap();
-    assert!(snapshot.mesh_into(&mut mesh, &mut scratch).is_err());
-    snapshot.mesh_parts_into(Parts::POSITIONS, &mut mesh, &mut scratch).unwrap();
+    assert!(snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).is_err());
+    snapshot.mesh_into(Parts::POSITIONS, &mut mesh, &mut scratch).unwrap();
     assert_eq!(mesh.positions.len(), 900);
     let played: Vec<bool> =
         proxy.play(0..3).parts(Parts::POSITIONS).into_iter().map(|(_, mesh)| mesh.is_ok()).collect();
@@ -110,7 +110,7 @@ fn damage_behind_a_part_does_not_matter() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_goes_forwards_backwards_and_by_strides() {
-    let proxy = Proxy::from_source(Source::from_bytes(sheets(10, 11))).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(sheets(10, 11)), &Options::default()).unwrap();
     let indices = |play: meshmap::cgeo::Play<'_>| {
         let player = play.into_iter();
         let announced = player.len();
@@ -132,7 +132,7 @@ fn playing_goes_forwards_backwards_and_by_strides() {
     // Backwards, every mesh is also the same.
     for (index, mesh) in proxy.play(0..11).backwards().parts(Parts::POSITIONS | Parts::NORMALS) {
         let mesh = mesh.unwrap();
-        let whole = proxy.snapshot(index).unwrap().mesh().unwrap();
+        let whole = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
         assert!(mesh.positions == whole.positions.to_vec() && mesh.normals == whole.normals.to_vec());
         assert!(mesh.triangles.is_empty() && mesh.texcoords.is_empty());
     }
@@ -141,8 +141,9 @@ fn playing_goes_forwards_backwards_and_by_strides() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn meshes_that_were_played_can_be_kept() {
-    let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12))).unwrap();
-    let expected: Vec<_> = (0..12).map(|index| proxy.snapshot(index).unwrap().mesh().unwrap()).collect();
+    let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12)), &Options::default()).unwrap();
+    let expected: Vec<_> =
+        (0..12).map(|index| proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap()).collect();
     // More than fit the capacity: what the caller keeps stays as it is.
     let held: Vec<_> =
         proxy.play(0..12).capacity(10_000).into_iter().map(|(_, mesh)| mesh.unwrap()).collect();
@@ -242,7 +243,7 @@ fn everything(open: impl Fn() -> Proxy) -> Vec<String> {
             for parts in some {
                 let mut mesh = MeshBuffer::default();
                 let snapshot = proxy.snapshot(index).unwrap();
-                let result = snapshot.mesh_parts_into(parts, &mut mesh, &mut Scratch::default());
+                let result = snapshot.mesh_into(parts, &mut mesh, &mut Scratch::default());
                 tell(result.map(|()| bits_of(&mesh)));
             }
             // Two parts of one snapshot.
@@ -266,7 +267,11 @@ fn parts_are_the_same_from_any_source() {
 /// Compares sources of a file that is intact, cut off, and damaged in several places.
 fn parts_are_the_same(intact: &bytes::Bytes, is_compressed: bool, path: &std::path::Path) {
     let extent = |index| {
-        Proxy::from_source(Source::from_bytes(intact.clone())).unwrap().snapshot(index).unwrap().range()
+        Proxy::from_source(Source::from_bytes(intact.clone()), &Options::default())
+            .unwrap()
+            .snapshot(index)
+            .unwrap()
+            .range()
     };
     let mut files = vec![intact.to_vec(), intact[..intact.len() - 1_000_000].to_vec()];
     for (index, share) in [(0, 3), (2, 9)] {
@@ -279,13 +284,16 @@ fn parts_are_the_same(intact: &bytes::Bytes, is_compressed: bool, path: &std::pa
     for (number, file) in files.into_iter().enumerate() {
         std::fs::write(path, &file).unwrap();
         let file = bytes::Bytes::from(file);
-        let expected = everything(|| Proxy::from_source(Source::from_bytes(file.clone())).unwrap());
+        let expected =
+            everything(|| Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap());
         // Damage within numbers that are not compressed cannot be seen.
         let is_seen = if is_compressed { number > 0 } else { number == 1 };
         assert_eq!(is_seen, expected.iter().any(|line| line.contains("cgeo: ")), "{number}");
         let found = everything(|| Proxy::open(path).unwrap());
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
-        let found = everything(|| Proxy::from_source(Source::ranged(Recorder::new(file.clone()))).unwrap());
+        let found = everything(|| {
+            Proxy::from_source(Source::ranged(Recorder::new(file.clone())), &Options::default()).unwrap()
+        });
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
     }
 }
@@ -327,7 +335,7 @@ impl meshmap::ReadRange for Recorder {
 
 /// The number of bytes from the beginning of a snapshot that its positions need.
 fn prefix_of_positions(index: usize) -> u64 {
-    let proxy = Proxy::from_source(Source::from_bytes(large().clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(large().clone()), &Options::default()).unwrap();
     let snapshot = proxy.snapshot(index).unwrap();
     let block = snapshot.blocks().unwrap().pop().unwrap();
     let stream = &large()[block.range.start as usize..block.range.end as usize];
@@ -344,7 +352,7 @@ fn prefix_of_positions(index: usize) -> u64 {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn stores_are_asked_once_for_the_positions_of_a_difference() {
     let recorder = Recorder::new(large().clone());
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     recorder.take();
     // The first snapshot, and a difference of which nothing is known yet.
     proxy.snapshot(1).unwrap().positions().unwrap();
@@ -415,7 +423,7 @@ fn uncompressed_positions_are_read_into_the_callers_memory() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("stored.cgeo");
     std::fs::write(&path, &file).unwrap();
-    let expected = Proxy::from_source(Source::from_bytes(file)).unwrap();
+    let expected = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let proxy = Proxy::open(&path).unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     for index in [0, 3, 1] {
@@ -435,11 +443,11 @@ fn uncompressed_positions_are_read_into_the_callers_memory() {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn errors_of_reading_are_not_kept() {
     use std::sync::atomic::Ordering::SeqCst;
-    let expected = Proxy::from_source(Source::from_bytes(large().clone())).unwrap();
+    let expected = Proxy::from_source(Source::from_bytes(large().clone()), &Options::default()).unwrap();
     let expected = expected.snapshot(2).unwrap().positions().unwrap();
     for succeed in 0..4 {
         let recorder = Recorder::new(large().clone());
-        let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+        let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         recorder.left.store(succeed, SeqCst);
         let found = proxy.snapshot(2).unwrap().positions();
         if let Err(error) = found {
@@ -459,7 +467,7 @@ mod cache {
     use super::*;
 
     fn proxy(side: u32) -> Proxy {
-        Proxy::from_source(Source::from_bytes(sheets(side, 6))).unwrap()
+        Proxy::from_source(Source::from_bytes(sheets(side, 6)), &Options::default()).unwrap()
     }
 
     #[test]
@@ -474,21 +482,21 @@ mod cache {
         let held = cache.stats().bytes_held;
         assert!(held >= positions && held < positions + 2048, "{held} for {positions}");
 
-        assert!(cache.try_get(&proxy, 2).is_none());
-        let first = cache.try_get_parts(&proxy, 2, Parts::POSITIONS).unwrap();
+        assert!(cache.try_get(&proxy, 2, Parts::ALL).is_none());
+        let first = cache.try_get(&proxy, 2, Parts::POSITIONS).unwrap();
         assert_eq!(first.parts, Parts::POSITIONS);
-        let more = cache.get_parts(&proxy, 2, Parts::POSITIONS | Parts::NORMALS).unwrap();
+        let more = cache.get(&proxy, 2, Parts::POSITIONS | Parts::NORMALS).unwrap();
         assert_eq!(more.parts, Parts::POSITIONS | Parts::NORMALS);
         assert_eq!(first.positions.as_bytes().as_ptr(), more.positions.as_bytes().as_ptr(), "decoded once");
-        let whole = cache.get(&proxy, 2).unwrap();
-        let expected = proxy.snapshot(2).unwrap().mesh().unwrap();
+        let whole = cache.get(&proxy, 2, Parts::ALL).unwrap();
+        let expected = proxy.snapshot(2).unwrap().mesh(Parts::ALL).unwrap();
         assert!(whole.positions == expected.positions && whole.normals == expected.normals);
         assert!(whole.texcoords == expected.texcoords);
         assert!(whole.triangles.as_bytes() == expected.triangles.as_bytes());
         assert_eq!((whole.topology, whole.is_complete), (expected.topology, expected.is_complete));
         // Fewer parts than there are need nothing.
         let before = cache.stats();
-        assert!(Arc::ptr_eq(&whole, &cache.get_parts(&proxy, 2, Parts::TRIANGLES).unwrap()));
+        assert!(Arc::ptr_eq(&whole, &cache.get(&proxy, 2, Parts::TRIANGLES).unwrap()));
         let stats = cache.stats();
         assert_eq!((before.decodes, stats.decodes, stats.repeated_decodes), (3, 3, 0));
         assert_eq!(stats.hits, before.hits + 1);
@@ -505,7 +513,7 @@ mod cache {
                     let (proxy, cache) = (&proxy, &cache);
                     scope.spawn(move || {
                         let parts = if number % 2 == 0 { Parts::ALL } else { Parts::POSITIONS };
-                        assert_eq!(cache.get_parts(proxy, 1, parts).is_ok(), parts == Parts::POSITIONS);
+                        assert_eq!(cache.get(proxy, 1, parts).is_ok(), parts == Parts::POSITIONS);
                     });
                 }
             });
@@ -523,7 +531,7 @@ mod cache {
                     for round in 0..200 {
                         let parts = Parts::from_bits(((round * 7 + number * 5) % 16) as u8).unwrap();
                         let index = (round * 3 + number) % 6;
-                        assert!(cache.get_parts(proxy, index, parts).unwrap().parts.contains(parts));
+                        assert!(cache.get(proxy, index, parts).unwrap().parts.contains(parts));
                         if round % 50 == 49 {
                             cache.clear();
                         }
@@ -539,7 +547,7 @@ fn snapshots_of_unknown_stored_size_are_fetched_whole() {
     let (_, snapshots) = fixtures::cgeo::animation(40, 4);
     for (size, is_part) in [(SizeMeaning::Stored, true), (SizeMeaning::Inflated, false)] {
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default().with_size(size));
-        let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
         assert_eq!(proxy.dialect().size, size);
         let (mut positions, snapshot) = (Vec::new(), proxy.snapshot(2).unwrap());
         proxy.snapshot(1).unwrap().positions_into(&mut positions, &mut Scratch::default()).unwrap();
@@ -572,7 +580,7 @@ impl ReadRange for Foretold {
 #[test]
 fn readers_are_told_what_will_be_played() {
     let bytes = bytes::Bytes::from(sheets(40, 12));
-    let whole = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let whole = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     // With the start tag.
     let range = |index: usize| {
         let range = whole.snapshot(index).unwrap().range();
@@ -581,7 +589,7 @@ fn readers_are_told_what_will_be_played() {
     for (parts, is_backwards) in [(Parts::ALL, false), (Parts::ALL, true), (Parts::POSITIONS, false)] {
         let reader = Arc::new(Foretold(bytes.clone(), Mutex::default()));
         let options = Options::default().with_parallelism(Parallelism::Off);
-        let proxy = Proxy::from_source_with(Source::ranged(Arc::clone(&reader)), &options).unwrap();
+        let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &options).unwrap();
         let mut play = proxy.play(2..11).parts(parts).stride(2);
         if is_backwards {
             play = play.backwards();

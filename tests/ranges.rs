@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{
-    Cause, Error, ErrorKind, Fault, FaultKind, Format, Options, Result, Source, cgeo, openctm, slmesh,
-};
+use meshmap::{Cause, Error, ErrorKind, Fault, FaultKind, Format, Options, Result, Rule, Source};
 use meshmap_testing::calls::{self, Caller, Look};
 use meshmap_testing::{data, test_files};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
@@ -210,8 +208,8 @@ fn found(error: &Error) -> Option<Value> {
 fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool> {
     let is_of_caller = [ErrorKind::OutOfRange, ErrorKind::Mismatch].contains(&error.kind());
     // Strict reading reports errors inside of findings; they are also seen separately.
-    let names =
-        [cgeo::rules::SNAPSHOT, openctm::rules::DAMAGED_BODY, slmesh::rules::BLOCK].map(|rule| rule.name);
+    let names = [(Format::CGeo, "snapshot"), (Format::OpenCtm, "damaged_body"), (Format::SlMesh, "block")]
+        .map(|(format, id)| Rule::by_id(format, id).unwrap().name);
     let is_told_twice = error.kind() == ErrorKind::Malformed
         && names.contains(&error.what())
         && error.cause().expected().is_empty();
@@ -284,7 +282,8 @@ fn no_message_prints_values_as_rust_does(root: &Path) {
             let mut errors = Errors::default();
             let source = Source::from_bytes(bytes);
             calls::every(&source, &Options::default(), &mut errors);
-            let findings = meshmap::MeshFile::from_source(source).and_then(|file| file.validate());
+            let findings =
+                meshmap::MeshFile::from_source(source, &Options::default()).and_then(|file| file.validate());
             let details = findings.unwrap_or_default().into_iter().map(|finding| finding.to_string());
             for message in errors.0.into_keys().chain(details) {
                 for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
-use meshmap::cgeo::{Dialect, Proxy};
+use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::{Codec, MeshFile, Options, ReadRange, Source};
 use meshmap_testing::{fixtures, with_watchdog};
 use rayon::prelude::*;
@@ -44,7 +44,7 @@ fn proxy() -> Proxy {
     // Larger than what is read when it is opened.
     let (_, snapshots) = fixtures::cgeo::animation(40, 16);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
-    Proxy::from_source(Source::ranged(Parallel(file.into()))).unwrap()
+    Proxy::from_source(Source::ranged(Parallel(file.into())), &Options::default()).unwrap()
 }
 
 #[test]
@@ -85,7 +85,9 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         let (_, snapshots) = fixtures::cgeo::animation(40, 16);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
         for last in [16, 5] {
-            let proxy = Proxy::from_source(Source::ranged(Everyone(file.clone().into()))).unwrap();
+            let proxy =
+                Proxy::from_source(Source::ranged(Everyone(file.clone().into())), &Options::default())
+                    .unwrap();
             let mut seen = 0;
             proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
                 mesh.unwrap();
@@ -108,7 +110,7 @@ fn snapshots_of_many_tasks_end_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
         (0..64_usize).into_par_iter().for_each(|task| {
-            proxy.snapshot(task % 16).unwrap().mesh().unwrap();
+            proxy.snapshot(task % 16).unwrap().mesh(Parts::ALL).unwrap();
         });
     });
 }
@@ -138,7 +140,8 @@ fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
     ];
     in_a_small_pool(|| {
         for body in files {
-            let file = MeshFile::from_source(Source::ranged(Parallel(body.into()))).unwrap();
+            let file =
+                MeshFile::from_source(Source::ranged(Parallel(body.into())), &Options::default()).unwrap();
             (0..16).into_par_iter().for_each(|_| {
                 file.validate().unwrap();
                 file.meshes().unwrap().for_each(|entry| drop(file.mesh(&entry.address).unwrap()));
@@ -158,7 +161,7 @@ mod cache {
         in_a_small_pool(|| {
             let (proxy, cache) = (proxy(), SnapshotCache::new(100 << 10));
             (0..256_usize).into_par_iter().for_each(|task| {
-                cache.get(&proxy, task % 4).unwrap();
+                cache.get(&proxy, task % 4, Parts::ALL).unwrap();
             });
         });
     }
@@ -169,8 +172,8 @@ mod cache {
             let (proxy, cache) = (proxy(), SnapshotCache::new(1 << 20));
             for _ in 0..8 {
                 cache.clear();
-                cache.prefetch(&proxy, 0..16);
-                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index).unwrap()));
+                cache.prefetch(&proxy, 0..16, Parts::ALL);
+                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index, Parts::ALL).unwrap()));
             }
         });
     }

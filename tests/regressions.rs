@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 
-use meshmap::{ErrorKind, Format, MeshFile, ReadRange, Source};
+use meshmap::{ErrorKind, Format, MeshFile, Options, ReadRange, Source};
 use meshmap_testing::{Recorder, data, exercise};
 
 /// The damaged files of each format, and the files that fuzzing found, in `regressions`.
@@ -33,7 +33,7 @@ fn damaged_files_and_files_found_by_fuzzing_keep_all_promises() {
 #[test]
 fn empty_source_of_unknown_length_is_an_empty_file() {
     let source = Source::ranged(Recorder::of_unknown_length(Vec::new()));
-    let error = MeshFile::from_source(source).unwrap_err();
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFormat);
 }
 
@@ -43,7 +43,7 @@ fn file_of_unknown_length_that_ends_within_the_signature_is_read() {
     assert!(bytes.len() < 32);
     let source = || Source::ranged(Recorder::of_unknown_length(bytes.clone()));
     assert_eq!(Format::detect(&source()).unwrap(), Format::Tmf);
-    assert_eq!(MeshFile::from_source(source()).unwrap().meshes().unwrap().count(), 0);
+    assert_eq!(MeshFile::from_source(source(), &Options::default()).unwrap().meshes().unwrap().count(), 0);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn source_of_unknown_length_that_ends_before_a_tag_of_cgeo_is_of_unknown_format(
     bytes[0] = b'C';
     bytes[1..5].copy_from_slice(&200_000_u32.to_le_bytes());
     let source = Source::ranged(Recorder::of_unknown_length(bytes));
-    let error = MeshFile::from_source(source).unwrap_err();
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFormat);
 }
 
@@ -80,7 +80,7 @@ fn names_that_share_long_text_thousands_of_times_exceed_a_limit() {
         {
             file[field..field + 4].copy_from_slice(&value.to_le_bytes());
         }
-        let error = MeshFile::from_source(Source::from_bytes(file)).unwrap_err();
+        let error = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     }
 }
@@ -114,6 +114,6 @@ fn reads_end_where_a_short_read_has_shown_the_end() {
         file[field..field + 4].copy_from_slice(&u32::to_le_bytes(value));
     }
     let source = Source::ranged(Store(file, AtomicU64::new(u64::MAX)));
-    let error = MeshFile::from_source(source).unwrap_err();
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use meshmap::cgeo::{Dialect, Proxy};
+use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
 use meshmap_testing::{data, fixtures, with_watchdog};
@@ -15,7 +15,7 @@ const THREADS: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 8] };
 
 fn many_frames(parallelism: Parallelism) -> Model {
     let options = Options::default().with_parallelism(parallelism);
-    Model::from_source_with(Source::from_bytes(fixtures::iqm::long_animation()), &options).unwrap()
+    Model::from_source(Source::from_bytes(fixtures::iqm::long_animation()), &options).unwrap()
 }
 
 fn pool(threads: usize) -> rayon::ThreadPool {
@@ -77,7 +77,11 @@ fn many_threads_read_one_lazy_model() {
 
 fn sheets(side: u32, snapshots: usize) -> Proxy {
     let (_, snapshots) = fixtures::cgeo::animation(side, snapshots);
-    Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default()))).unwrap()
+    Proxy::from_source(
+        Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())),
+        &Options::default(),
+    )
+    .unwrap()
 }
 
 /// All bytes of all snapshots, as playing hands them out.
@@ -116,7 +120,7 @@ fn uneven() -> Vec<u8> {
         *snapshot = fixtures::cgeo::animation(side, 1).1.remove(0);
     }
     let mut file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let blocks = proxy.snapshot(9).unwrap().blocks().unwrap();
     let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
     let middle = usize::try_from(mesh.range.start.midpoint(mesh.range.end)).unwrap();
@@ -128,16 +132,17 @@ fn uneven() -> Vec<u8> {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_is_the_same_for_any_capacity() {
     let source = Source::from_bytes(uneven());
-    let proxy = Proxy::from_source(source.clone()).unwrap();
+    let proxy = Proxy::from_source(source.clone(), &Options::default()).unwrap();
     let expected: Vec<_> = (0..proxy.snapshot_count())
         .map(|index| {
-            let mesh = proxy.snapshot(index).unwrap().mesh().map_err(|error| error.to_string())?;
+            let mesh = proxy.snapshot(index).unwrap().mesh(Parts::ALL).map_err(|error| error.to_string())?;
             Ok::<_, String>((mesh.positions.to_vec(), mesh.triangles.as_bytes().to_vec()))
         })
         .collect();
     assert_eq!(expected.iter().filter(|mesh| mesh.is_err()).count(), 1);
     let play = |range: std::ops::Range<usize>, capacity| {
-        let (proxy, mut played) = (Proxy::from_source(source.clone()).unwrap(), Vec::new());
+        let (proxy, mut played) =
+            (Proxy::from_source(source.clone(), &Options::default()).unwrap(), Vec::new());
         proxy.play(range.clone()).capacity(capacity).for_each(|index, mesh| {
             assert_eq!(index, range.start + played.len());
             let mesh = mesh.map(|mesh| (mesh.positions.clone(), mesh.triangles.as_bytes().to_vec()));
@@ -228,15 +233,15 @@ fn long_streams_are_the_same_for_any_number_of_threads() {
 fn long_base_is_decoded_while_others_wait_for_it() {
     let (_, snapshots) = fixtures::cgeo::animation(300, 3);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let expected = played(&proxy);
     for threads in [1, 2, 8] {
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
         from_outside(threads, move || {
             let positions = proxy.snapshot(1).unwrap().positions().unwrap();
             assert_eq!(positions.len(), 300 * 300);
         });
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
         assert!(pool(threads).install(|| played(&proxy)) == expected, "{threads} threads");
     }
 }
@@ -289,9 +294,9 @@ fn parallel(bytes: Vec<u8>) -> (Source, std::sync::Arc<std::sync::atomic::Atomic
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn readers_that_use_rayon_do_not_hang_what_is_made_once() {
     let body = rough_sheet(fixtures::openctm::MG1, 240);
-    let mesh = meshmap::openctm::Mesh::from_source(parallel(body).0).unwrap();
+    let mesh = meshmap::openctm::Mesh::at(&parallel(body).0, 0, &Options::default()).unwrap();
     from_outside(2, move || assert_eq!(mesh.positions().unwrap().len(), 240 * 240));
-    let proxy = Proxy::from_source(parallel(long_proxy()).0).unwrap();
+    let proxy = Proxy::from_source(parallel(long_proxy()).0, &Options::default()).unwrap();
     from_outside(2, move || assert_eq!(proxy.base().unwrap().positions.len(), 40 * 40));
 }
 
@@ -323,10 +328,10 @@ mod cache {
     #[test]
     #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn readers_that_use_rayon_do_not_hang_the_cache() {
-        let proxy = Proxy::from_source(parallel(long_proxy()).0).unwrap();
+        let proxy = Proxy::from_source(parallel(long_proxy()).0, &Options::default()).unwrap();
         let cache = SnapshotCache::new(1 << 20);
         let all = cache.clone();
-        from_outside(2, move || assert_eq!(all.get(&proxy, 1).unwrap().positions.len(), 40 * 40));
+        from_outside(2, move || assert_eq!(all.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40));
         assert!(cache.stats().decodes >= 1);
     }
 
@@ -334,16 +339,17 @@ mod cache {
     #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn reader_that_panics_ends_a_prefetch_and_not_the_program() {
         let (source, panics) = parallel(long_proxy());
-        let (proxy, cache) = (Proxy::from_source(source).unwrap(), SnapshotCache::new(1 << 20));
+        let (proxy, cache) =
+            (Proxy::from_source(source, &Options::default()).unwrap(), SnapshotCache::new(1 << 20));
         panics.store(true, std::sync::atomic::Ordering::SeqCst);
         let pool = pool(2);
-        pool.install(|| cache.prefetch(&proxy, 0..4));
+        pool.install(|| cache.prefetch(&proxy, 0..4, Parts::ALL));
         pool.install(|| (0..64).into_par_iter().for_each(|_| std::thread::yield_now()));
         while cache.stats().misses < 4 {
             std::thread::yield_now();
         }
         panics.store(false, std::sync::atomic::Ordering::SeqCst);
-        assert_eq!(cache.get(&proxy, 1).unwrap().positions.len(), 40 * 40);
+        assert_eq!(cache.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40);
     }
 
     #[test]
@@ -353,13 +359,15 @@ mod cache {
         let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
         let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+        let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
         let cache = SnapshotCache::new(1 << 20);
-        let held = |kept: &usize| cache.try_get(&proxy, *kept).is_some();
-        (0..32).for_each(|index| assert_eq!(cache.get(&proxy, index).unwrap().texcoords.len(), 4096));
+        let held = |kept: &usize| cache.try_get(&proxy, *kept, Parts::ALL).is_some();
+        (0..32).for_each(|index| {
+            assert_eq!(cache.get(&proxy, index, Parts::ALL).unwrap().texcoords.len(), 4096)
+        });
         assert!((0..32).filter(held).count() <= 8);
         let small = SnapshotCache::new(64 << 10);
-        assert!(small.get(&proxy, 3).is_ok() && small.try_get(&proxy, 3).is_none());
+        assert!(small.get(&proxy, 3, Parts::ALL).is_ok() && small.try_get(&proxy, 3, Parts::ALL).is_none());
     }
 
     use super::*;
@@ -368,7 +376,8 @@ mod cache {
     fn snapshot_that_64_threads_ask_for_is_decoded_once() {
         let (proxy, cache) = (sheets(60, 4), SnapshotCache::new(64 << 20));
         let meshes: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2).unwrap())).collect();
+            let threads: Vec<_> =
+                (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(meshes.iter().all(|mesh| std::sync::Arc::ptr_eq(mesh, &meshes[0])));
@@ -382,12 +391,12 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 4);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         let recorder = meshmap_testing::Recorder::new(file);
-        let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone()))).unwrap();
+        let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone())), &Options::default()).unwrap();
         let cache = SnapshotCache::new(64 << 20);
-        cache.get(&proxy, 1).unwrap();
+        cache.get(&proxy, 1, Parts::ALL).unwrap();
         recorder.reads.lock().unwrap().clear();
         std::thread::scope(|scope| {
-            (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2).unwrap())));
+            (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())));
         });
         let reads = recorder.reads.lock().unwrap().len();
         assert!(
@@ -423,13 +432,14 @@ mod cache {
             for threads in [1, 2, 8] {
                 let pool = pool(threads);
                 for round in 0..3_000_usize {
-                    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+                    let proxy =
+                        Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
                     let cache = SnapshotCache::new(64 << 20);
                     pool.install(|| {
                         (0..6_usize).into_par_iter().for_each(|outer| {
                             (0..4_usize).into_par_iter().for_each(|inner| {
                                 let index = (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS;
-                                cache.get(&proxy, index).unwrap();
+                                cache.get(&proxy, index, Parts::ALL).unwrap();
                             });
                         });
                     });
@@ -469,16 +479,19 @@ mod cache {
         let sources = || [Source::from_bytes(bytes.clone()), Source::ranged(Slow(bytes.clone(), 1))];
         let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
             for request in 0..9 * 9 {
-                assert_eq!(cache.get(proxy, (request * 5 + thread) % 9).unwrap().positions.len(), 900);
+                assert_eq!(
+                    cache.get(proxy, (request * 5 + thread) % 9, Parts::ALL).unwrap().positions.len(),
+                    900
+                );
             }
         };
         with_watchdog(Duration::from_secs(120), || {
             for round in 0..20 {
                 for source in sources() {
-                    let proxy = Proxy::from_source(source).unwrap();
+                    let proxy = Proxy::from_source(source, &Options::default()).unwrap();
                     let cache = SnapshotCache::new(64 << 20);
                     let pool = pool(1 + round % 4);
-                    pool.install(|| cache.prefetch(&proxy, (0..9).chain(0..9)));
+                    pool.install(|| cache.prefetch(&proxy, (0..9).chain(0..9), Parts::ALL));
                     if round % 2 == 0 {
                         let (cache, proxy) = (&cache, &proxy);
                         std::thread::scope(|scope| {
@@ -503,10 +516,10 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 40);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         // Slow enough that this thread is not far behind, however busy the machine is.
-        let proxy = Proxy::from_source(Source::ranged(Slow(file.into(), 15))).unwrap();
+        let proxy = Proxy::from_source(Source::ranged(Slow(file.into(), 15)), &Options::default()).unwrap();
         for threads in [1, 2] {
             let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
-            pool.install(|| cache.prefetch(&proxy, 0..40));
+            pool.install(|| cache.prefetch(&proxy, 0..40, Parts::ALL));
             let (done, wait) = std::sync::mpsc::channel();
             let (stats, begun) = (cache.clone(), cache.stats().decodes);
             pool.spawn(move || done.send(stats.stats().decodes).unwrap());
@@ -539,23 +552,24 @@ mod cache {
         let proxy = sheets(40, 8);
         let one = {
             let cache = SnapshotCache::new(1 << 30);
-            cache.get(&proxy, 1).unwrap();
+            cache.get(&proxy, 1, Parts::ALL).unwrap();
             cache.stats().bytes_held
         };
         let cache = SnapshotCache::new(one * 3 + 4096);
         for index in [1, 2, 3, 1, 4] {
-            cache.get(&proxy, index).unwrap();
+            cache.get(&proxy, index, Parts::ALL).unwrap();
         }
         // 2 was used longest ago.
-        let there: Vec<_> = [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index).is_some()).into();
+        let there: Vec<_> =
+            [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index, Parts::ALL).is_some()).into();
         assert_eq!(there, [true, false, true, true]);
-        cache.get(&proxy, 2).unwrap();
+        cache.get(&proxy, 2, Parts::ALL).unwrap();
         let stats = cache.stats();
         assert_eq!((stats.decodes, stats.repeated_decodes), (5, 1));
         assert!(stats.bytes_held <= one * 3 && stats.peak_bytes <= one * 4, "{stats:?}");
 
         let tiny = SnapshotCache::new(1);
-        assert!(tiny.get(&proxy, 0).is_ok() && tiny.get(&proxy, 1).is_ok());
+        assert!(tiny.get(&proxy, 0, Parts::ALL).is_ok() && tiny.get(&proxy, 1, Parts::ALL).is_ok());
         assert_eq!(tiny.stats().bytes_held, 0);
         cache.clear();
         assert_eq!(cache.stats().bytes_held, 0);
@@ -564,9 +578,9 @@ mod cache {
     #[test]
     fn proxies_share_a_cache_without_being_mistaken() {
         let (a, b, cache) = (sheets(6, 3), sheets(7, 3), SnapshotCache::new(1 << 20));
-        assert_eq!(cache.get(&a, 1).unwrap().positions.len(), 36);
-        assert_eq!(cache.get(&b, 1).unwrap().positions.len(), 49);
-        assert_eq!(cache.get(&a.clone(), 1).unwrap().positions.len(), 36);
+        assert_eq!(cache.get(&a, 1, Parts::ALL).unwrap().positions.len(), 36);
+        assert_eq!(cache.get(&b, 1, Parts::ALL).unwrap().positions.len(), 49);
+        assert_eq!(cache.get(&a.clone(), 1, Parts::ALL).unwrap().positions.len(), 36);
         assert_eq!(cache.stats().decodes, 2);
     }
 
@@ -576,7 +590,7 @@ mod cache {
         for _ in 0..2 {
             let requests = |stats: CacheStats| stats.hits + stats.misses;
             let before = requests(cache.stats());
-            assert_eq!(cache.get(&proxy, 3).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
+            assert_eq!(cache.get(&proxy, 3, Parts::ALL).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
             assert_eq!(requests(cache.stats()), before + 1, "every request is counted");
         }
         assert_eq!(cache.stats().decodes, 0);
@@ -586,9 +600,9 @@ mod cache {
     fn prefetched_snapshots_are_there() {
         let (proxy, cache) = (sheets(20, 10), SnapshotCache::new(64 << 20));
         let pool = pool(2);
-        pool.install(|| cache.prefetch(&proxy, 2..6));
+        pool.install(|| cache.prefetch(&proxy, 2..6, Parts::ALL));
         with_watchdog(Duration::from_secs(60), || {
-            while (2..6).any(|index| cache.try_get(&proxy, index).is_none()) {
+            while (2..6).any(|index| cache.try_get(&proxy, index, Parts::ALL).is_none()) {
                 std::thread::yield_now();
             }
         });
@@ -615,7 +629,7 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
         let source = Source::from_bytes(fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 }));
-        meshmap::tmf::Document::from_source_with(source, &options).unwrap()
+        meshmap::tmf::Document::from_source(source, &options).unwrap()
     };
     let expected = decoded(&open(Parallelism::Off));
     for threads in THREADS {
@@ -675,7 +689,7 @@ fn bodies_are_the_same_for_any_number_of_threads() {
         let open = |parallelism| {
             let options = Options::default().with_parallelism(parallelism);
             let source = Source::from_bytes(bytes.clone());
-            meshmap::openctm::Mesh::from_source_with(source, &options).unwrap()
+            meshmap::openctm::Mesh::at(&source, 0, &options).unwrap()
         };
         let lengths =
             open(Parallelism::Off).blocks().into_iter().map(|block| block.range.end - block.range.start);
@@ -714,7 +728,7 @@ fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
     let mut file = rough_body(fixtures::openctm::MG2);
     let open = |file: &[u8], parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        meshmap::openctm::Mesh::from_source_with(Source::from_bytes(file.to_vec()), &options).unwrap()
+        meshmap::openctm::Mesh::at(&Source::from_bytes(file.to_vec()), 0, &options).unwrap()
     };
     for block in open(&file, Parallelism::Off).blocks() {
         file[block.range.start as usize] = 1;
@@ -734,7 +748,8 @@ fn errors_are_the_same_for_any_number_of_threads() {
     let mut numbers = vec![0; count];
     (first..count).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
     let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
-    let document = meshmap::tmf::Document::from_source(Source::from_bytes(file)).unwrap();
+    let document =
+        meshmap::tmf::Document::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     let array = document.mesh(0).unwrap().position_indices().unwrap();
     for threads in THREADS {
         let error = pool(*threads).install(|| array.read().unwrap_err());
@@ -762,7 +777,7 @@ fn assets_are_the_same_for_any_number_of_threads() {
     let bytes = fixtures::slmesh::large(110);
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        Asset::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap()
+        Asset::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
     let expected = all_of(&open(Parallelism::Off));
     with_watchdog(Duration::from_secs(120), || {
@@ -786,7 +801,7 @@ fn faces_of_a_file_are_decoded_without_a_hang() {
         for threads in [1, 2, 8] {
             for _ in 0..20 {
                 let source = Source::from_bytes(bytes.clone());
-                let file = meshmap::MeshFile::from_source(source).unwrap();
+                let file = meshmap::MeshFile::from_source(source, &Options::default()).unwrap();
                 pool(threads).install(|| {
                     (0..8).into_par_iter().for_each(|_| {
                         let meshes: Vec<_> = file.meshes().unwrap().map(|entry| entry.address).collect();

@@ -2,15 +2,21 @@
 
 use std::fs;
 
-use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules};
+use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement};
 use meshmap::{
-    ErrorKind, Finding, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness, VertexFormat,
+    ErrorKind, Finding, Format, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness,
+    VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
 use meshmap_testing::{Recorder, data};
 
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Tmf, id).unwrap()
+}
+
 fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
-    Document::from_source(Source::from_bytes(bytes))
+    Document::from_source(Source::from_bytes(bytes), &Options::default())
 }
 
 fn has(findings: &[Finding], rule: Rule) -> bool {
@@ -75,7 +81,7 @@ fn elements_ranges_and_whole_arrays_agree() {
 fn numbers_are_those_of_the_formulas() {
     let document = read(everything(true)).unwrap();
     assert_eq!(document.file_layout(), FileLayout::B);
-    let mesh = document.mesh_named("m\u{e9}sh").unwrap();
+    let mesh = document.meshes().find(|mesh| mesh.name() == "m\u{e9}sh").unwrap();
     let vertices = mesh.positions().unwrap().read().unwrap();
     assert_eq!(vertices.get(0), Some([0.0, -2.0, 0.5]));
     assert_eq!(vertices.get(1), Some([1.0, -2.0, 0.75]));
@@ -86,13 +92,13 @@ fn numbers_are_those_of_the_formulas() {
     assert_eq!(mesh.texcoords(0).unwrap().read().unwrap().to_vec(), [[0.0, 1.0], [20.0 / 63.0, 1.0 / 63.0]]);
     let handed: Vec<f32> = mesh.tangents().unwrap().iter().map(|tangent| tangent.unwrap()[3]).collect();
     assert_eq!(handed, [-1.0, 1.0]);
-    let triangles = mesh.indices().unwrap();
-    assert_eq!(triangles.normals.unwrap().to_vec(), [1, 2, 2, 1, 1, 2]);
+    let normals = mesh.normal_indices().unwrap().read().unwrap();
+    assert_eq!(normals.to_vec(), [1, 2, 2, 1, 1, 2]);
 
     let custom = mesh.custom().unwrap();
     let names: Vec<_> = custom.iter().map(|custom| custom.name.to_string_lossy().into_owned()).collect();
     assert_eq!(names, ["ids", "more", "paint", "heat"]);
-    let Some(CustomValues::Integer(ids)) = mesh.custom_named("ids").unwrap() else { panic!() };
+    let CustomValues::Integer(ids) = &custom[0].values else { panic!() };
     assert_eq!(ids.read().unwrap().to_vec(), [101, 102, 500, 103]);
     let CustomValues::Index(more) = &custom[1].values else { panic!() };
     assert_eq!(more.read().unwrap().to_vec(), [7, 7]);
@@ -100,7 +106,6 @@ fn numbers_are_those_of_the_formulas() {
     assert_eq!(paint.get(0).unwrap().unwrap()[0], 1.0);
     let CustomValues::Float(heat) = &custom[3].values else { panic!() };
     assert_eq!(heat.read().unwrap().to_vec(), [-1.0, 1.0, ((7.0_f64 / 15.0) * 2.0 - 1.0) as f32]);
-    assert!(mesh.custom_named("nothing").unwrap().is_none());
 }
 
 #[test]
@@ -110,10 +115,7 @@ fn omitted_normal_triangles_count_up() {
     let mesh = document.mesh(0).unwrap();
     assert_eq!(mesh.normal_indices().unwrap().read().unwrap().to_vec(), [0, 1, 2]);
     assert_eq!(document.mesh(1).unwrap().name().as_bytes(), b"");
-    assert!(
-        document.mesh(2).unwrap_err().kind() == ErrorKind::OutOfRange
-            && document.mesh_named("none").is_none()
-    );
+    assert_eq!(document.mesh(2).unwrap_err().kind(), ErrorKind::OutOfRange);
     // Wherever the normals stand, and however many segments they are in.
     let split = Writer::a().mesh("").segment(4, 1, &[]).directions(3, 2, &[(0, 0, 0), (1, 1, 1)]).directions(
         3,
@@ -146,7 +148,7 @@ fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
     // 44 bits: the crate's scale is 2^12 - 1.
     let crates = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[4095, 0, 255], [1024, 1, 2]]);
     let document = read(crates.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::WIDE_COORDINATES));
+    assert!(has(document.findings(), rule("wide_coordinates")));
     let vertices = document.mesh(0).unwrap().positions().unwrap();
     assert_eq!(vertices.get(0).unwrap(), Some([1.0, 0.0, 1.0]));
     assert_eq!(vertices.get(1).unwrap().unwrap()[0], 1024.0 / 4095.0);
@@ -178,7 +180,7 @@ fn numbers_of_no_bits_are_the_least_there_are() {
         .colors("", 0, &[[0; 4]])
         .segment(16, 0, &floats("", 0, &[0]));
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::NO_BITS));
+    assert!(has(document.findings(), rule("no_bits")));
     let mesh = document.mesh(0).unwrap();
     assert_eq!(mesh.positions().unwrap().read().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
     assert_eq!(mesh.texcoords(0).unwrap().get(0).unwrap(), Some([0.0; 2]));
@@ -200,7 +202,7 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
     for (bits, base, numbers) in cases {
         let file = Writer::b().mesh("").indices(2, bits, base, &numbers).to_bytes();
         let document = read(file).unwrap();
-        assert!(has(&document.validate().unwrap(), rules::INDEX_TOO_LARGE));
+        assert!(has(&document.validate().unwrap(), rule("index_too_large")));
         let array = document.mesh(0).unwrap().position_indices().unwrap();
         let error = array.read().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
@@ -280,10 +282,10 @@ fn views_leave_out_what_no_vertex_has_and_say_so() {
         .indices(6, 1, 0, &[0, 1]);
     let document = read(file.to_bytes()).unwrap();
     let view = document.mesh(0).unwrap().view().unwrap();
-    assert!(has(view.findings(), rules::UNASSIGNED) && has(view.findings(), rules::ODD_INDICES));
+    assert!(has(view.findings(), rule("unassigned")) && has(view.findings(), rule("odd_indices")));
     assert_eq!((view.attributes().len(), view.indices().len()), (1, 3));
     let validated = document.validate().unwrap();
-    assert!(has(&validated, rules::UNASSIGNED) && has(&validated, rules::ODD_INDICES));
+    assert!(has(&validated, rule("unassigned")) && has(&validated, rule("odd_indices")));
 }
 
 #[test]
@@ -297,21 +299,18 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
         .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
         .indices(2, 2, 0, &[0, 0, 0])
         .to_bytes();
-    let document = MeshFile::from_source(Source::from_bytes(file.clone())).unwrap();
+    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
     assert!(document.mesh(&"meshes[\"good\"]".parse().unwrap()).is_ok());
     let findings = document.validate().unwrap();
-    assert!(
-        findings
-            .iter()
-            .any(|finding| finding.severity() == Severity::Unusable
-                && finding.rule == rules::INDEX_OUT_OF_RANGE)
-    );
+    assert!(findings.iter().any(
+        |finding| finding.severity() == Severity::Unusable && finding.rule == rule("index_out_of_range")
+    ));
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert_eq!(
-        Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
+        Document::from_source(Source::from_bytes(file), &strict).unwrap_err().kind(),
         ErrorKind::Malformed
     );
     assert_eq!(document.mesh(&"meshes[7]".parse().unwrap()).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -326,16 +325,10 @@ fn unknown_segments_are_listed_and_skipped() {
         .segment(0, 9, b"x")
         .indices(2, 1, 0, &[1]);
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), rules::UNKNOWN_SEGMENT));
-    let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.kind).collect();
-    let expected = [
-        SegmentType::Reserved(12),
-        SegmentType::Unknown(200),
-        SegmentType::Invalid,
-        SegmentType::VertexTriangle,
-    ];
-    assert_eq!(kinds, expected);
-    assert_eq!(document.items().count(), 5);
+    assert!(has(document.findings(), rule("unknown_segment")));
+    let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.seg_type).collect();
+    assert_eq!(kinds, [12, 200, 0, 2]);
+    assert_eq!(MeshFile::Tmf(document.clone()).items().count(), 5);
 }
 
 #[test]
@@ -346,19 +339,19 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
     trailing.push(0);
     let tail = |writer: Writer| writer.segment(2, 0, &[&[1][..], &[0; 16], &[1, 2, 3]].concat());
     let cases = [
-        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), rules::TYPE_OF_OTHER_LAYOUT, true),
-        (Writer::b().mesh(b"\xff").to_bytes(), rules::NAME_NOT_UTF8, true),
-        (trailing, rules::TRAILING_BYTES, false),
-        (tail(Writer::b().mesh("")).to_bytes(), rules::SEGMENT_TAIL, false),
-        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), rules::SHARED_MASK, false),
-        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rules::OMITTED_IN_LAYOUT_B, false),
-        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rules::UNKNOWN_SEGMENT, false),
+        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), rule("type_of_other_layout"), true),
+        (Writer::b().mesh(b"\xff").to_bytes(), rule("name_not_utf8"), true),
+        (trailing, rule("trailing_bytes"), false),
+        (tail(Writer::b().mesh("")).to_bytes(), rule("segment_tail"), false),
+        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), rule("shared_mask"), false),
+        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rule("omitted_in_layout_b"), false),
+        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rule("unknown_segment"), false),
     ];
     for (file, rule, forbidden) in cases {
         let document = read(file.clone()).unwrap();
-        assert!(has(document.findings(), rule), "{rule}: {:?}", document.findings());
-        let refused = Document::from_source_with(Source::from_bytes(file), &strict).is_err();
-        assert_eq!(refused, forbidden, "{rule}");
+        assert!(has(document.findings(), rule), "{rule:?}: {:?}", document.findings());
+        let refused = Document::from_source(Source::from_bytes(file), &strict).is_err();
+        assert_eq!(refused, forbidden, "{rule:?}");
     }
 }
 
@@ -366,15 +359,15 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
 fn stored_boxes_are_compared_with_the_points() {
     let wrong = Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [3, 15, 15]]);
     let document = read(wrong.to_bytes()).unwrap();
-    assert!(has(&document.validate().unwrap(), rules::STORED_BOX));
+    assert!(has(&document.validate().unwrap(), rule("stored_box")));
     let bounds = document.mesh(0).unwrap().view().unwrap().bounds().unwrap().unwrap();
     assert_eq!((bounds.min, bounds.max), ([0.0; 3], [9.0_f32 * (3.0 / 15.0), 1.0, 1.0]));
     let right =
         Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [15, 15, 14]]);
-    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), rules::STORED_BOX));
+    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), rule("stored_box")));
     let infinite =
         Writer::b().mesh("").vertices([0., f64::INFINITY, 0., 1., 0., 1.], [4, 4, 4], &[[1, 1, 1]]);
-    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), rules::NOT_FINITE));
+    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), rule("not_finite")));
 }
 
 #[test]
@@ -402,26 +395,26 @@ fn wrong_files_are_errors_of_the_right_kind() {
 fn limits_bound_what_is_decoded() {
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(4096);
     let options = Options::default().with_limits(limits);
-    let document = Document::from_source_with(Source::from_bytes(grid(40)), &options).unwrap();
+    let document = Document::from_source(Source::from_bytes(grid(40)), &options).unwrap();
     let error = document.mesh(0).unwrap().positions().unwrap().read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertices");
     // Lists of the contents of a file are also memory.
     let many = (0..1000).fold(Writer::b(), |writer, _| writer.mesh(""));
-    let error = Document::from_source_with(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
+    let error = Document::from_source(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     // Elements that take up no bytes are counted over the whole file.
     let total =
         Options::default().with_limits(Limits::default().with_free_ratio(0).with_max_total_bytes(1000));
     let free = Writer::b().mesh("").indices(2, 0, 0, &[0; 200]).mesh("").indices(2, 0, 0, &[0; 200]);
-    let error = Document::from_source_with(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
+    let error = Document::from_source(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
 fn loaded_meshes_read_nothing_more() {
     let recorder = Recorder::new(grid(200));
-    let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+    let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let mesh = document.mesh(0).unwrap();
     recorder.reads.lock().unwrap().clear();
     mesh.positions().unwrap().get(39_000).unwrap();
@@ -495,7 +488,7 @@ fn only_numbers_of_no_bits_that_there_are_have_a_finding() {
         (mesh().indices(2, 0, 0, &[0]), false),
     ];
     for (index, (writer, expected)) in cases.into_iter().enumerate() {
-        assert_eq!(has(read(writer.to_bytes()).unwrap().findings(), rules::NO_BITS), expected, "{index}");
+        assert_eq!(has(read(writer.to_bytes()).unwrap().findings(), rule("no_bits")), expected, "{index}");
     }
 }
 

@@ -1,13 +1,13 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
-use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Severity, Source, Step, iqm};
+use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Options, Severity, Source, iqm};
 use meshmap_testing::{Recorder, data, exercise, fixtures};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
 /// lacks, with a range that begins in what there is.
 fn assert_truncated(cut: &[u8], signature: usize) {
     let len = cut.len();
-    let error = MeshFile::from_source(Source::from_bytes(cut.to_vec()));
+    let error = MeshFile::from_source(Source::from_bytes(cut.to_vec()), &Options::default());
     let error = error.expect_err("a file that lacks bytes was read");
     let expected = if len < signature { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
     assert_eq!(error.kind(), expected, "{len} bytes: {error}");
@@ -43,7 +43,7 @@ fn small_proxies() -> Vec<Vec<u8>> {
 fn every_truncation_of_a_proxy_is_an_error() {
     for file in small_proxies() {
         for len in 0..file.len() {
-            let read = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()));
+            let read = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
             let findings = read.and_then(|file| file.validate());
             let is_whole = findings
                 .is_ok_and(|findings| findings.iter().all(|finding| finding.severity() < Severity::Unusable));
@@ -74,7 +74,7 @@ fn every_truncation_of_a_model_of_unknown_length_panics_nowhere() {
     for file in small_models() {
         for len in 0..file.len() {
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
-            if let Ok(model) = iqm::Model::from_source(Source::ranged(reader)) {
+            if let Ok(model) = iqm::Model::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (model.triangles(), model.validate(), model.frames().read());
             }
         }
@@ -110,7 +110,7 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
     for len in [0, 10, 123, 124, 1000, file.len() - 1] {
         let fragments = Fragments::new(Some(len as u64));
         let error = loop {
-            match fragments.step(|source| MeshFile::from_source(source.clone())).map(Step::into_result) {
+            match fragments.step(|source| MeshFile::from_source(source.clone(), &Options::default())) {
                 Ok(Err(ranges)) => {
                     for range in ranges {
                         let part = file[range.start as usize..range.end as usize].to_vec();
@@ -141,7 +141,10 @@ fn every_truncation_of_a_body_is_an_error() {
         for len in 0..file.len() {
             assert_truncated(&file[..len], 4);
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
-            assert!(MeshFile::from_source(Source::ranged(reader)).is_err(), "{len} bytes");
+            assert!(
+                MeshFile::from_source(Source::ranged(reader), &Options::default()).is_err(),
+                "{len} bytes"
+            );
         }
     }
 }
@@ -169,7 +172,7 @@ fn every_truncation_of_a_document_is_an_error() {
         for len in 0..file.len() {
             assert_truncated(&file[..len], 3);
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
-            if let Ok(file) = MeshFile::from_source(Source::ranged(reader)) {
+            if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (
                     file.items().count(),
                     file.validate(),
@@ -200,7 +203,7 @@ fn small_assets() -> Vec<Vec<u8>> {
 #[test]
 fn every_truncation_of_an_asset_is_an_error() {
     for file in small_assets() {
-        let whole = MeshFile::from_source(Source::from_bytes(file.clone())).unwrap();
+        let whole = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
         // Bytes behind the last block mean nothing.
         let MeshFile::SlMesh(asset) = &whole else { panic!("another format") };
         let ends = asset.entries().filter(|entry| entry.name() != "some_block");
@@ -208,16 +211,17 @@ fn every_truncation_of_an_asset_is_an_error() {
             ends.filter_map(|entry| entry.range().unwrap()).map(|range| range.end).max().unwrap() as usize;
         for len in 0..end {
             let file = Source::from_bytes(file[..len].to_vec());
-            let error = match MeshFile::from_source(file).and_then(|file| file.validate()) {
-                Ok(findings) => {
-                    // Whole parts are checked anyway.
-                    let is_cut = |finding: &&Finding| finding.rule == meshmap::slmesh::rules::BLOCK;
-                    let cut = findings.iter().find(is_cut).expect("a file that lacks bytes was read");
-                    assert!(cut.detail.contains("cut off"), "{len} bytes: {}", cut.detail);
-                    continue;
-                }
-                Err(error) => error,
-            };
+            let error =
+                match MeshFile::from_source(file, &Options::default()).and_then(|file| file.validate()) {
+                    Ok(findings) => {
+                        // Whole parts are checked anyway.
+                        let is_cut = |finding: &&Finding| finding.rule.id == "block";
+                        let cut = findings.iter().find(is_cut).expect("a file that lacks bytes was read");
+                        assert!(cut.detail.contains("cut off"), "{len} bytes: {}", cut.detail);
+                        continue;
+                    }
+                    Err(error) => error,
+                };
             let expected = if len < 6 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
             assert_eq!(error.kind(), expected, "{len} bytes: {error}");
             assert!(
@@ -229,7 +233,7 @@ fn every_truncation_of_an_asset_is_an_error() {
         }
         for len in (0..file.len()).step_by(7) {
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
-            if let Ok(file) = MeshFile::from_source(Source::ranged(reader)) {
+            if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (file.items().count(), file.validate(), file.meshes().map(Iterator::count));
             }
         }

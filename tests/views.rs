@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{
     Attribute, Axis, Bytes, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry,
-    MeshFile, MeshView, Options, Role, Semantic, Source, Step, VOrigin, VertexFormat, VertexLayout, Winding,
+    MeshFile, MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
 };
 use meshmap_testing::{Recorder, data, fixtures, test_files};
 
@@ -19,7 +19,7 @@ fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
 
 /// A file of meshes; containers of assets, bare LLSD and textless files of other kinds lie next to them.
 fn open(bytes: &[u8]) -> Option<MeshFile> {
-    MeshFile::from_source(Source::from_bytes(bytes.to_vec())).ok()
+    MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).ok()
 }
 
 /// The meshes of all valid files.
@@ -143,7 +143,7 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
     let mut count = 0;
     for (path, bytes) in files(root) {
         let recorder = Recorder::new(bytes);
-        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
         for entry in file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default()) {
             let name = format!("{}: {}", path.display(), entry.address);
             let mesh = file.mesh(&entry.address).unwrap();
@@ -169,7 +169,7 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
 fn loading_spares_later_reads() {
     let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
     let mesh = file.mesh(&"bodies[0]".parse().unwrap()).unwrap();
     let read = |mesh: &MeshView| {
         let before = recorder.reads.lock().unwrap().len();
@@ -205,7 +205,7 @@ fn all_attributes_together_are_charged_to_one_call() {
     // Either array fits, but not both.
     let limits = Limits::default().with_max_total_bytes(15 * VERTICES as u64).with_free_ratio(0);
     let source = Source::from_bytes(file.to_bytes());
-    let file = MeshFile::from_source_with(source, &Options::default().with_limits(limits)).unwrap();
+    let file = MeshFile::from_source(source, &Options::default().with_limits(limits)).unwrap();
     let mesh = file.mesh(&"meshes[0]".parse().unwrap()).unwrap();
     let sizes: Vec<usize> = intact(&mesh).iter().map(|attribute| attribute.as_bytes().len()).collect();
     assert_eq!(sizes, [12 * VERTICES, 8 * VERTICES]);
@@ -237,7 +237,7 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
 
     let limits = Limits::default().with_max_total_bytes(1 << 20);
     let mesh = |source: Source| {
-        let file = MeshFile::from_source_with(source, &Options::default().with_limits(limits)).unwrap();
+        let file = MeshFile::from_source(source, &Options::default().with_limits(limits)).unwrap();
         file.mesh(&"meshes[0]".parse().unwrap()).unwrap()
     };
     // Views of memory are free.
@@ -255,18 +255,19 @@ fn loading_asks_fragments_for_all_attributes_at_once() {
         let mut rounds = 0;
         loop {
             match fragments.step(job).unwrap() {
-                Step::Done(mesh) => return (mesh, rounds),
-                Step::Need(ranges) => {
+                Ok(mesh) => return (mesh, rounds),
+                Err(ranges) => {
                     rounds += 1;
                     for Range { start, end } in ranges {
                         fragments.supply(start, bytes.slice(start as usize..end as usize)).unwrap();
                     }
                 }
-                _ => unreachable!("a step that this does not know"),
             }
         }
     };
-    let (mesh, _) = run(&|source| MeshFile::from_source(source.clone())?.mesh(&"bodies[0]".parse().unwrap()));
+    let (mesh, _) = run(&|source| {
+        MeshFile::from_source(source.clone(), &Options::default())?.mesh(&"bodies[0]".parse().unwrap())
+    });
     assert!(mesh.attributes().len() > 1);
     let (_, rounds) = run(&|_| mesh.load());
     assert_eq!(rounds, 1);

@@ -11,9 +11,7 @@ use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::tmf::{Document, Packed};
-use meshmap::{
-    Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, openctm,
-};
+use meshmap::{Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source};
 use meshmap_testing::allocator::Counting;
 use meshmap_testing::{calls, exercise};
 
@@ -91,7 +89,7 @@ impl Way {
         };
         let known = fragments.source().len()?;
         for _ in 0..MOST_TRIPS {
-            match fragments.step(&job)?.into_result() {
+            match fragments.step(&job)? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => {
                     assert!(!ranges.is_empty() && ranges.iter().all(|range| range.start < range.end));
@@ -135,7 +133,7 @@ struct Opened {
 
 impl Outcome {
     fn of(way: Way) -> Self {
-        let opened = way.run(|source| MeshFile::from_source_with(source.clone(), &exercise::options()));
+        let opened = way.run(|source| MeshFile::from_source(source.clone(), &exercise::options()));
         Self { opened: opened.map_err(exercise::seen).map(|file| Opened::of(&way, &file)) }
     }
 
@@ -251,7 +249,7 @@ impl Opened {
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
         // A body behind the first one may be cut there, or anything else, which is then seen in its place.
-        let damaged = |finding: &Finding| finding.rule == openctm::rules::DAMAGED_BODY;
+        let damaged = |finding: &Finding| finding.rule.id == "damaged_body";
         if !tells_length && self.findings.iter().chain(&other.findings).any(damaged) {
             return;
         }

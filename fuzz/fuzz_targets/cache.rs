@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::cgeo::{Dialect, Mesh, Parts, Proxy, SnapshotCache};
-use meshmap::{ErrorKind, Source};
+use meshmap::{ErrorKind, Options, Source};
 use meshmap_testing::fixtures::cgeo as fixtures;
 
 const SNAPSHOTS: usize = 16;
@@ -14,13 +14,16 @@ const SNAPSHOTS: usize = 16;
 static PROXY: LazyLock<(Proxy, Vec<Option<Mesh>>)> = LazyLock::new(|| {
     let (_, snapshots) = fixtures::animation(5, SNAPSHOTS);
     let mut file = fixtures::file(&snapshots, Dialect::default());
-    let proxy = |file: &Vec<u8>| Proxy::from_source(Source::from_bytes(file.clone())).expect("a good file");
+    let proxy = |file: &Vec<u8>| {
+        Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).expect("a good file")
+    };
     let damaged = proxy(&file).snapshot(7).and_then(|snapshot| snapshot.sections()).expect("sections");
     let content = damaged.last().expect("a mesh").content.clone();
     file[content.start as usize + 20] ^= 0xff;
     let proxy = proxy(&file);
-    let meshes =
-        (0..SNAPSHOTS).map(|index| proxy.snapshot(index).and_then(|snapshot| snapshot.mesh()).ok()).collect();
+    let meshes = (0..SNAPSHOTS)
+        .map(|index| proxy.snapshot(index).and_then(|snapshot| snapshot.mesh(Parts::ALL)).ok())
+        .collect();
     (proxy, meshes)
 });
 
@@ -37,15 +40,14 @@ fuzz_target!(|data: &[u8]| {
             1 => held.clear(),
             2 => {
                 expected_requests += 1;
-                if let Some(mesh) = cache.try_get(proxy, index) {
+                if let Some(mesh) = cache.try_get(proxy, index, Parts::ALL) {
                     assert_eq!(Some(&mesh.positions), meshes[index].as_ref().map(|mesh| &mesh.positions));
                 }
             }
             3 => {
                 expected_requests += 1;
                 let parts = Parts::from_bits((held.len() * 5 + index) as u8 & 15).expect("four bits");
-                if let (Ok(mesh), Some(Some(expected))) =
-                    (cache.get_parts(proxy, index, parts), meshes.get(index))
+                if let (Ok(mesh), Some(Some(expected))) = (cache.get(proxy, index, parts), meshes.get(index))
                 {
                     assert!(mesh.parts.contains(parts));
                     let there = |part| mesh.parts.contains(part);
@@ -61,7 +63,7 @@ fuzz_target!(|data: &[u8]| {
             }
             _ => {
                 expected_requests += 1;
-                match (cache.get(proxy, index), meshes.get(index)) {
+                match (cache.get(proxy, index, Parts::ALL), meshes.get(index)) {
                     (Ok(mesh), Some(Some(expected))) => {
                         assert_eq!(mesh.positions, expected.positions);
                         held.push(mesh);

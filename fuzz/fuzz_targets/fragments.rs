@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::task::{Context, Poll, Waker};
 
 use libfuzzer_sys::fuzz_target;
-use meshmap::{Bytes, Error, ErrorKind, Fragments, MeshFile, Result, Source, Step};
+use meshmap::{Bytes, Error, ErrorKind, Fragments, MeshFile, Result, Source};
 use meshmap_fuzz::{Choices, assert_line, options, split};
 
 /// Bytes of an input that decide what the server does.
@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// Everything that a job sees of a file, as text. Only missing bytes and a file that does not open are errors.
 fn job(source: &Source) -> Result<String> {
-    let file = MeshFile::from_source_with(source.clone(), &options())?;
+    let file = MeshFile::from_source(source.clone(), &options())?;
     let mut seen =
         format!("{} {:?} {:?}\n", file.format(), file.items().collect::<Vec<_>>(), file.findings());
     let mut note = |what: &str, part: Result<String>| match part {
@@ -163,7 +163,7 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
     let mut was_removed = false;
     let done = loop {
         let known = model.len;
-        match fragments.step(job).map(Step::into_result) {
+        match fragments.step(job) {
             Ok(Ok(seen)) => break (known, Ok(seen)),
             Err(error) => break (known, Err(error)),
             Ok(Err(ranges)) => {

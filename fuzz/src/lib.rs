@@ -66,7 +66,7 @@ pub fn options() -> Options {
 
 /// Opens a file within [`MEMORY`].
 pub fn open(file: &[u8]) -> Result<MeshFile> {
-    MeshFile::from_source_with(Source::from_bytes(file.to_vec()), &options())
+    MeshFile::from_source(Source::from_bytes(file.to_vec()), &options())
 }
 
 /// Asserts that a text is one line without characters that control a terminal.

@@ -1,6 +1,5 @@
 use std::borrow::Cow;
 use std::fmt;
-use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -20,15 +19,16 @@ use crate::num::as_u64;
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Source, iqm};
+/// use meshmap::iqm;
 ///
-/// let source = Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-/// let positions = iqm::Model::from_source(source)?.positions()?.expect("this model has positions");
+/// let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+/// let positions = model.positions()?.expect("this model has positions");
 /// let [x, y, z] = positions.get(0).expect("and at least one");
 /// let highest = positions.iter().map(|[_, _, z]| z).fold(f32::MIN, f32::max);
 /// # assert!(x.is_finite() && y.is_finite() && z <= highest);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Array<T> {
     /// A whole number of elements.
     bytes: Bytes,
@@ -163,73 +163,6 @@ where
     }
 }
 
-/// Takes over a vector; see [`from_vec`](Array::from_vec).
-impl<T: Element> From<Vec<T>> for Array<T> {
-    fn from(elements: Vec<T>) -> Self {
-        Self::from_vec(elements)
-    }
-}
-
-impl<'a, T: Element> IntoIterator for &'a Array<T> {
-    type Item = T;
-    type IntoIter = ArrayIter<'a, T>;
-
-    fn into_iter(self) -> ArrayIter<'a, T> {
-        ArrayIter(self.as_slice().iter())
-    }
-}
-
-/// The elements of an [`Array`], as native values.
-pub struct ArrayIter<'a, T: Element>(std::slice::Iter<'a, T::Stored>);
-
-impl<T: Element> Iterator for ArrayIter<'_, T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.next().copied().map(T::from_stored)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-
-    fn nth(&mut self, skipped: usize) -> Option<T> {
-        self.0.nth(skipped).copied().map(T::from_stored)
-    }
-
-    fn fold<B, F: FnMut(B, T) -> B>(self, start: B, mut f: F) -> B {
-        self.0.fold(start, |sum, stored| f(sum, T::from_stored(*stored)))
-    }
-}
-
-impl<T: Element> DoubleEndedIterator for ArrayIter<'_, T> {
-    fn next_back(&mut self) -> Option<T> {
-        self.0.next_back().copied().map(T::from_stored)
-    }
-}
-
-impl<T: Element> ExactSizeIterator for ArrayIter<'_, T> {}
-
-impl<T: Element> FusedIterator for ArrayIter<'_, T> {}
-
-impl<T: Element> Clone for ArrayIter<'_, T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T: Element + fmt::Debug> fmt::Debug for ArrayIter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
-}
-
-impl<T> Clone for Array<T> {
-    fn clone(&self) -> Self {
-        Self { bytes: self.bytes.clone(), element: PhantomData }
-    }
-}
-
 impl<T: Element + fmt::Debug> fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -293,20 +226,20 @@ mod tests {
 
     #[test]
     fn arrays_are_made_of_vectors_and_looped_over() {
-        let array = Array::from(vec![[1_u16, 2], [3, 4], [5, 6]]);
+        let array = Array::from_vec(vec![[1_u16, 2], [3, 4], [5, 6]]);
         let mut sum = 0;
-        for [a, b] in &array {
+        for [a, b] in array.iter() {
             sum += a * b;
         }
         assert_eq!(sum, 2 + 12 + 30);
-        let mut iter = (&array).into_iter();
+        let mut iter = array.iter();
         assert_eq!(
             (iter.len(), iter.nth(1), iter.next_back(), iter.next()),
             (3, Some([3, 4]), Some([5, 6]), None)
         );
-        assert!((&array).into_iter().eq(array.iter()));
-        assert_eq!((&array).into_iter().fold(0, |sum, [a, _]| sum + a), 9);
-        assert_eq!(format!("{:?}", (&array).into_iter()), format!("{array:?}"));
+        assert!(array.to_vec().into_iter().eq(array.iter()));
+        assert_eq!(array.iter().fold(0, |sum, [a, _]| sum + a), 9);
+        assert_eq!(format!("{array:?}"), "[[1, 2], [3, 4], [5, 6]]");
     }
 
     #[test]

@@ -92,7 +92,15 @@ pub(crate) mod sealed {
         fn from_stored(stored: Self::Stored) -> Self;
         /// The bytes as native elements, if alignment and byte order allow it.
         fn native(bytes: &[u8]) -> Option<&[Self]>;
+        /// The elements as triples of floats, if that is their type.
+        fn triples(elements: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+            let _ = elements;
+            None
+        }
     }
+
+    /// An element that is one number.
+    pub trait Number: Stored + FromBytes + KnownLayout {}
 }
 
 /// An IEEE 754 binary16 number, as its bits.
@@ -151,7 +159,6 @@ impl F16 {
 
 macro_rules! scalar {
     ($native:ty, $stored:ty, $scalar:ident, $from:expr) => {
-        impl Element for $native {}
         impl sealed::Stored for $native {
             type Stored = $stored;
             const SHAPE: Option<(Scalar, u32)> = Some((Scalar::$scalar, 1));
@@ -163,25 +170,30 @@ macro_rules! scalar {
                 native.filter(|_| cfg!(target_endian = "little") || size_of::<Self>() == 1)
             }
         }
-        impl<const N: usize> Element for [$native; N] {}
-        impl<const N: usize> sealed::Stored for [$native; N] {
-            type Stored = [$stored; N];
-            const SHAPE: Option<(Scalar, u32)> = {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "the widths that are used are single digits"
-                )]
-                Some((Scalar::$scalar, N as u32))
-            };
-            fn from_stored(stored: Self::Stored) -> Self {
-                stored.map($from)
-            }
-            fn native(bytes: &[u8]) -> Option<&[Self]> {
-                let native = <[Self]>::ref_from_bytes(bytes).ok();
-                native.filter(|_| cfg!(target_endian = "little") || size_of::<$native>() == 1)
-            }
-        }
+        impl sealed::Number for $native {}
     };
+}
+
+impl<T: sealed::Stored + Copy + Send + Sync + 'static> Element for T {}
+
+impl<T: sealed::Number, const N: usize> sealed::Stored for [T; N] {
+    type Stored = [T::Stored; N];
+    const SHAPE: Option<(Scalar, u32)> = match T::SHAPE {
+        #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
+        Some((scalar, _)) => Some((scalar, N as u32)),
+        None => None,
+    };
+    fn from_stored(stored: Self::Stored) -> Self {
+        stored.map(T::from_stored)
+    }
+    fn native(bytes: &[u8]) -> Option<&[Self]> {
+        let native = <[Self]>::ref_from_bytes(bytes).ok();
+        native.filter(|_| cfg!(target_endian = "little") || size_of::<T>() == 1)
+    }
+    fn triples(elements: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+        let is_same = Self::SHAPE == Some((Scalar::F32, 3));
+        <[[f32; 3]]>::mut_from_bytes(elements.as_mut_bytes()).ok().filter(|_| is_same)
+    }
 }
 
 scalar!(u8, u8, U8, |stored| stored);
@@ -205,7 +217,6 @@ scalar!(f64, le::F64, F64, le::F64::get);
 /// Makes raw structures elements of arrays. They are their own stored form.
 macro_rules! raw_elements {
     ($($raw:ty),+ $(,)?) => {$(
-        impl crate::bytes::Element for $raw {}
         impl crate::bytes::sealed::Stored for $raw {
             type Stored = Self;
             const SHAPE: Option<(crate::bytes::Scalar, u32)> = None;

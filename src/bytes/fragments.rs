@@ -19,12 +19,12 @@ use crate::report::{Error, ErrorKind, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Fragments, iqm};
+/// use meshmap::{Fragments, Options, iqm};
 ///
 /// let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
 /// let fragments = Fragments::new(Some(body.len() as u64));
 /// let model = loop {
-///     match fragments.step(|source| iqm::Model::from_source(source.clone()))?.into_result() {
+///     match fragments.step(|source| iqm::Model::from_source(source.clone(), &Options::default()))? {
 ///         Ok(model) => break model,
 ///         Err(ranges) => {
 ///             for range in ranges {
@@ -41,31 +41,6 @@ use crate::report::{Error, ErrorKind, Result};
 #[derive(Clone)]
 pub struct Fragments {
     store: Arc<FragmentStore>,
-}
-
-/// The result of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Step<T> {
-    /// These ranges are missing. They ascend and do not touch; only while the length is unknown do they reach beyond the
-    /// end of the file.
-    Need(Vec<Range<u64>>),
-    /// The job is done.
-    Done(T),
-}
-
-impl<T> Step<T> {
-    /// The value of a job that is done, or else the missing ranges.
-    ///
-    /// # Errors
-    ///
-    /// Returns the ranges of [`Need`](Self::Need).
-    pub fn into_result(self) -> std::result::Result<T, Vec<Range<u64>>> {
-        match self {
-            Self::Done(done) => Ok(done),
-            Self::Need(ranges) => Err(ranges),
-        }
-    }
 }
 
 impl Fragments {
@@ -133,28 +108,32 @@ impl Fragments {
         Source::of_fragments(Arc::clone(&self.store))
     }
 
-    /// Runs a job from its beginning until bytes are missing.
+    /// Runs a job from its beginning until bytes are missing. Returns the value of a job that is done, or else the missing
+    /// ranges.
+    ///
+    /// The ranges ascend and do not touch; only while the length is unknown do they reach beyond the end of the file.
     ///
     /// # Errors
     ///
-    /// Returns the errors of the job, except for missing bytes, which are [`Step::Need`].
-    pub fn step<T>(&self, job: impl FnOnce(&Source) -> Result<T>) -> Result<Step<T>> {
+    /// Returns the errors of the job, except for missing bytes.
+    pub fn step<T>(
+        &self,
+        job: impl FnOnce(&Source) -> Result<T>,
+    ) -> Result<std::result::Result<T, Vec<Range<u64>>>> {
         self.store.lock().wanted.clear();
         match job(&self.source()) {
-            Ok(done) => Ok(Step::Done(done)),
+            Ok(done) => Ok(Ok(done)),
             Err(error) => {
                 let mut state = self.store.lock();
                 let mut wanted = std::mem::take(&mut state.wanted);
                 let ErrorKind::NeedBytes(missing) = error.kind() else { return Err(error) };
                 // Another step, of another thread, may have taken what this one noted.
                 wanted.push(missing);
-                Ok(Step::Need(coalesce(&wanted, 0)))
+                Ok(Err(coalesce(&wanted, 0)))
             }
         }
     }
-}
 
-impl Fragments {
     /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.
     ///
     /// `fetch` returns the bytes of each range, in order. The future needs no runtime, and waits for nothing but `fetch`.
@@ -168,7 +147,7 @@ impl Fragments {
     /// # Examples
     ///
     /// ```
-    /// use meshmap::{Fragments, MeshFile};
+    /// use meshmap::{Fragments, MeshFile, Options};
     ///
     /// # async fn get_ranges(ranges: &[std::ops::Range<u64>]) -> Vec<meshmap::Bytes> {
     /// #     let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
@@ -179,7 +158,7 @@ impl Fragments {
     /// // `get_ranges` is the client's; one of an object store has a call of this shape.
     /// let fetch = async |ranges: Vec<_>| -> meshmap::Result<_> { Ok(get_ranges(&ranges).await) };
     /// let fragments = Fragments::new(Some(len));
-    /// let file = fragments.drive(|source| MeshFile::from_source(source.clone()), fetch).await?;
+    /// let file = fragments.drive(|source| MeshFile::from_source(source.clone(), &Options::default()), fetch).await?;
     /// let count = fragments.drive(|_| Ok(file.meshes()?.len()), fetch).await?;
     /// assert!(count > 0);
     /// # meshmap::Result::Ok(())
@@ -200,8 +179,8 @@ impl Fragments {
     {
         loop {
             match self.step(&job)? {
-                Step::Done(done) => return Ok(done),
-                Step::Need(ranges) => {
+                Ok(done) => return Ok(done),
+                Err(ranges) => {
                     let parts = fetch(ranges.clone()).await?;
                     self.supply_parts(&ranges, parts)?;
                 }
@@ -258,9 +237,9 @@ mod tests {
     fn fragments_of_an_unknown_length_ask_until_it_is_set() {
         let fragments = Fragments::new(None);
         let job = |source: &Source| source.get(0..10, "x");
-        assert_eq!(fragments.step(job).unwrap(), Step::Need(vec![0..10]));
+        assert_eq!(fragments.step(job).unwrap(), Err(vec![0..10]));
         fragments.supply(0, vec![1, 2, 3]).unwrap();
-        assert_eq!(fragments.step(job).unwrap(), Step::Need(vec![3..10]));
+        assert_eq!(fragments.step(job).unwrap(), Err(vec![3..10]));
         fragments.set_len(3).unwrap();
         assert_eq!(fragments.step(job).unwrap_err().kind(), ErrorKind::Truncated);
     }
@@ -341,13 +320,13 @@ mod tests {
         let get = |range: Range<u64>| fragments.step(|source| source.get(range.clone(), "x")).unwrap();
         fragments.remove(10..60);
         assert_eq!(fragments.held(), 40);
-        assert_eq!(get(0..10), Step::Done(vec![1; 10].into()));
-        assert_eq!(get(60..90), Step::Done(vec![2; 30].into()));
-        assert_eq!(get(5..65), Step::Need(vec![10..60]));
+        assert_eq!(get(0..10), Ok(vec![1; 10].into()));
+        assert_eq!(get(60..90), Ok(vec![2; 30].into()));
+        assert_eq!(get(5..65), Err(vec![10..60]));
         fragments.remove(0..0);
         fragments.remove(95..200);
         fragments.remove(0..100);
-        assert_eq!((fragments.held(), get(0..100)), (0, Step::Need(vec![0..100])));
+        assert_eq!((fragments.held(), get(0..100)), (0, Err(vec![0..100])));
     }
 
     #[test]
@@ -357,10 +336,10 @@ mod tests {
             let missing = source.get(0..10, "x");
             // As another thread does in between.
             let other = fragments.step(|source| source.get(50..60, "x")).unwrap();
-            assert_eq!(other, Step::Need(vec![50..60]));
+            assert_eq!(other, Err(vec![50..60]));
             missing
         });
-        assert_eq!(step.unwrap(), Step::Need(vec![0..10]));
+        assert_eq!(step.unwrap(), Err(vec![0..10]));
     }
 
     #[test]
@@ -392,8 +371,8 @@ mod tests {
                 Ok(visited)
             });
             match step.unwrap() {
-                Step::Done(visited) => break visited,
-                Step::Need(ranges) => {
+                Ok(visited) => break visited,
+                Err(ranges) => {
                     trips += 1;
                     for range in ranges {
                         let part = body[range.start as usize..range.end as usize].to_vec();
@@ -423,11 +402,11 @@ mod tests {
             let range = asked.0.min(asked.1)..asked.0.max(asked.1);
             let step = fragments.step(|s| s.get(range.start as u64..range.end as u64, "x")).unwrap();
             match step {
-                Step::Done(bytes) => {
+                Ok(bytes) => {
                     prop_assert!(have[range.clone()].iter().all(|h| *h));
                     prop_assert_eq!(&bytes[..], &body[range]);
                 }
-                Step::Need(gaps) => {
+                Err(gaps) => {
                     let missing: Vec<usize> = range.clone().filter(|i| !have[*i]).collect();
                     let needed: Vec<usize> =
                         gaps.iter().flat_map(|gap| gap.start as usize..gap.end as usize).collect();

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -60,11 +59,5 @@ impl Scratch {
     pub(crate) fn within(&self, options: &Options) -> Options {
         let parallelism = if self.is_parallel { options.parallelism } else { Parallelism::Off };
         Options { parallelism, ..*options }
-    }
-}
-
-impl fmt::Debug for Scratch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scratch").finish_non_exhaustive()
     }
 }

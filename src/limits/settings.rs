@@ -18,7 +18,7 @@ use crate::report::{Cause, Error, ErrorKind, Limit};
 /// // At most 64 MiB for one call, however large the file is.
 /// let limits = Limits::default().with_max_total_bytes(64 << 20).with_free_ratio(0);
 /// let source = Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-/// let file = MeshFile::from_source_with(source, &Options::default().with_limits(limits))?;
+/// let file = MeshFile::from_source(source, &Options::default().with_limits(limits))?;
 /// # assert!(!file.findings().iter().any(|finding| finding.detail.is_empty()));
 /// # Ok::<(), meshmap::Error>(())
 /// ```

@@ -29,8 +29,12 @@ pub struct Attribute {
 
 impl PartialEq for Attribute {
     fn eq(&self, other: &Self) -> bool {
-        let parts = |this: &Self| (this.format, this.dequant);
-        self.semantic == other.semantic && parts(self) == parts(other) && self.bytes == other.bytes
+        let dequant = match (&self.dequant, &other.dequant) {
+            (Some(own), Some(other)) => own.is_same(other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        let is_same = dequant && self.semantic == other.semantic && self.format == other.format;
+        is_same && self.bytes == other.bytes
     }
 }
 
@@ -150,7 +154,7 @@ impl Attribute {
     /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
     /// let mesh = file.mesh(&"meshes[0]".parse()?)?;
     /// let joints = mesh.attribute(&Semantic::Joints(0))?.expect("this mesh has joints");
-    /// let joint_count = file.as_iqm().expect("an IQM file").joint_count();
+    /// let joint_count = file.as_iqm().expect("an IQM file").joints().len();
     /// assert!(joints.to_uint::<4>()?.as_flattened().iter().all(|joint| (*joint as usize) < joint_count));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

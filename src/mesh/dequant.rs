@@ -4,7 +4,7 @@
 /// shader.
 ///
 /// Equal if all bits are equal, except for the bits of NaN: a file may have domains that are NaN.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Dequant {
     /// The scale of each component; 1 for components that are not stored.
@@ -13,14 +13,13 @@ pub struct Dequant {
     pub offset: [f32; 4],
 }
 
-impl PartialEq for Dequant {
-    fn eq(&self, other: &Self) -> bool {
+impl Dequant {
+    /// Returns `true` if all numbers have the same bits, or are NaN in both.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         let numbers = |this: &Self| this.scale.into_iter().chain(this.offset);
         numbers(self).zip(numbers(other)).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
     }
 }
-
-impl Eq for Dequant {}
 
 impl Dequant {
     /// The dequantization for components between `min` and `max`.

@@ -16,12 +16,6 @@ pub struct MaterialGroup {
 }
 
 impl MaterialGroup {
-    /// The indices of the triangles, as a draw call counts them: three for each.
-    #[must_use]
-    pub fn indices(&self) -> Range<usize> {
-        self.triangles.start.saturating_mul(3)..self.triangles.end.saturating_mul(3)
-    }
-
     /// A group whose triangles have these corners.
     pub(super) fn new(
         index: usize,

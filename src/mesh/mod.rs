@@ -34,7 +34,7 @@ pub use indices::{IndexFormat, Indices};
 pub use layout::{LayoutAttribute, VertexLayout};
 pub use material_group::MaterialGroup;
 pub(crate) use remap::CornerRemap;
-pub use remap::{VertexRemap, VertexUses};
+pub use remap::VertexRemap;
 pub use semantic::{AttributeInfo, Semantic};
 pub use vertex_format::VertexFormat;
 pub use view::MeshView;

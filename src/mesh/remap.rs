@@ -42,14 +42,6 @@ pub struct VertexRemap {
     triangles: Option<Vec<u32>>,
 }
 
-/// The vertices that use each element of an attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VertexUses {
-    /// The start of the vertices of each element; the last value is the number of vertices.
-    starts: Vec<u32>,
-    vertices: Vec<u32>,
-}
-
 impl VertexRemap {
     /// Makes a remap. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
     ///
@@ -134,7 +126,7 @@ impl VertexRemap {
 
     /// The vertex of each corner, without a copy.
     #[must_use]
-    pub fn into_indices(self) -> Vec<u32> {
+    pub(crate) fn into_indices(self) -> Vec<u32> {
         self.indices
     }
 
@@ -142,15 +134,6 @@ impl VertexRemap {
     #[must_use]
     pub fn sources(&self, attribute: usize) -> Option<&[u32]> {
         self.sources.get(attribute).map(Vec::as_slice)
-    }
-
-    /// The vertices of each element of an attribute; `None` if the remap has no such attribute.
-    ///
-    /// A change to one element of the file has to be applied to all of these vertices.
-    #[must_use]
-    pub fn uses(&self, attribute: usize) -> Option<VertexUses> {
-        let (sources, count) = (self.sources.get(attribute)?, *self.counts.get(attribute)?);
-        Some(VertexUses::new(sources, count))
     }
 
     /// The runs of triangles of each material, materials ascending; empty unless made by [`by_material`](Self::by_material).
@@ -300,51 +283,6 @@ impl<const N: usize> CornerRemap<N> {
         let sources = (0..N).map(source).collect();
         let counts = self.counts.to_vec();
         VertexRemap { indices: self.indices, sources, counts, groups: Vec::new(), triangles: None }
-    }
-}
-
-impl VertexUses {
-    fn new(sources: &[u32], count: usize) -> Self {
-        let mut starts = vec![0_u32; count.saturating_add(1)];
-        for source in sources {
-            if let Some(uses) = starts.get_mut(at(*source).saturating_add(1)) {
-                *uses = uses.saturating_add(1);
-            }
-        }
-        let mut sum = 0_u32;
-        for start in &mut starts {
-            sum = sum.saturating_add(*start);
-            *start = sum;
-        }
-        let mut next = starts.clone();
-        let mut vertices = vec![0; sources.len()];
-        for (vertex, source) in (0..).zip(sources) {
-            if let Some(next) = next.get_mut(at(*source))
-                && let Some(place) = vertices.get_mut(at(*next))
-            {
-                *place = vertex;
-                *next = next.saturating_add(1);
-            }
-        }
-        Self { starts, vertices }
-    }
-
-    /// The number of elements.
-    #[must_use]
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "nobody asks whether an attribute without elements is used"
-    )]
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    /// The vertices of an element, ascending; empty if no corner uses the element or the element does not exist.
-    #[must_use]
-    pub fn get(&self, element: usize) -> &[u32] {
-        let bounds = self.starts.get(element..).unwrap_or_default();
-        let [start, end, ..] = bounds else { return &[] };
-        self.vertices.get(at(*start)..at(*end)).unwrap_or_default()
     }
 }
 
@@ -539,9 +477,7 @@ mod tests {
         assert_eq!(remap.indices(), [0, 1, 2, 0]);
         assert_eq!(remap.sources(0).unwrap(), [7, 7, 3]);
         assert_eq!(remap.sources(1).unwrap(), [1, 0, 0]);
-        let uses = remap.uses(0).unwrap();
-        assert_eq!((uses.len(), uses.get(7), uses.get(3), uses.get(0)), (8, &[0, 1][..], &[2][..], &[][..]));
-        assert!(uses.get(8).is_empty() && remap.uses(2).is_none() && remap.sources(2).is_none());
+        assert!(remap.sources(2).is_none());
     }
 
     #[test]
@@ -624,15 +560,10 @@ mod tests {
                 let fetched: Vec<u32> = stream.iter().map(|index| elements[*index as usize]).collect();
                 let remapped: Vec<u32> = remap.indices().iter().map(|vertex| gathered[*vertex as usize]).collect();
                 prop_assert_eq!(remapped, fetched);
+                prop_assert_eq!(remap.sources(attribute).unwrap().len(), firsts.len());
                 let mut out = vec![0; remap.vertex_count()];
                 remap.gather_into(attribute, &elements, &mut out).unwrap();
                 prop_assert_eq!(&out, &gathered);
-                let uses = remap.uses(attribute).unwrap();
-                let all: usize = (0..uses.len()).map(|element| uses.get(element).len()).sum();
-                prop_assert_eq!(all, firsts.len());
-                for (element, vertices) in (0..uses.len()).map(|element| (element, uses.get(element))) {
-                    prop_assert!(vertices.iter().all(|v| remap.sources(attribute).unwrap()[*v as usize] == element as u32));
-                }
             }
         }
 

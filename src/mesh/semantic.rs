@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::vertex_format::VertexFormat;
-use crate::report::{Address, ParseNameError, parse_quoted, write_quoted};
+use crate::report::{Address, ParseError, parse_quoted, write_quoted};
 
 /// The meaning of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,10 +106,10 @@ fn is_plain(name: &str) -> bool {
 }
 
 impl FromStr for Semantic {
-    type Err = ParseNameError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseNameError> {
-        let fail = |expected: &str, found: &str| ParseNameError::new("a semantic", expected, found);
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let fail = |expected: &str, found: &str| ParseError::new("a semantic", expected, found);
         if let Some(quoted) = text.strip_prefix('"') {
             return match parse_quoted(quoted) {
                 Ok((name, "")) => Ok(Self::Custom(name)),

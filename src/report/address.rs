@@ -169,19 +169,29 @@ pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str
     Err(("a closing \"", quoted))
 }
 
-/// A text that is not an [`Address`].
+/// The error of reading an [`Address`](crate::Address), or the name of a format, a semantic or a level of detail, from a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an address: expected {expected}, found {found:?}")]
-pub struct ParseAddressError {
-    pub(super) expected: &'static str,
+#[error("not {what}: expected {expected}, found {found:?}")]
+pub struct ParseError {
+    /// "an address", "a format"
+    pub(super) what: &'static str,
+    pub(super) expected: String,
     /// The text from there on, or its beginning.
     pub(super) found: String,
 }
 
-impl FromStr for Address {
-    type Err = ParseAddressError;
+impl ParseError {
+    pub(super) const ADDRESS: &'static str = "an address";
 
-    fn from_str(text: &str) -> Result<Self, ParseAddressError> {
+    pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
+        Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
+    }
+}
+
+impl FromStr for Address {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut rest = text;
         let mut segments = Vec::new();
         loop {
@@ -209,7 +219,7 @@ impl FromStr for Address {
     }
 }
 
-fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
+fn parse_index(inner: &str) -> Result<(Segment, &str), ParseError> {
     let Some((digits, after)) = inner.split_once(']') else {
         return Err(unreadable("a closing ]", inner));
     };
@@ -220,7 +230,7 @@ fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
     Ok((Segment::Index(index), after))
 }
 
-fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
+fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseError> {
     let (name, after) = parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
     match after.strip_prefix(']') {
         Some(after) => Ok((Segment::Name(name), after)),
@@ -228,8 +238,8 @@ fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
     }
 }
 
-fn unreadable(expected: &'static str, found: &str) -> ParseAddressError {
-    ParseAddressError { expected, found: found.chars().take(40).collect() }
+fn unreadable(expected: &'static str, found: &str) -> ParseError {
+    ParseError::new(ParseError::ADDRESS, expected, found)
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use crate::num::{counted, decimal, size};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Cause, Source, iqm};
+/// use meshmap::{Cause, Options, Source, iqm};
 ///
-/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0")).unwrap_err();
+/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0"), &Options::default()).unwrap_err();
 /// assert!(matches!(error.cause(), Cause::Truncated { expected: 124, found: 16 }));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::address::Address;
-use super::address::ParseAddressError;
+use super::address::ParseError;
 use super::cause::{Cause, Limit};
-use super::parse_name::ParseNameError;
 use crate::codec::{Fault, FaultKind};
 use crate::format::Format;
 use crate::num::decimal;
@@ -34,9 +33,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// # Examples
 ///
 /// ```
-/// use meshmap::{ErrorKind, Source, iqm};
+/// use meshmap::{ErrorKind, Options, Source, iqm};
 ///
-/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0")).unwrap_err();
+/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0"), &Options::default()).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Truncated);
 /// assert_eq!(error.to_string(), "iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes, found 16");
 /// ```
@@ -390,18 +389,10 @@ impl fmt::Debug for Error {
 }
 
 /// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
-impl From<ParseAddressError> for Error {
-    fn from(error: ParseAddressError) -> Self {
-        Self::new(ErrorKind::OutOfRange, "address")
-            .expected(error.expected)
-            .found(format_args!("{:?}", error.found))
-    }
-}
-
-/// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
-impl From<ParseNameError> for Error {
-    fn from(error: ParseNameError) -> Self {
-        Self::new(ErrorKind::OutOfRange, "name")
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Self {
+        let what = if error.what == ParseError::ADDRESS { "address" } else { "name" };
+        Self::new(ErrorKind::OutOfRange, what)
             .expected(error.expected)
             .found(format_args!("{:?}", error.found))
     }

@@ -8,13 +8,11 @@ mod parse_name;
 mod place;
 mod rule;
 
-pub use address::ParseAddressError;
-pub use address::{Address, Segment};
+pub use address::{Address, ParseError, Segment};
 pub use cause::{Cause, Limit};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use finding::Item;
-pub use parse_name::ParseNameError;
 pub use rule::{Rule, Severity};
 
 pub(crate) use address::{parse_quoted, quoted, write_quoted};

@@ -1,22 +1,7 @@
 use std::str::FromStr;
 
+use super::address::ParseError;
 use crate::format::Format;
-
-/// A text that is not the name of what it was read as.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not {what}: expected {expected}, found {found:?}")]
-pub struct ParseNameError {
-    pub(super) what: &'static str,
-    pub(super) expected: String,
-    /// The text from there on, or its beginning.
-    pub(super) found: String,
-}
-
-impl ParseNameError {
-    pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
-        Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
-    }
-}
 
 /// The one of `all` that is called so.
 pub(crate) fn parse_name<T: Copy>(
@@ -24,7 +9,7 @@ pub(crate) fn parse_name<T: Copy>(
     what: &'static str,
     all: impl IntoIterator<Item = T>,
     name: impl Fn(T) -> &'static str,
-) -> Result<T, ParseNameError> {
+) -> Result<T, ParseError> {
     let mut names = Vec::new();
     for value in all {
         if name(value) == text {
@@ -32,14 +17,14 @@ pub(crate) fn parse_name<T: Copy>(
         }
         names.push(name(value));
     }
-    Err(ParseNameError::new(what, format!("one of {}", names.join(", ")), text))
+    Err(ParseError::new(what, format!("one of {}", names.join(", ")), text))
 }
 
 /// By its [`name`](Format::name).
 impl FromStr for Format {
-    type Err = ParseNameError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseNameError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         parse_name(text, "a format", Self::ALL, Self::name)
     }
 }

@@ -2,13 +2,12 @@ use std::fmt;
 
 /// A rule that files are checked against, and how serious it is to break it.
 ///
-/// Each format has its rules as constants in a module `rules`, whose documentation says what is checked and which
-/// programs write files that break it.
+/// [`Format::rules`](crate::Format::rules) lists the rules of a format. The page "Rules" of the documentation has them as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Rule {
-    /// The identifier: the constant's name in lower case. It never changes, and is unique within its format.
+    /// The identifier, such as `index_out_of_range`. It never changes, and is unique within its format.
     pub id: &'static str,
     /// The name that messages give it: the specification's word for what is checked.
     pub name: &'static str,
@@ -29,8 +28,7 @@ macro_rules! rules {
     ($($(#[doc = $cause:literal])+ $name:ident = $severity:ident($id:literal, $label:literal) $(written by $writers:literal)?;)+) => {
         $(
             $(#[doc = $cause])+
-            $(#[doc = concat!("\n\nWritten by ", $writers, ".")])?
-            pub const $name: $crate::report::Rule = {
+            pub(crate) const $name: $crate::report::Rule = {
                 let rule = $crate::report::Rule::$severity($id, $label).caused_by(concat!($($cause),+).trim_ascii());
                 $(let rule = rule.written_by($writers);)?
                 rule
@@ -77,12 +75,6 @@ impl Severity {
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
     }
 }
 

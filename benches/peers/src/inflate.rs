@@ -80,7 +80,7 @@ fn cells(ratios: [f64; PEERS.len()]) -> String {
 fn all() -> Result<Vec<Packed>, Box<dyn Error>> {
     let Some(corpus) = std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from) else {
         return of_asset(
-            &Asset::from_source(Source::from_bytes(fixtures::slmesh::large(142)))?,
+            &Asset::from_source(Source::from_bytes(fixtures::slmesh::large(142)), &Options::default())?,
             Kind::Skinned,
         );
     };

@@ -171,7 +171,7 @@ fn of_files(folder: &Path) -> Result<Vec<Packed>, Box<dyn Error>> {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ctm"));
     let mut blocks = Vec::new();
     for path in files {
-        let mesh = Mesh::open(path)?;
+        let mesh = Mesh::at(&Source::open(path)?, 0, &Options::default())?;
         for block in mesh.blocks() {
             let Codec::Lzma { properties } = block.codec else { continue };
             let stream = mesh.source().read(block.range)?.to_vec();

@@ -70,7 +70,7 @@ fn map(path: &Path) -> Source {
 }
 
 fn model(path: &Path) -> Model {
-    Model::from_source(map(path)).expect("a file without errors")
+    Model::from_source(map(path), &Options::default()).expect("a file without errors")
 }
 
 /// Loading a mesh with assimp, and the checks that make a mapped file as trustworthy.
@@ -115,7 +115,7 @@ fn indices(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
 fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     let frames = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        Model::from_source_with(map(animation), &options).map(|model| model.frames())
+        Model::from_source(map(animation), &options).map(|model| model.frames())
     };
     let (alone, parallel) = (frames(Parallelism::Off)?, frames(Parallelism::Rayon)?);
     let all = 0..alone.len();

@@ -100,7 +100,7 @@ impl Pair {
 
     fn mesh(&self, parallelism: Parallelism) -> Mesh {
         let options = Options::default().with_parallelism(parallelism);
-        Mesh::from_source_with(map(&self.path), &options).expect("a file that was read before")
+        Mesh::at(&map(&self.path), 0, &options).expect("a file that was read before")
     }
 
     fn ours(&self, parallelism: Parallelism) -> MeshArrays {

@@ -60,7 +60,8 @@ fn contents() -> Result<Vec<(&'static str, Bytes, Add)>, Box<dyn Error>> {
         Ok(content(high.ok_or("no finest level")?, asset.source())?)
     };
     let Some(corpus) = std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from) else {
-        let asset = Asset::from_source(Source::from_bytes(fixtures::slmesh::large(142)))?;
+        let asset =
+            Asset::from_source(Source::from_bytes(fixtures::slmesh::large(142)), &Options::default())?;
         return Ok(vec![("Second Life", high(&asset)?, integers)]);
     };
     let proxy = cgeo::Proxy::open(corpus.join("cgeo/large/anim_60k_40.cgeo"))?;

@@ -60,7 +60,7 @@ impl Buffers {
     }
 
     fn fill(&mut self, file: &Bytes, options: &Options) -> meshmap::Result<()> {
-        let document = Document::from_source_with(Source::from_bytes(file.clone()), options)?;
+        let document = Document::from_source(Source::from_bytes(file.clone()), options)?;
         let mesh = document.mesh(0).expect("one mesh");
         let expect = "the mesh has everything";
         mesh.positions().expect(expect).read_into(&mut self.vertices)?;
@@ -73,7 +73,7 @@ impl Buffers {
 
 /// The code of a user who just wants the mesh.
 fn just_call(file: &Bytes, options: &Options) -> meshmap::Result<impl Sized + use<>> {
-    let document = Document::from_source_with(Source::from_bytes(file.clone()), options)?;
+    let document = Document::from_source(Source::from_bytes(file.clone()), options)?;
     let mesh = document.mesh(0).expect("one mesh");
     let expect = "the mesh has everything";
     let vertices = mesh.positions().expect(expect).read()?;
@@ -88,7 +88,7 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let file = Bytes::from(large()?);
     let one = Options::default().with_parallelism(Parallelism::Off);
     let two = Options::default();
-    let document = Document::from_source(Source::from_bytes(file.clone()))?;
+    let document = Document::from_source(Source::from_bytes(file.clone()), &Options::default())?;
     let mesh = document.mesh(0).expect("one mesh");
     assert!(
         mesh.texcoord_indices().is_some_and(|uv| uv.shares(&mesh.position_indices().expect("triangles")))

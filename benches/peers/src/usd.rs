@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use meshmap::cgeo::{Dialect, Proxy};
-use meshmap::{Codec, Scratch};
+use meshmap::{Codec, Options, Scratch};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 
@@ -45,7 +45,7 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let (_, snapshots) = cgeo::animation(SIDE, 2);
     let path = folder.path().join("frames.cgeo");
     std::fs::write(&path, cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored)))?;
-    let proxy = Proxy::from_source(crate::map(&path))?;
+    let proxy = Proxy::from_source(crate::map(&path), &Options::default())?;
     let frames = [proxy.snapshot(0)?.positions()?, proxy.snapshot(1)?.positions()?];
     let mut points = std::fs::File::create(folder.path().join("frames.usdc.points"))?;
     frames.iter().try_for_each(|frame| points.write_all(frame.as_bytes()))?;

@@ -28,7 +28,8 @@ fn contents() -> Vec<(String, Vec<u8>)> {
         ("few values".to_owned(), (0..200_000).map(|_| (random() % 3) as u8).collect()),
         ("far matches".to_owned(), (0..200_000_u32).map(|i| ((i % 32_749 * 7) >> 3) as u8).collect()),
     ];
-    let asset = Asset::from_source(Source::from_bytes(fixtures::slmesh::large(40))).expect("a good asset");
+    let asset = Asset::from_source(Source::from_bytes(fixtures::slmesh::large(40)), &Options::default())
+        .expect("a good asset");
     all.extend(blocks("Second Life", asset.blocks().expect("blocks"), asset.source()));
     if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
         let path = Path::new(&corpus).join("cgeo/large/anim_60k_40.cgeo");

@@ -57,7 +57,7 @@ impl AssetLoader for MeshmapLoader {
     ) -> Result<MeshmapFile, MeshmapError> {
         let source = read::source(&self.access, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
-        let file = MeshFile::from_source_with(source, &self.options)?;
+        let file = MeshFile::from_source(source, &self.options)?;
         let mut load = Load {
             file: &file,
             settings,

@@ -254,7 +254,7 @@ fn begin(
 }
 
 fn start(proxy: Proxy, motion: MotionVectors) -> Started {
-    let first = proxy.snapshot(0)?.mesh()?;
+    let first = proxy.snapshot(0)?.mesh(Parts::ALL)?;
     let remap = first.vertex_remap()?;
     let sources = remap.sources(0).unwrap_or_default().to_vec();
     let view = MeshFile::CGeo(proxy.clone()).mesh(&Address::field("snapshots").index(0))?;
@@ -362,12 +362,12 @@ fn prefetch(cache: &StreamCache, base: &Arc<Base>, stream: &StreamedProxy, secon
     let ahead = base.timing.step().abs().max(f64::MIN_POSITIVE) * stream.speed.signum();
     let key = base.timing.index_at(seconds + ahead, stream.wrap)?;
     let snapshot = if stream.speed < 0.0 { key.from } else { key.to };
-    if cache.0.try_get_parts(&base.proxy, snapshot, Parts::POSITIONS).is_some() {
+    if cache.0.try_get(&base.proxy, snapshot, Parts::POSITIONS).is_some() {
         return None;
     }
     let (cache, base) = (cache.0.clone(), base.clone());
     Some(AsyncComputeTaskPool::get().spawn(async move {
         // The frame that needs the snapshot reports its error.
-        let _ = cache.get_parts(&base.proxy, snapshot, Parts::POSITIONS);
+        let _ = cache.get(&base.proxy, snapshot, Parts::POSITIONS);
     }))
 }

@@ -91,7 +91,7 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
     if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
         let stored_weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
         let (joint_count, normalizes) = match MeshFile::open(path).unwrap() {
-            MeshFile::Iqm(model) => (model.joint_count(), false),
+            MeshFile::Iqm(model) => (model.joints().len(), false),
             MeshFile::SlMesh(asset) => (asset.skin().unwrap().unwrap().joint_names.unwrap().len(), true),
             _ => panic!("{name}: a skin from nowhere"),
         };

@@ -59,7 +59,7 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
             player.stop_all();
             player.play(animation.node).set_seek_time(seconds);
             app.update();
-            let mut pose = vec![Default::default(); skeleton.len()];
+            let mut pose = vec![Default::default(); skeleton.parents().len()];
             model.frames().read_frame_into(frame, &mut pose).unwrap();
             let matrices = skeleton.skinning_matrices(&pose).unwrap();
             let world = app.world();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bevy_asset::Assets;
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_meshmap::meshmap::Scratch;
-use bevy_meshmap::meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
+use bevy_meshmap::meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
 use bevy_meshmap::{
     ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapPlugin, MotionVectors, StreamStats, StreamedProxy,
 };
@@ -29,8 +29,16 @@ fn shown_frames_equal_the_snapshots_of_the_library() {
     let path = valid("cgeo", "anim_a.cgeo");
     let proxy = Proxy::open(&path).unwrap();
     let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / 24.0, proxy.snapshot_count()));
-    let sources =
-        proxy.snapshot(0).unwrap().mesh().unwrap().vertex_remap().unwrap().sources(0).unwrap().to_vec();
+    let sources = proxy
+        .snapshot(0)
+        .unwrap()
+        .mesh(Parts::ALL)
+        .unwrap()
+        .vertex_remap()
+        .unwrap()
+        .sources(0)
+        .unwrap()
+        .to_vec();
     let mut app = app(&root(), MeshmapPlugin::default());
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
     let handle = load(&app, path.strip_prefix(root()).unwrap(), |_| {});

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap};
 use meshmap::{Options, Parallelism, Scratch, Source};
 use meshmap_capi::*;
 use meshmap_testing::fixtures::cgeo;
@@ -62,7 +62,7 @@ fn library(path: &Path) -> Proxy {
     // SAFETY: nobody changes the file while this runs.
     let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
     let options = Options::default().with_parallelism(Parallelism::Off);
-    Proxy::from_source_with(source, &options).expect("a file without errors")
+    Proxy::from_source(source, &options).expect("a file without errors")
 }
 
 /// Handles of the C interface.
@@ -107,7 +107,8 @@ fn measure(c: &C, library: &Proxy) {
     let mut table = Table::default();
     let (mut out, mut scratch, mut mesh) = (Vec::new(), Scratch::default(), MeshBuffer::default());
     let snapshot = |index| library.snapshot(index).expect("a snapshot");
-    let vertices = usize::try_from(snapshot(0).counts().expect("counts").vertices).expect("memory");
+    let vertices = usize::try_from(snapshot(0).counts(&mut Scratch::default()).expect("counts").vertices)
+        .expect("memory");
     let mut memory = vec![[0.0_f32; 4]; vertices * 4];
     let mut memory_too = memory.clone();
     let mut count = 0;
@@ -154,7 +155,7 @@ fn measure(c: &C, library: &Proxy) {
     let [times, others] = interleave(
         ROUNDS,
         [&mut || ok!(mm_snapshot_read(c.file, turn(0), 0, MM_PARTS_ALL, c.scratch, c.place)), &mut || {
-            snapshot(turn(1)).mesh_into(&mut mesh, &mut scratch).expect("a mesh")
+            snapshot(turn(1)).mesh_into(Parts::ALL, &mut mesh, &mut scratch).expect("a mesh")
         }],
     );
     table.slower("a whole snapshot, through C", "mesh_into", [times, others], 1.05);
@@ -209,7 +210,7 @@ fn measure(c: &C, library: &Proxy) {
     let cache = SnapshotCache::new(1 << 30);
     for index in 0..=last {
         ok!(mm_cache_get(c.cache, c.file, index, MM_PARTS_ALL, c.place));
-        drop(cache.get(library, index).expect("a mesh"));
+        drop(cache.get(library, index, Parts::ALL).expect("a mesh"));
     }
     let many = 1000;
     let [times, others] = interleave(
@@ -221,8 +222,9 @@ fn measure(c: &C, library: &Proxy) {
                 })
             },
             &mut || {
-                (0..many)
-                    .for_each(|index| drop(black_box(cache.get(library, 1 + index % last).expect("a mesh"))));
+                (0..many).for_each(|index| {
+                    drop(black_box(cache.get(library, 1 + index % last, Parts::ALL).expect("a mesh")))
+                });
             },
         ],
     );

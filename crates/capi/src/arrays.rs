@@ -95,7 +95,7 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
     guard(|| {
         let file = handle::get::<File>(file)?;
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
-        for array in file.file.arrays().together() {
+        for array in file.file.arrays_together() {
             let array = array?;
             let values = Values::new(&array.address, array.read()?);
             // Points into the values.

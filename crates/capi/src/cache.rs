@@ -95,7 +95,7 @@ pub unsafe extern "C" fn mm_cache_get(
     parts: mm_parts,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get_parts(proxy, index, parts)?))
+    fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get(proxy, index, parts)?))
 }
 
 /// Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory.
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn mm_cache_try_get(
     out: *mut mm_snapshot,
 ) -> mm_status {
     fill(cache, file, parts, out, |cache, proxy, parts| {
-        cache.try_get_parts(proxy, index, parts).ok_or(Fail::Absent)
+        cache.try_get(proxy, index, parts).ok_or(Fail::Absent)
     })
 }
 
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn mm_cache_read(
         let wanted = Wanted::new(array, set)?;
         // SAFETY: the caller's, as the header says.
         let mut places = unsafe { wanted.places(out, stride, capacity, count) }?;
-        let mesh = cache.0.get_parts(file.cgeo()?, snapshot, wanted.part()?)?;
+        let mesh = cache.0.get(file.cgeo()?, snapshot, wanted.part()?)?;
         Decoded::from(mesh).write(wanted, scratch, &mut places)
     })
 }
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn mm_cache_prefetch(
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let indices = unsafe { elements(indices, count) }?;
-        cache.0.prefetch_parts(file.cgeo()?, indices.iter().copied(), snapshot::parts(parts)?);
+        cache.0.prefetch(file.cgeo()?, indices.iter().copied(), snapshot::parts(parts)?);
         Ok(())
     })
 }

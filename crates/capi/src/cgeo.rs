@@ -189,8 +189,7 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
     out: *mut mm_cgeo_counts,
 ) -> mm_status {
     guard(|| {
-        let counts =
-            on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.counts_reusing(&mut w.scratch)?))?;
+        let counts = on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.counts(&mut w.scratch)?))?;
         let Counts { vertices, normals, texcoord_sets, triangles, .. } = counts;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, mm_cgeo_counts { size: 0, vertices, normals, texcoord_sets, triangles }) }
@@ -210,7 +209,7 @@ pub unsafe extern "C" fn mm_cgeo_bounds(
 ) -> mm_status {
     guard(|| {
         let bounds =
-            on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.bounding_box_reusing(&mut w.scratch)?))?;
+            on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.bounding_box(&mut w.scratch)?))?;
         let bounds = bounds.ok_or(Fail::Absent)?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, mm_bounds { min: bounds.min, max: bounds.max }) }

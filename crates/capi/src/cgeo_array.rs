@@ -136,13 +136,13 @@ impl Wanted {
             }
             MM_CGEO_MATERIAL_IDS => {
                 ids.clear();
-                ids.extend(triangles.iter().map_while(|triangle| triangle.material_id));
-                return is_whole(ids.len(), triangles).then_some(ids.as_bytes()).ok_or(Fail::Absent);
+                ids.extend(triangles.material_ids().ok_or(Fail::Absent)?);
+                return Ok(ids.as_bytes());
             }
             _ => {
                 edges.clear();
-                edges.extend(triangles.iter().map_while(|triangle| triangle.edge_visibility));
-                return is_whole(edges.len(), triangles).then_some(edges.as_slice()).ok_or(Fail::Absent);
+                edges.extend(triangles.edge_visibility().ok_or(Fail::Absent)?);
+                return Ok(edges.as_slice());
             }
         };
         triangles.stream_into(stream, corners);
@@ -150,14 +150,9 @@ impl Wanted {
     }
 }
 
-/// Returns `true` if every triangle has its value.
-fn is_whole(count: usize, triangles: &Triangles) -> bool {
-    count == triangles.len()
-}
-
 /// The number of elements, if the beginning of the mesh contains it.
 fn count(snapshot: &Snapshot, wanted: Wanted, working: &mut Working) -> Result<Option<usize>> {
-    let mut counts = || snapshot.counts_reusing(&mut working.scratch);
+    let mut counts = || snapshot.counts(&mut working.scratch);
     let count = match wanted.array {
         MM_CGEO_POSITIONS => counts()?.vertices,
         MM_CGEO_NORMALS => counts()?.normals,
@@ -171,9 +166,9 @@ fn count(snapshot: &Snapshot, wanted: Wanted, working: &mut Working) -> Result<O
 fn decode<'a>(snapshot: &Snapshot, wanted: Wanted, working: &'a mut Working) -> Result<&'a [u8]> {
     let Working { scratch, triples, triangles, corners, ids, edges, .. } = working;
     let is_there = match wanted.array {
-        MM_CGEO_POSITIONS => snapshot.positions_into(triples, scratch).map(|()| true)?,
-        MM_CGEO_NORMALS => snapshot.normals_into(triples, scratch).map(|()| true)?,
-        MM_CGEO_TEXCOORDS => snapshot.texcoords_into(wanted.set, triples, scratch).map(|()| true)?,
+        MM_CGEO_POSITIONS => snapshot.positions_into(&mut *triples, scratch).map(|()| true)?,
+        MM_CGEO_NORMALS => snapshot.normals_into(&mut *triples, scratch).map(|()| true)?,
+        MM_CGEO_TEXCOORDS => snapshot.texcoords_into(wanted.set, &mut *triples, scratch).map(|()| true)?,
         MM_CGEO_POINT_CLOUD => snapshot.point_cloud_into(triples, scratch)?,
         MM_CGEO_POSITION_DIFFERENCES => snapshot.position_differences_into(triples, scratch)?,
         _ => {

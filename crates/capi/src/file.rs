@@ -80,7 +80,7 @@ unsafe fn open(
     let source = source()?;
     // SAFETY: the caller's, as the header says.
     let options = unsafe { options(how) }?;
-    let file = MeshFile::from_source_with(source, &options)?;
+    let file = MeshFile::from_source(source, &options)?;
     let handle = handle::new(Arc::new(File { file, is_in_memory }))?;
     // SAFETY: the caller's, as the header says.
     unsafe { put(out, handle) }

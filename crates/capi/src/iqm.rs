@@ -307,13 +307,13 @@ pub unsafe extern "C" fn mm_rig_skinning_at(
         let skeleton = rig.skeleton.as_ref().ok_or(Fail::Absent)?;
         let (_, anim) = rig.anim(anim)?;
         let (from, to, fraction) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;
-        target.begin(skeleton.len())?;
+        target.begin(skeleton.parents().len())?;
         if target.is_count_alone() {
             return Ok(());
         }
         with(scratch, |working| {
             working.pose.resize(rig.frames.pose_count(), Trs::default());
-            working.matrices.resize(skeleton.len(), IDENTITY);
+            working.matrices.resize(skeleton.parents().len(), IDENTITY);
             rig.frames.interpolate_into(from, to, fraction, &mut working.pose)?;
             skeleton.skinning_matrices_into(&working.pose, &mut working.matrices)?;
             target.write(&working.matrices)

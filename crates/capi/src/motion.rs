@@ -224,7 +224,7 @@ pub(crate) fn write_velocities(
 
 /// Returns the number of vertices of a snapshot.
 fn vertices(proxy: &Proxy, snapshot: usize, working: &mut Working) -> Result<usize> {
-    let vertices = proxy.snapshot(snapshot)?.counts_reusing(&mut working.scratch)?.vertices;
+    let vertices = proxy.snapshot(snapshot)?.counts(&mut working.scratch)?.vertices;
     Ok(usize::try_from(vertices).unwrap_or(usize::MAX))
 }
 

@@ -252,7 +252,7 @@ pub unsafe extern "C" fn mm_snapshot_read(
         let snapshot = if sample == 0 { snapshot } else { snapshot.sample(sample) };
         with(scratch, |working| {
             place.fill(|buffer| {
-                snapshot.mesh_parts_into(parts, buffer, &mut working.scratch)?;
+                snapshot.mesh_into(parts, buffer, &mut working.scratch)?;
                 Ok(Filled::Own)
             })
         })

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap};
 use meshmap::iqm::{IDENTITY, Model, Trs};
 use meshmap::{Codec, Options, Parallelism, Scratch, Source};
 use meshmap_capi::*;
@@ -51,7 +51,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         };
         // SAFETY: nobody changes the file.
         let source = if is_mapped { unsafe { Source::map(&path) } } else { Source::open(&path) };
-        let proxy = Proxy::from_source_with(source.unwrap(), &ours).unwrap();
+        let proxy = Proxy::from_source(source.unwrap(), &ours).unwrap();
         let (scratch, place) = (scratch(), place());
         let (mut own, mut mesh, mut vertices) = (Scratch::default(), MeshBuffer::default(), Vec::new());
         let mut memory = vec![0.0_f32; (SIDE * SIDE * 4) as usize];
@@ -80,7 +80,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         });
         assert_eq!(c_too, library);
 
-        let library_whole = again(|i| proxy.snapshot(i).unwrap().mesh_into(&mut mesh, &mut own).unwrap());
+        let library_whole =
+            again(|i| proxy.snapshot(i).unwrap().mesh_into(Parts::ALL, &mut mesh, &mut own).unwrap());
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
@@ -155,7 +156,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
 
         // A snapshot that is in the cache.
         let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));
-        let library = again(|i| drop(library_cache.get(&proxy, i).unwrap()));
+        let library = again(|i| drop(library_cache.get(&proxy, i, Parts::ALL).unwrap()));
         let c = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) }, MM_OK);
@@ -196,9 +197,9 @@ fn skinning_takes_no_memory_after_warm_up() {
     assert_eq!(unsafe { mm_rig_new(file, null(), &raw mut rig) }, MM_OK);
     let model = Model::open(&path).unwrap();
     let (skeleton, frames, anim) = (model.skeleton().unwrap(), model.frames(), model.anims().next().unwrap());
-    let mut expected = vec![IDENTITY; skeleton.len()];
+    let mut expected = vec![IDENTITY; skeleton.parents().len()];
     let mut pose = vec![Trs::default(); frames.pose_count()];
-    let (mut out, mut count) = (vec![IDENTITY; skeleton.len()], 0);
+    let (mut out, mut count) = (vec![IDENTITY; skeleton.parents().len()], 0);
     let taken = again(|i| {
         let (start, room, seconds) = (out.as_mut_ptr().cast(), out.len(), i as f64 * 0.1);
         // SAFETY: memory that is large enough.

@@ -58,7 +58,7 @@ fn compare(path: &Path) -> bool {
     let status = unsafe { mm_open(name.as_ptr(), null(), &raw mut file) };
     let remedies = ["mm_options.max_block_bytes", "mm_options.max_total_bytes", "mm_options.max_depth"];
     let options = Options::default().with_limits(Limits::default().with_remedies(remedies));
-    let ours = Source::open(path).and_then(|source| MeshFile::from_source_with(source, &options));
+    let ours = Source::open(path).and_then(|source| MeshFile::from_source(source, &options));
     let mut bad = same(path, status, ours.as_ref());
     let Ok(ours) = ours else {
         assert!(file.is_null());

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
+use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
@@ -310,12 +310,15 @@ fn snapshot(
     let expected = ours.snapshot(index).unwrap();
     let mut counts = sized::<mm_cgeo_counts>();
     if status!(mm_cgeo_get_counts(file, index, scratch, &raw mut counts)) != MM_OK {
-        assert!(expected.counts().is_err());
+        assert!(expected.counts(&mut Scratch::default()).is_err());
         return;
     }
-    assert_eq!(counts.vertices, expected.counts().unwrap().vertices);
+    assert_eq!(counts.vertices, expected.counts(&mut Scratch::default()).unwrap().vertices);
     let mut bounds = mm_bounds::default();
-    match (status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)), expected.bounding_box().unwrap()) {
+    match (
+        status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)),
+        expected.bounding_box(&mut Scratch::default()).unwrap(),
+    ) {
         (MM_ABSENT, None) => {}
         (MM_OK, Some(expected)) => assert_eq!((bounds.min, bounds.max), (expected.min, expected.max)),
         other => panic!("{other:?}"),
@@ -329,7 +332,7 @@ fn snapshot(
     let same = ours.snapshot(0).unwrap().topology().unwrap() == expected.topology().unwrap();
     assert_eq!(topology == first, same);
 
-    let mesh = expected.mesh().unwrap();
+    let mesh = expected.mesh(Parts::ALL).unwrap();
     let bits = |triples: Vec<[f32; 3]>| -> Vec<u32> {
         triples.as_flattened().iter().map(|number| number.to_bits()).collect()
     };
@@ -413,8 +416,8 @@ fn snapshot(
     for (array, set, expected) in corners {
         all_of(array, set, expected.map(|corners| bytes(corners.as_flattened())), 12);
     }
-    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids)), 4);
-    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility(), 1);
+    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids.collect::<Vec<_>>())), 4);
+    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility().map(Iterator::collect), 1);
     let mut count = 0;
     for (array, set, expected) in [
         (MM_CGEO_POSITION_DIFFERENCES + 1, 0, MM_ERROR_ARGUMENT),
@@ -657,7 +660,7 @@ fn rigs_give_the_matrices_of_the_library() {
         ok!(mm_rig_new(file, null(), &raw mut rig));
         let mut info = sized::<mm_rig_info>();
         ok!(mm_rig_get_info(rig, &raw mut info));
-        assert_eq!((info.joint_count, info.anim_count), (model.joint_count(), model.anims().len()));
+        assert_eq!((info.joint_count, info.anim_count), (model.joints().len(), model.anims().len()));
         for (index, joint) in model.joints().enumerate() {
             let mut found = sized::<mm_joint>();
             ok!(mm_rig_joint(rig, index, &raw mut found));
@@ -753,7 +756,7 @@ fn levels_of_detail_are_read_by_name() {
             }
             if status!(mm_slmesh_lod(file, name.as_ptr(), &raw mut list)) == MM_OK {
                 ok!(mm_mesh_list_count(list, &raw mut count));
-                assert_eq!(count, asset.lod(lod).unwrap().unwrap().face_count());
+                assert_eq!(count, asset.lod(lod).unwrap().unwrap().faces().len());
                 let mut entry = sized::<mm_mesh_entry>();
                 ok!(mm_mesh_list_get(list, 0, &raw mut entry));
                 assert!(text(entry.address).starts_with(lod.name()));
@@ -949,7 +952,7 @@ fn limits_options_and_dialects_are_those_of_the_library() {
     let status = status!(mm_open(path.as_ptr(), &raw const strict, &raw mut opened));
     let source = meshmap::Source::open(data::valid("cgeo", "names_latin1_a.cgeo")).unwrap();
     let ours = meshmap::Options::default().with_strictness(meshmap::Strictness::Strict);
-    assert_eq!(status == MM_OK, MeshFile::from_source_with(source, &ours).is_ok());
+    assert_eq!(status == MM_OK, MeshFile::from_source(source, &ours).is_ok());
     for file in [file, opened] {
         assert_eq!(mm_close(file), MM_OK);
     }
@@ -1011,13 +1014,13 @@ fn allocators_of_the_caller_give_the_memory_of_arrays() {
     let hooks = mm_allocator { user, allocate: Some(give), release: Some(take_back), ..sized() };
     let (mut out, mut count) = (null_mut(), 0);
 
-    let mesh = ours.snapshot(1).unwrap().mesh().unwrap();
+    let mesh = ours.snapshot(1).unwrap().mesh(Parts::ALL).unwrap();
     ok!(mm_cgeo_read_new(file, 1, MM_CGEO_POSITIONS, 0, scratch, &hooks, &mut out, &mut count));
     assert_eq!(count, mesh.positions.len());
     assert_eq!(*hooked.given[0], *mesh.positions.as_bytes());
     assert_eq!(out.cast_const(), hooked.given[0].as_ptr().cast());
     ok!(mm_cgeo_read_new(file, 1, MM_CGEO_MATERIAL_IDS, 0, scratch, &hooks, &mut out, &mut count));
-    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap()));
+    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap().collect::<Vec<_>>()));
     // Stored complete: nothing is allocated for an array that is not there.
     let status = status!(mm_cgeo_read_new(
         file,

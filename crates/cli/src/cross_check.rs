@@ -8,9 +8,9 @@ use crate::inputs::{Problem, Reading};
 pub(crate) fn differs(file: &MeshFile, how: &Reading) -> Result<Option<Address>, Problem> {
     let options = how.options().with_limits(*file.limits()).with_decoder(Decoder::Reference);
     // Standard input cannot be read again.
-    let second = MeshFile::from_source_with(file.source().clone(), &options)?;
-    let mut others = second.arrays().together();
-    for array in file.arrays().together() {
+    let second = MeshFile::from_source(file.source().clone(), &options)?;
+    let mut others = second.arrays_together();
+    for array in file.arrays_together() {
         match (array, others.next()) {
             (Ok(array), Some(Ok(other))) => {
                 // Arrays with the bytes of earlier ones have been compared.

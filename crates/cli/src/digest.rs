@@ -153,7 +153,7 @@ impl Listing {
         if let Some(line) = damaged(file) {
             return Err(Refused::Damaged(line));
         }
-        for array in file.arrays().together() {
+        for array in file.arrays_together() {
             let array = array?;
             // Only the bodies after the first one have no path.
             let Some(path) = path(array.address.to_string()) else { break };

@@ -332,7 +332,7 @@ impl Input {
                 Ok(None)
             };
         }
-        Ok(Some(MeshFile::from_source_with(source.clone(), &options)?))
+        Ok(Some(MeshFile::from_source(source.clone(), &options)?))
     }
 }
 

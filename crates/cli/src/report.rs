@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use meshmap::cgeo::{Proxy, raw};
-use meshmap::{Format, MeshFile, Segment, Source};
+use meshmap::cgeo::{Parts, Proxy, raw};
+use meshmap::{Format, MeshFile, Scratch, Segment, Source};
 
 use crate::inputs::{Input, Reading};
 use crate::text;
@@ -162,14 +162,14 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         let (tag, size) = (section.tag, section.size);
         vec![format!("  tag {tag:#010x}  size {size}  stored {stored}  begins {}", text::spaced_hex(&bytes))]
     }));
-    match snapshot.counts() {
+    match snapshot.counts(&mut Scratch::default()) {
         Ok(counts) => lines.push(format!(
             "  {} vertices, {} normals, {} map channels, {} triangles",
             counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles
         )),
         Err(error) => lines.push(format!("  x {}", error.message())),
     }
-    if let Err(error) = snapshot.mesh() {
+    if let Err(error) = snapshot.mesh(Parts::ALL) {
         lines.push(format!("  x {}", error.message()));
     }
 }

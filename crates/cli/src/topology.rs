@@ -158,15 +158,12 @@ fn matched(a: &[[f64; 3]], b: &[[f64; 3]], cells: &Cells) -> Option<(Vec<u64>, f
 
 #[cfg(test)]
 mod tests {
-    use meshmap::Array;
+    use meshmap::{Array, Element};
 
     use super::*;
 
-    fn pair<T>(address: &str, a: Vec<T>, b: Vec<T>) -> (String, ArrayData, ArrayData)
-    where
-        Array<T>: Into<ArrayData> + From<Vec<T>>,
-    {
-        (address.to_owned(), Array::from(a).into(), Array::from(b).into())
+    fn pair<T: Element>(address: &str, a: Vec<T>, b: Vec<T>) -> (String, ArrayData, ArrayData) {
+        (address.to_owned(), ArrayData::new(Array::from_vec(a)), ArrayData::new(Array::from_vec(b)))
     }
 
     fn floats(numbers: &[f32]) -> Vec<[f32; 3]> {

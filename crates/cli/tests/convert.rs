@@ -546,7 +546,11 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     fs::create_dir(&input).unwrap();
     let mut bytes = fixtures::slmesh::everything();
-    let file = meshmap::MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone())).unwrap();
+    let file = meshmap::MeshFile::from_source(
+        meshmap::Source::from_bytes(bytes.clone()),
+        &meshmap::Options::default(),
+    )
+    .unwrap();
     let skin = file.items().find(|item| item.address.to_string() == "skin").unwrap().range;
     bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
     let damaged = input.join("damaged.slmesh");

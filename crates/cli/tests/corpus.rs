@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Format, MeshFile, Source};
+use meshmap::{Format, MeshFile, Options, Source};
 use meshmap_testing::data;
 use serde_json::Value;
 
@@ -122,13 +122,13 @@ fn mapped_and_unaligned_files_have_the_same_digest() {
             let mut shifted = vec![0; shift];
             shifted.extend_from_slice(&bytes);
             let source = Source::from_bytes(bytes::Bytes::from(shifted).slice(shift..));
-            let file = MeshFile::from_source(source).unwrap();
+            let file = MeshFile::from_source(source, &Options::default()).unwrap();
             assert_eq!(digest_of(&file).unwrap(), expected);
         }
         #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
         // SAFETY: as above.
         let source = unsafe { Source::map(&file) }.unwrap();
-        let mapped = MeshFile::from_source(source).unwrap();
+        let mapped = MeshFile::from_source(source, &Options::default()).unwrap();
         assert_eq!(digest_of(&mapped).unwrap(), expected);
     }
 }

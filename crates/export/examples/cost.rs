@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use meshmap::cgeo::Parts;
 use meshmap::cgeo::Proxy;
 use meshmap::{MeshFile, Options, Parallelism, Scratch, Source};
 use meshmap_export::{Convert, Target};
@@ -20,7 +21,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let bytes = std::fs::read(path)?;
     // One thread, for both.
     let options = Options::default().with_parallelism(Parallelism::Off);
-    let open = || MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &options);
+    let open = || MeshFile::from_source(Source::from_bytes(bytes.clone()), &options);
     let folder = tempfile::tempdir()?;
     let output = folder.path().join("out.glb");
     let (mut decoding, mut converting) = (Duration::MAX, Duration::MAX);
@@ -44,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 /// The first mesh, and the differences of all other snapshots.
 fn decode(proxy: &Proxy) -> meshmap::Result<()> {
     let (mut differences, mut scratch) = (Vec::new(), Scratch::default());
-    std::hint::black_box(proxy.snapshot(0)?.mesh()?);
+    std::hint::black_box(proxy.snapshot(0)?.mesh(Parts::ALL)?);
     for index in 1..proxy.snapshot_count() {
         let snapshot = proxy.snapshot(index)?;
         if !snapshot.position_differences_into(&mut differences, &mut scratch)? {

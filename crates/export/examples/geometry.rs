@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use meshmap::cgeo::Parts;
 use meshmap::{MeshFile, Role, Semantic, Winding};
 
 fn main() -> ExitCode {
@@ -41,7 +42,7 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     };
     if let Some(proxy) = file.as_cgeo() {
         for index in 0..proxy.snapshot_count() {
-            let mesh = proxy.snapshot(index)?.mesh()?;
+            let mesh = proxy.snapshot(index)?.mesh(Parts::ALL)?;
             part(&mesh.positions.to_vec(), &mesh.triangles.positions())?;
         }
         return Ok(());

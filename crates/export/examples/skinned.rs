@@ -16,7 +16,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let model = file.as_iqm().ok_or("no IQM file")?;
     let skeleton = model.skeleton().ok_or("no skeleton")?;
     let anim = model.anims().nth(animation.parse()?).ok_or("no such animation")?;
-    let mut pose = vec![Trs::default(); model.joint_count()];
+    let mut pose = vec![Trs::default(); model.joints().len()];
     model.frames().read_frame_into(anim.frames().start + frame.parse::<u32>()?, &mut pose)?;
     pose.iter_mut().for_each(|joint| *joint = joint.normalized());
     let matrices = skeleton.skinning_matrices(&pose)?;

@@ -86,7 +86,7 @@ fn calls_take_no_more_than_they_charge() {
     for (of, body) in files() {
         std::fs::create_dir_all(&folder).unwrap();
         for (name, call) in calls() {
-            let Ok(file) = MeshFile::from_source_with(Source::from_bytes(body.clone()), &options) else {
+            let Ok(file) = MeshFile::from_source(Source::from_bytes(body.clone()), &options) else {
                 continue;
             };
             let extension = name.split(' ').nth(1).unwrap_or_default();

@@ -160,7 +160,7 @@ impl Finder<'_> {
     /// The animation that is asked for, or the first.
     pub(crate) fn anim(self, model: &Model) -> Result<Anim> {
         let found = match &self.wanted.anim {
-            Some(name) => model.anim(name),
+            Some(name) => model.anims().find(|anim| anim.name == name.as_bytes()),
             None => model.anims().next(),
         };
         match (found, &self.wanted.anim) {
@@ -207,7 +207,7 @@ impl Finder<'_> {
 
 /// Vertices, triangles and joints. A joint counts as 128: it takes longest, and one that moves takes bytes in each frame.
 fn elements(model: &Model) -> u64 {
-    let joints = model.joint_count().saturating_mul(128);
+    let joints = model.joints().len().saturating_mul(128);
     joints.saturating_add(model.vertex_count()).saturating_add(model.triangle_count()) as u64
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::cgeo::{Mesh, Proxy};
+use meshmap::cgeo::{Mesh, Parts, Proxy};
 use meshmap::{Format, MeshFile, MeshView, Semantic};
 
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
 pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let snapshot = job.snapshots(proxy)?.first().copied().unwrap_or_default();
     let _scope = job.budget.scope();
-    let mesh = proxy.snapshot(snapshot)?.mesh()?;
+    let mesh = proxy.snapshot(snapshot)?.mesh(Parts::ALL)?;
     let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
     job.budget.read_geometry(points as u64, triangles as u64)?;
     // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
@@ -100,7 +100,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
     outcome.wrote(positions.len(), kept);
     outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
-    let ids = triangles.material_ids();
+    let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
     if job.merge_materials && ids.is_some() {
         outcome.leave_out("material IDs");
     }

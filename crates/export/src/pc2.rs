@@ -26,7 +26,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     }
     let snapshots = job.snapshots(proxy)?;
     let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
-    let (first_index, points) = (first.index(), first.counts()?.vertices);
+    let (first_index, points) = (first.index(), first.counts(&mut Scratch::default())?.vertices);
     let mut topology = Topology::of(first)?;
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;

@@ -45,15 +45,15 @@ impl Pose {
         let Some(skeleton) = model.skeleton() else {
             return refused("the model has no joints that frames move".to_owned());
         };
-        if frames.pose_count() != model.joint_count() {
-            let (poses, joints) = (frames.pose_count(), model.joint_count());
+        if frames.pose_count() != model.joints().len() {
+            let (poses, joints) = (frames.pose_count(), model.joints().len());
             return refused(format!("the frames have {poses} poses, where the skeleton has {joints} joints"));
         }
         budget.charge_for::<(Trs, Matrix, [f64; 16], [Option<u32>; 2])>(
-            model.joint_count(),
+            model.joints().len(),
             "joints of a frame",
         )?;
-        let mut pose = vec![Trs::default(); model.joint_count()];
+        let mut pose = vec![Trs::default(); model.joints().len()];
         frames.read_frame_into(frame, &mut pose)?;
         pose.iter_mut().for_each(|joint| *joint = joint.normalized());
         if let Some(hierarchy) = Hierarchy::of(model) {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Format, MeshFile, Scratch, Semantic, Source};
+use meshmap::cgeo::Parts;
+use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::{data, drawn, test_files};
 
@@ -84,7 +85,9 @@ fn glb_has_the_positions_and_triangles_of_every_mesh(root: &Path) {
 fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = fs::read(data::root().join("openctm/valid/conv_sphere_obj_MG1.ctm")).unwrap();
-    let open = |bytes: &[u8]| MeshFile::from_source(Source::from_bytes(bytes.to_vec())).unwrap();
+    let open = |bytes: &[u8]| {
+        MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap()
+    };
     let normals = open(&bytes).items().find(|item| item.address.to_string() == "bodies[0].normals").unwrap();
     // After the five bytes of properties, which are read when the file is opened.
     bytes[normals.range.start as usize + 5..normals.range.end as usize].fill(0xff);
@@ -135,7 +138,7 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
         {
             return;
         }
-        let first = proxy.snapshot(0).unwrap().mesh().unwrap();
+        let first = proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
         let remap = first.vertex_remap_by_material().unwrap();
         let stored = bits(&remap.gather(0, &first.positions.to_vec()).unwrap());
         let mut scratch = Scratch::default();
@@ -356,7 +359,8 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |target: Target| folder.path().join("out").with_extension(target.name());
     let clean = iqm::Writer::sheets(2, 3, 2).to_bytes();
-    let open = |bytes: Vec<u8>| MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let open =
+        |bytes: Vec<u8>| MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
     let ranges: Vec<_> = open(clean.clone())
         .as_iqm()
         .unwrap()
@@ -512,7 +516,7 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
     let folder = tempfile::tempdir().unwrap();
     let lod = Llsd::Array(vec![sheet(4, 5)]);
     let bytes = Writer::default().block("high_lod", &lod).block("skin", &skin(2)).to_bytes();
-    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let outcome = convert.write_file(&file, &path).unwrap();
     assert!(outcome.changed.contains_key("joints that are not there, now the last joint"), "{outcome:?}");
@@ -599,11 +603,12 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
 fn numbers_that_are_none_are_named_unless_they_may_become_0() {
     let writer = meshmap_testing::fixtures::iqm::Writer::sheets(1, 3, 2);
     let bytes = writer.to_bytes();
-    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone())).unwrap();
+    let file =
+        MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let array = file.as_iqm().unwrap().vertex_arrays().next().unwrap();
     let mut bytes = bytes;
     bytes[array.range.start as usize + 4..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
-    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes)).unwrap();
+    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes), &Options::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.glb");
     let error = Convert::new(Target::Glb).write_file(&file, &path).unwrap_err().to_string();

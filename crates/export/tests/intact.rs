@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, Semantic, Source};
+use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, tmf};
@@ -93,7 +93,7 @@ fn files_without_triangles_are_nothing_to_convert() {
 }
 
 fn of_bytes(bytes: Vec<u8>) -> MeshFile {
-    MeshFile::from_source(Source::from_bytes(bytes)).unwrap()
+    MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn names_that_end_in_a_backslash_continue_no_line_of_obj() {
     for (bytes, objects, materials) in
         [(sheet, 1, 3), (surfaces, 5, surface_count), (bodies.to_bytes(), 3, 0)]
     {
-        let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+        let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
         let path = folder.path().join("out.obj");
         let convert = Convert::new(Target::Obj);
         convert.write_file(&file, &path).unwrap();

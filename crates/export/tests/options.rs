@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meshmap::cgeo::Dialect;
 use meshmap::iqm::Model;
-use meshmap::{MeshFile, Source};
+use meshmap::{MeshFile, Options, Source};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo;
@@ -411,7 +411,7 @@ fn indices_beyond_their_array_reach_no_file() {
     let mut sheet = cgeo::Mesh::sheet(4, 1, 0.0);
     sheet.triangles[3][1][2] = u32::MAX;
     let bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], Dialect::default());
-    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
     for target in Target::ALL {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out").with_extension(target.name());

@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Axis, Format, MeshFile, Parallelism, Source};
+use meshmap::{Axis, Format, MeshFile, Options, Parallelism, Source};
 use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
@@ -32,7 +32,7 @@ fn bodies(bodies: &[Parts<'_>]) -> MeshFile {
         };
         body.to_bytes()
     });
-    MeshFile::from_source(Source::from_bytes(bytes.collect::<Vec<u8>>())).unwrap()
+    MeshFile::from_source(Source::from_bytes(bytes.collect::<Vec<u8>>()), &Options::default()).unwrap()
 }
 
 fn small() -> Render {
@@ -145,7 +145,7 @@ fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
 fn the_bytes_are_the_same_for_any_number_of_threads() {
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let rough = Body::sheet(RAW, 90).to_bytes();
-    let rough = MeshFile::from_source(Source::from_bytes(rough)).unwrap();
+    let rough = MeshFile::from_source(Source::from_bytes(rough), &Options::default()).unwrap();
     for file in [&man, &rough] {
         let render = Render::new().with_size(203, 157);
         let bytes = |render: &Render| {
@@ -294,7 +294,7 @@ fn an_animation_may_have_pictures_on_which_nothing_is_seen() {
     meshes[1].positions.fill([0.5, 0.5, 0.0]);
     let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
     let file = cgeo::file(&snapshots, cgeo::dialects()[0]);
-    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
     small().with_animation().write_file(&file, &path).unwrap();
     let is_empty = |frame: &[u8]| frame.as_chunks::<3>().0.iter().all(|pixel| *pixel == GROUND);
     assert_eq!(frames(&path).iter().map(|frame| is_empty(frame)).collect::<Vec<_>>(), [false, true]);
@@ -323,7 +323,7 @@ fn the_scale_of_a_file_makes_no_difference() {
         let mut mesh = Mesh::sheet(6, 0, 0.0);
         mesh.positions.iter_mut().flatten().for_each(|number| *number *= scale);
         let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
-        MeshFile::from_source(Source::from_bytes(file)).unwrap()
+        MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap()
     };
     let openctm = |scale: f32| {
         let body = Body::sheet(RAW, 6);
@@ -410,12 +410,12 @@ fn frames_and_snapshots_move() {
 #[test]
 fn names_of_animations_are_one_line() {
     let mut bytes = fixtures::iqm::small();
-    let file = MeshFile::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let name = file.as_iqm().unwrap().anims().next().unwrap().name.to_string_lossy().into_owned();
     let at =
         bytes.windows(name.len() + 1).position(|text| text == [name.as_bytes(), b"\0"].concat()).unwrap();
     bytes[at] = b'\n';
-    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
     let (_, rendered) = small().with_frame(2).picture(&file).unwrap();
     assert!(rendered.moment.starts_with(&format!("\\n{} frame 2", &name[1..])), "{}", rendered.moment);
 }

@@ -6,8 +6,8 @@ mod usdc;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, Semantic, Source};
+use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
+use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
@@ -56,7 +56,7 @@ fn proxy(snapshots: &[cgeo::Snapshot]) -> MeshFile {
         .with_codec(Codec::Stored)
         .with_size(SizeMeaning::Stored)
         .with_offset(OffsetTarget::StartTag);
-    MeshFile::from_source(Source::from_bytes(cgeo::file(snapshots, dialect))).unwrap()
+    MeshFile::from_source(Source::from_bytes(cgeo::file(snapshots, dialect)), &Options::default()).unwrap()
 }
 
 /// A proxy of complete meshes.
@@ -86,7 +86,7 @@ fn every_good_file_has_its_points_and_triangles(root: &Path) {
         if let Some(proxy) = file.as_cgeo() {
             let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
             for index in 0..proxy.snapshot_count() {
-                let stored = proxy.snapshot(index).unwrap().mesh().unwrap();
+                let stored = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
                 let time = index as f64;
                 assert_eq!(
                     bits(mesh.arrays["points"].at(time)),
@@ -282,7 +282,7 @@ fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
         let mut bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], dialect);
         let at = bytes.windows(5).position(|window| window == b"Sheet").unwrap();
         bytes[at..at + 5].copy_from_slice(name);
-        MeshFile::from_source(Source::from_bytes(bytes)).unwrap()
+        MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
     };
     let cases: [(&[u8; 5], &str, Option<&str>); 4] = [
         (b"Sheet", "Sheet", None),
@@ -304,7 +304,7 @@ fn meshes_of_the_same_name_have_names_of_their_own() {
     let mut bytes = meshmap_testing::fixtures::iqm::Writer::sheets(3, 3, 2).to_bytes();
     let at = bytes.windows(6).position(|window| window == b"sheet1").unwrap();
     bytes[at + 5] = b'0';
-    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
     let (bytes, _) = plain(&file);
     let whole = stage(&bytes);
     let mut paths: Vec<&str> = whole.prims.iter().map(|prim| prim.path.as_str()).collect();

@@ -140,7 +140,7 @@ impl State {
         let (proxy, parts, index) = (self.proxy.clone(), self.parts, ahead.index);
         let decoded = self.remote.run_blocking(move |_| {
             let mut mesh = MeshBuffer::default();
-            proxy.snapshot(index)?.mesh_parts_into(parts, &mut mesh, &mut Scratch::default())?;
+            proxy.snapshot(index)?.mesh_into(parts, &mut mesh, &mut Scratch::default())?;
             Ok(mesh)
         });
         let mesh = decoded.await;

@@ -115,7 +115,7 @@ impl Remote {
     /// Returns the errors of [`run`](Self::run).
     pub async fn open(&self) -> Result<MeshFile> {
         let options = self.inner.settings.options;
-        self.run(|source| MeshFile::from_source_with(source.clone(), &options)).await
+        self.run(|source| MeshFile::from_source(source.clone(), &options)).await
     }
 
     /// Runs a job, and fetches what it misses until it is done: the job runs once more after each time.
@@ -129,8 +129,7 @@ impl Remote {
     /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests.
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
         loop {
-            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))?.into_result()
-            {
+            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
             }
@@ -151,7 +150,7 @@ impl Remote {
         loop {
             let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
             let step = tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
-            match step.map_err(|error| self.inner.mesh_error(error))?.into_result() {
+            match step.map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
             }

@@ -161,7 +161,7 @@ fn readers_that_block_end_in_time() {
     let server = serve(file(), |_, _| Act::Hang);
     let start = Instant::now();
     let blocking = Blocking::at_with(&server.address, settings()).unwrap();
-    let error = meshmap::MeshFile::from_source(blocking.source()).unwrap_err();
+    let error = meshmap::MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
     assert!(start.elapsed() < LATEST, "{error}");
     let text = format!("{error:#} {:?}", std::error::Error::source(&error));
     assert!(text.contains("Settings::timeout"), "{text}");

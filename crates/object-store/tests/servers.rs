@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use meshmap::{Format, MeshFile, Scratch, Semantic, Source};
+use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
 use meshmap_testing::data;
 use server::{Act, serve};
@@ -62,7 +62,7 @@ fn every_good_file_has_the_values_that_it_has_on_the_disk() {
             let Ok(local) = MeshFile::open(&path) else { continue };
             let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
             let blocking = Blocking::at(&server.address).unwrap();
-            let remote = MeshFile::from_source(blocking.source()).unwrap();
+            let remote = MeshFile::from_source(blocking.source(), &Options::default()).unwrap();
             assert!(values(&remote) == values(&local), "{}", path.display());
             // No more than the surplus of the first request.
             assert!(blocking.remote().held() <= 64 << 10);
@@ -228,15 +228,17 @@ async fn a_snapshot_that_cannot_be_read_is_an_error_and_the_next_ones_follow() {
     let local = meshmap::cgeo::Proxy::open(&path).unwrap();
     let broken = local.snapshot(2).unwrap().range();
     bytes[broken.start as usize + 40..broken.end as usize].fill(0xff);
-    let local = meshmap::cgeo::Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let local =
+        meshmap::cgeo::Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let server = serve(bytes, |_, _| Act::Right);
     let remote = quick(&Remote::at(&server.address).unwrap());
     let file = remote.open().await.unwrap();
     let played: Vec<_> =
         remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), 1 << 20).collect().await;
     let good: Vec<bool> = played.iter().map(Result::is_ok).collect();
-    let expected: Vec<bool> =
-        (0..local.snapshot_count()).map(|index| local.snapshot(index).unwrap().mesh().is_ok()).collect();
+    let expected: Vec<bool> = (0..local.snapshot_count())
+        .map(|index| local.snapshot(index).unwrap().mesh(Parts::ALL).is_ok())
+        .collect();
     assert_eq!(good, expected);
     assert!(!good[2] && good[1] && good[5], "{good:?}");
 }
@@ -262,7 +264,7 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
     const SNAPSHOTS: usize = 16;
     let (_, snapshots) = cgeo::animation(110, SNAPSHOTS);
     let bytes = cgeo::file(&snapshots, Dialect::default());
-    let local = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let local = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let server = serve(bytes, |_, _| Act::Right);
     // Positions are in 60 % of the stored bytes of these differences. A quarter more is fetched, and of the first one everything.
     for (parts, share) in
@@ -278,7 +280,7 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
         while let Some(played) = playing.next().await {
             let (index, mesh) = played.unwrap();
             let snapshot = local.snapshot(index).unwrap();
-            snapshot.mesh_parts_into(parts, &mut expected, &mut Scratch::default()).unwrap();
+            snapshot.mesh_into(parts, &mut expected, &mut Scratch::default()).unwrap();
             assert_eq!((&mesh.positions, &mesh.normals), (&expected.positions, &expected.normals));
             assert_eq!((mesh.parts, mesh.triangles.len()), (parts, expected.triangles.len()));
         }
@@ -298,7 +300,7 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
 fn readers_that_block_tell_what_the_store_says() {
     let server = serve(vec![0; 10_000], |_, _| Act::Status(403));
     let blocking = Blocking::new(quick(&Remote::at(&server.address).unwrap())).unwrap();
-    let error = MeshFile::from_source(blocking.source()).unwrap_err();
+    let error = MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
     let said = format!("{:?}", std::error::Error::source(&error));
     assert!(said.contains("403") && said.contains("file.bin"), "{said}");
 }
@@ -320,7 +322,11 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         let start = Instant::now();
         for index in 0..local.snapshot_count() {
             let mut mesh = meshmap::cgeo::MeshBuffer::default();
-            local.snapshot(index).unwrap().mesh_into(&mut mesh, &mut meshmap::Scratch::default()).unwrap();
+            local
+                .snapshot(index)
+                .unwrap()
+                .mesh_into(Parts::ALL, &mut mesh, &mut meshmap::Scratch::default())
+                .unwrap();
         }
         let decoding = start.elapsed();
 

@@ -101,7 +101,10 @@ impl CGeoFile {
     /// The name of the material, if the file has one.
     #[getter]
     fn material_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
-        Ok(proxy(slf)?.material_name().map(|name| name.to_string_lossy().into_owned()))
+        Ok(proxy(slf)?
+            .properties()
+            .get("Original material name")
+            .map(|name| name.to_string_lossy().into_owned()))
     }
 
     /// The version that the header says.
@@ -321,7 +324,7 @@ impl Snapshot {
     /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.run(py, cgeo::Snapshot::counts)?;
+        let counts = self.run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
         let dict = PyDict::new(py);
         dict.set_item("vertices", counts.vertices)?;
         dict.set_item("normals", counts.normals)?;
@@ -333,7 +336,7 @@ impl Snapshot {
     /// The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let bounds = self.run(py, cgeo::Snapshot::bounding_box)?;
+        let bounds = self.run(py, |snapshot| snapshot.bounding_box(&mut Scratch::default()))?;
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
@@ -349,13 +352,17 @@ impl Snapshot {
     /// array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
     #[pyo3(signature = (out=None))]
     fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::positions, cgeo::Snapshot::positions_into_slice)
+        self.triples(py, out, cgeo::Snapshot::positions, |snapshot, values, scratch| {
+            snapshot.positions_into(values, scratch)
+        })
     }
 
     /// The normals, `float32 [normals, 3]`. `out` is filled as in `positions`.
     #[pyo3(signature = (out=None))]
     fn normals(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::normals, cgeo::Snapshot::normals_into_slice)
+        self.triples(py, out, cgeo::Snapshot::normals, |snapshot, values, scratch| {
+            snapshot.normals_into(values, scratch)
+        })
     }
 
     /// The texture coordinates u, v, w of a set (a map channel), `float32 [coordinates, 3]`. `out` is filled as in
@@ -366,7 +373,7 @@ impl Snapshot {
             py,
             out,
             |snapshot| snapshot.texcoords(set),
-            |snapshot, values, scratch| snapshot.texcoords_into_slice(set, values, scratch),
+            |snapshot, values, scratch| snapshot.texcoords_into(set, values, scratch),
         )
     }
 
@@ -381,7 +388,7 @@ impl Snapshot {
     #[pyo3(signature = (*, parts=None))]
     fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
         let parts = PartNames::parts(parts)?;
-        self.run(py, |snapshot| snapshot.mesh_parts(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
+        self.run(py, |snapshot| snapshot.mesh(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
@@ -463,7 +470,7 @@ impl Cache {
     ) -> PyResult<Decoded> {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         let opened = file.as_super().get();
-        let mesh = opened.run(file.py(), || cache.get_parts(&proxy, index, parts))?;
+        let mesh = opened.run(file.py(), || cache.get(&proxy, index, parts))?;
         Ok(Decoded::new(&mesh, Stored { origin: Arc::clone(&opened.handle.origin), index }))
     }
 
@@ -477,7 +484,7 @@ impl Cache {
     ) -> PyResult<()> {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         // Always in the pool of this process: what is decoded later needs one.
-        detached(file.py(), true, || cache.prefetch_parts(&proxy, snapshots, parts))
+        detached(file.py(), true, || cache.prefetch(&proxy, snapshots, parts))
     }
 
     /// Releases all snapshots of a file.

@@ -180,14 +180,15 @@ impl Triangles {
     /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let ids = py.detach(|| self.triangles.material_ids().map(Array::from_vec));
+        let ids = py.detach(|| self.triangles.material_ids().map(|ids| Array::from_vec(ids.collect())));
         buffer::of_optional(py, ids)
     }
 
     /// The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none.
     #[getter]
     fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let edges = py.detach(|| self.triangles.edge_visibility().map(Array::from_vec));
+        let edges =
+            py.detach(|| self.triangles.edge_visibility().map(|edges| Array::from_vec(edges.collect())));
         buffer::of_optional(py, edges)
     }
 

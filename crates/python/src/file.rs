@@ -463,15 +463,15 @@ fn holds(file: &MeshFile) -> String {
         return format!(
             "IQM {}, {}, {} vertices, {} triangles, {}, {}",
             model.version(),
-            many(model.mesh_count(), "mesh"),
+            many(model.meshes().len(), "mesh"),
             model.vertex_count(),
             model.triangle_count(),
-            many(model.joint_count(), "joint"),
+            many(model.joints().len(), "joint"),
             many(model.anims().len(), "animation"),
         );
     }
     if let Some(bodies) = file.as_openctm() {
-        let count = bodies.mesh_count();
+        let count = bodies.meshes().len();
         let of = bodies.mesh(0).map(|mesh| {
             let method = format!("{:?}", mesh.method()).to_uppercase();
             format!(" {method}, {} vertices, {} triangles", mesh.vertex_count(), mesh.triangle_count())
@@ -489,7 +489,7 @@ fn holds(file: &MeshFile) -> String {
         return format!("Second Life mesh, {}", blocks.join(", "));
     }
     match file.as_tmf() {
-        Some(document) => format!("TMF, {}", many(document.mesh_count(), "mesh")),
+        Some(document) => format!("TMF, {}", many(document.meshes().len(), "mesh")),
         None => file.format().to_string(),
     }
 }

@@ -368,7 +368,7 @@ pub struct Skeleton(iqm::Skeleton, Handle);
 #[pymethods]
 impl Skeleton {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.0.parents().len()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -376,7 +376,7 @@ impl Skeleton {
     }
 
     fn __repr__(&self) -> String {
-        format!("<meshmap.Skeleton: {} joints>", self.0.len())
+        format!("<meshmap.Skeleton: {} joints>", self.0.parents().len())
     }
 
     /// The index of the joint that each hangs on; None for roots.
@@ -405,8 +405,8 @@ impl Skeleton {
         let mut shape = frame.shape().to_vec();
         match *shape {
             [_, 10] => {}
-            [_, joints, 10] if joints == self.0.len() => {}
-            _ => return Err(frame.expected_shape(&[self.0.len().to_string(), "10".to_owned()])),
+            [_, joints, 10] if joints == self.0.parents().len() => {}
+            _ => return Err(frame.expected_shape(&[self.0.parents().len().to_string(), "10".to_owned()])),
         }
         let numbers = frame.to_vec()?;
         let (transforms, _) = numbers.as_chunks::<10>();

@@ -37,7 +37,7 @@ impl Handle {
             options.parallelism != Parallelism::Off && source.len()?.is_none_or(|bytes| bytes > LARGE);
         let parallelism = if is_large { Parallelism::Rayon } else { Parallelism::Off };
         let options = options.with_parallelism(parallelism);
-        let file = MeshFile::from_source_with(source.clone(), &options)?;
+        let file = MeshFile::from_source(source.clone(), &options)?;
         Ok((Self { source, reading, options, origin, format: file.format(), is_large }, file))
     }
 
@@ -71,7 +71,7 @@ impl Handle {
     }
 
     pub(crate) fn open(&self) -> meshmap::Result<MeshFile> {
-        MeshFile::from_source_with(self.source.clone(), &self.options)
+        MeshFile::from_source(self.source.clone(), &self.options)
     }
 
     /// Runs `work` without the interpreter's lock, on as many threads as the file is worth.

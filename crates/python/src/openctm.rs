@@ -205,10 +205,11 @@ impl Map {
     fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (body, index) = (self.body.get(), self.index);
         if self.is_uv {
-            let coords = body.run(py, |mesh| mesh.uv_map(index).map(|map| map.read()).transpose())?;
+            let coords = body.run(py, |mesh| mesh.uv_maps().nth(index).map(|map| map.read()).transpose())?;
             return buffer::of_optional(py, coords);
         }
-        let values = body.run(py, |mesh| mesh.attribute_map(index).map(|map| map.read()).transpose())?;
+        let values =
+            body.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
         buffer::of_optional(py, values)
     }
 

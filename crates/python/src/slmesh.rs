@@ -139,12 +139,12 @@ impl Block {
 #[pymethods]
 impl Block {
     fn __len__(&self) -> usize {
-        self.mesh.face_count()
+        self.mesh.faces().len()
     }
 
     /// A face by its index, or a list of faces by a slice. Negative indices count from the end.
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.mesh.face_count();
+        let count = self.mesh.faces().len();
         items(
             index,
             count,
@@ -158,7 +158,7 @@ impl Block {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        each(slf.as_any(), slf.get().mesh.face_count())
+        each(slf.as_any(), slf.get().mesh.faces().len())
     }
 
     /// The name of the block: `high_lod`.
@@ -183,7 +183,7 @@ impl Block {
         format!(
             "<meshmap.Block {}: {} faces, {} vertices, {} triangles>",
             self.name,
-            self.mesh.face_count(),
+            self.mesh.faces().len(),
             self.mesh.vertex_count(),
             self.mesh.triangle_count()
         )

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, raw};
 use meshmap::openctm::Bodies;
 use meshmap::slmesh::Asset;
-use meshmap::{Codec, MeshFile, Source};
+use meshmap::{Codec, MeshFile, Options, Source};
 
 use crate::fixtures;
 use crate::fixtures::slmesh::{Llsd, Writer};
@@ -15,7 +15,7 @@ pub type Bomb = (String, Vec<u8>);
 /// The file with each of its compressed blocks in turn replaced by one that inflates to `size` bytes. None for files
 /// without such blocks.
 pub fn of_blocks(body: &Bytes, size: usize) -> Vec<Bomb> {
-    match MeshFile::from_source(Source::from_bytes(body.clone())) {
+    match MeshFile::from_source(Source::from_bytes(body.clone()), &Options::default()) {
         Ok(MeshFile::CGeo(proxy)) => of_sections(&proxy, size),
         Ok(MeshFile::OpenCtm(bodies)) => of_streams(body, &bodies, size),
         Ok(MeshFile::SlMesh(asset)) => of_asset(&asset, size),
@@ -33,7 +33,11 @@ fn of_sections(proxy: &Proxy, size: usize) -> Vec<Bomb> {
     let tags = [raw::TAG_BOUNDING_BOX, raw::TAG_POINTCLOUD, raw::TAG_MESH_DATA];
     let sections = |index: usize| {
         let snapshot = proxy.snapshot(index).ok()?;
-        let content = |tag| Some((tag, snapshot.raw_section(tag).ok()??.to_vec()));
+        let stored = snapshot.sections().ok()?;
+        let content = |tag| {
+            let section = stored.iter().find(|section| section.tag == tag)?;
+            Some((tag, proxy.source().read(section.content.clone()).ok()?.to_vec()))
+        };
         Some(tags.into_iter().filter_map(content).collect::<fixtures::cgeo::Snapshot>())
     };
     let snapshots: Vec<_> = (0..proxy.snapshot_count().min(SNAPSHOTS)).filter_map(sections).collect();

@@ -7,7 +7,7 @@ pub fn in_steps<T>(
     job: impl Fn(&Source) -> Result<T>,
 ) -> Result<(T, usize)> {
     for steps in 1.. {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok((done, steps)),
             Err(ranges) => {
                 for range in ranges {

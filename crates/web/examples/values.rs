@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn open(name: &str) -> meshmap::Result<MeshFile> {
     let limits = Settings::default().limits();
     let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
-    MeshFile::from_source_with(Source::open(name)?, &options)
+    MeshFile::from_source(Source::open(name)?, &options)
 }
 
 fn file(name: &str) -> meshmap::Result<Value> {

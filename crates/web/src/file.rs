@@ -92,15 +92,15 @@ impl File {
         let source = source.clone();
         Ok(match format {
             #[cfg(feature = "cgeo")]
-            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source_with(source, options)?)),
+            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source(source, options)?)),
             #[cfg(feature = "iqm")]
-            Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source_with(source, options)?)),
+            Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source(source, options)?)),
             #[cfg(feature = "openctm")]
-            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source_with(source, options)?)),
+            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source(source, options)?)),
             #[cfg(feature = "slmesh")]
-            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source_with(source, options)?, None)),
+            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source(source, options)?, None)),
             #[cfg(feature = "tmf")]
-            Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source_with(source, options)?)),
+            Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source(source, options)?)),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
             other => Err(Failure::new(
                 "unsupported",
@@ -173,12 +173,12 @@ impl File {
                         .end()
                 };
                 object
-                    .with("meshCount", &file.mesh_count())
+                    .with("meshCount", &file.meshes().len())
                     .with("anims", &list(file.anims().map(anim)))
-                    .with("jointCount", &file.joint_count())
+                    .with("jointCount", &file.joints().len())
             }
             #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => object.with("meshCount", &file.mesh_count()),
+            Self::OpenCtm(file) => object.with("meshCount", &file.meshes().len()),
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, _) => {
                 let levels = levels(file);
@@ -190,7 +190,7 @@ impl File {
                     .with("levels", &list(levels.into_iter().map(Block::into_json)))
             }
             #[cfg(feature = "tmf")]
-            Self::Tmf(file) => object.with("meshCount", &file.mesh_count()),
+            Self::Tmf(file) => object.with("meshCount", &file.meshes().len()),
         }
         .end()
     }
@@ -213,11 +213,11 @@ impl File {
             Self::Iqm(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name.to_string_lossy().into_owned());
-                indexed(range, file.mesh_count(), "meshes", &|_| Role::Geometry, names)
+                indexed(range, file.meshes().len(), "meshes", &|_| Role::Geometry, names)
             }
             #[cfg(feature = "openctm")]
             Self::OpenCtm(file) => {
-                indexed(range, file.mesh_count(), "bodies", &|_| Role::Geometry, &mut nameless())
+                indexed(range, file.meshes().len(), "bodies", &|_| Role::Geometry, &mut nameless())
             }
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, kept) => {
@@ -228,7 +228,7 @@ impl File {
                 match block(file, kept, name)? {
                     Ok(Level { name, role, mesh }) => indexed(
                         range,
-                        mesh.face_count(),
+                        mesh.faces().len(),
                         &format!("{name}.faces"),
                         &|_| *role,
                         &mut nameless(),
@@ -240,7 +240,7 @@ impl File {
             Self::Tmf(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name().to_string_lossy().into_owned());
-                indexed(range, file.mesh_count(), "meshes", &|_| Role::Geometry, names)
+                indexed(range, file.meshes().len(), "meshes", &|_| Role::Geometry, names)
             }
         }))
     }

@@ -57,7 +57,7 @@ pub(crate) fn moment(
 impl Playing {
     fn new(file: &cgeo::Proxy, base: usize) -> Result<Self, Error> {
         let first = file.snapshot(base)?;
-        let mesh = first.mesh()?;
+        let mesh = first.mesh(Parts::ALL)?;
         let has_normals = mesh.triangles.has_normals() && !mesh.normals.is_empty();
         let (topology, remap) = (mesh.topology, mesh.vertex_remap()?);
         Ok(Self { base, topology, remap, has_normals, scratch: Scratch::default() })

@@ -109,7 +109,7 @@ impl Session {
     /// Runs a job, and keeps what it misses.
     fn run<T>(&mut self, job: impl FnOnce(&mut Self) -> Job<T>) -> Result<Option<T>, Failure> {
         let fragments = self.fragments.clone();
-        match fragments.step(|_| job(self))?.into_result() {
+        match fragments.step(|_| job(self))? {
             Ok(done) => {
                 self.needed.clear();
                 done.map(Some)

@@ -80,8 +80,8 @@ fn groups(view: &MeshView) -> Vec<u8> {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let mut out = Vec::new();
     for group in view.groups() {
-        let indices = group.indices();
-        for number in [group.material, number(indices.start), number(indices.len())] {
+        let (first, count) = (group.triangles.start * 3, group.triangles.len() * 3);
+        for number in [group.material, number(first), number(count)] {
             out.extend_from_slice(&number.to_le_bytes());
         }
     }

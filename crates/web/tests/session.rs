@@ -106,7 +106,7 @@ fn data(format: &str, folder: &str) -> Vec<PathBuf> {
 fn library(path: &Path) -> meshmap::Result<MeshFile> {
     let limits = Settings::default().limits();
     let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
-    MeshFile::from_source_with(Source::from_bytes(std::fs::read(path).unwrap()), &options)
+    MeshFile::from_source(Source::from_bytes(std::fs::read(path).unwrap()), &options)
 }
 
 type Points = Vec<[f32; 3]>;
@@ -291,9 +291,11 @@ fn joints_and_frames_are_those_of_the_file() {
     for path in data("iqm", "valid") {
         let mut client = Client::new(&path);
         let info = client.open().unwrap();
-        let model = meshmap::iqm::Model::from_source(Source::from_bytes(client.body.clone())).unwrap();
+        let model =
+            meshmap::iqm::Model::from_source(Source::from_bytes(client.body.clone()), &Options::default())
+                .unwrap();
         let joints = json(&client.run(Session::joints).unwrap());
-        assert_eq!(list(&joints["joints"]).len(), model.joint_count());
+        assert_eq!(list(&joints["joints"]).len(), model.joints().len());
         for (index, anim) in model.anims().enumerate() {
             let reply = client.run(|session| session.frames(index)).unwrap();
             let poses = model.frames().pose_count();
@@ -319,7 +321,9 @@ fn skins_are_those_of_the_file() {
     for path in data("slmesh", "valid") {
         let mut client = Client::new(&path);
         let info = client.open().unwrap();
-        let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(client.body.clone())).unwrap();
+        let asset =
+            meshmap::slmesh::Asset::from_source(Source::from_bytes(client.body.clone()), &Options::default())
+                .unwrap();
         let has_block = list(&info["blocks"]).iter().any(|name| name == "skin");
         let reply = client.run(Session::skin).unwrap();
         let found = json(&reply);

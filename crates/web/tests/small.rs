@@ -17,7 +17,7 @@ fn strict_reading_is_refused() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     for format in Format::ALL.map(Format::name) {
         let source = Source::open(&data(format)[0]).unwrap();
-        let error = MeshFile::from_source_with(source, &strict).unwrap_err();
+        let error = MeshFile::from_source(source, &strict).unwrap_err();
         assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "strictness"));
     }
 }
@@ -29,7 +29,7 @@ fn reference_decoders_are_the_fast_ones_and_boxes_are_right() {
         for path in data(format) {
             let all = |decoder| {
                 let options = Options::default().with_decoder(decoder);
-                let file = MeshFile::from_source_with(Source::open(&path).unwrap(), &options).unwrap();
+                let file = MeshFile::from_source(Source::open(&path).unwrap(), &options).unwrap();
                 let views = file.meshes().unwrap().map(|entry| file.mesh(&entry.address));
                 let boxes = views
                     .map(|view| view.map_err(|error| error.message())?.bounds().map_err(|e| e.message()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
-use super::parts::MeshArray;
+use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
@@ -13,7 +13,8 @@ use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::triangles::Triangles;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
-use crate::bytes::{Array, Scalar};
+use crate::bytes::{Array, Out, Scalar};
+use crate::decode::Scratch;
 use crate::num::as_u64;
 use crate::report::{Address, Error, Result, Segment};
 
@@ -132,6 +133,23 @@ impl Proxy {
         Ok(Listed { snapshot, is_complete: true, mesh, material, values }.entry(which))
     }
 
+    /// Decodes the positions, normals or a map channel of a snapshot into `out`; `None` for other addresses.
+    pub(crate) fn array_into(
+        &self,
+        address: &Address,
+        out: Out<'_, [f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Option<Result<()>> {
+        let (index, which) = Which::of_address(address)?;
+        let part = match which {
+            Which::Positions => MeshArray::Positions,
+            Which::Normals => MeshArray::Normals,
+            Which::MapChannel(channel) => MeshArray::MapChannel(channel),
+            _ => return None,
+        };
+        Some(self.snapshot(index).and_then(|snapshot| snapshot.part_into(part, out, scratch)))
+    }
+
     fn list_snapshot(&self, index: usize, together: bool) -> Vec<Result<ArrayEntry>> {
         let mut list = Vec::new();
         if let Err(error) = self.list_snapshot_into(index, together, &mut list) {
@@ -160,10 +178,10 @@ impl Proxy {
             let range = section.content.clone();
             list.push(Ok(ArrayEntry { range, ..listed.entry(Which::PointCloud) }));
         }
-        let counts = listed.snapshot.counts()?;
+        let counts = listed.snapshot.counts(&mut Scratch::default())?;
         listed.is_complete = listed.snapshot.is_complete()?;
         let shapes = match (together, listed.is_complete && index > 0) {
-            (true, _) | (false, true) => listed.snapshot.mesh().map(Arc::new),
+            (true, _) | (false, true) => listed.snapshot.mesh(Parts::ALL).map(Arc::new),
             // Decoded once for all differences, whose arrays have the same shapes.
             (false, false) => self.base(),
         };
@@ -238,7 +256,7 @@ impl Listed {
         };
         match which {
             Which::BoundingBox => {
-                let read = move || match snapshot.bounding_box()? {
+                let read = move || match snapshot.bounding_box(&mut Scratch::default())? {
                     Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
                     None => Err(absent.clone()),
                 };
@@ -257,20 +275,22 @@ impl Listed {
             Which::TriangleNormals => corners(|triangles, _| triangles.normals(), 0),
             Which::TriangleMapChannel(channel) => corners(Triangles::texcoords, channel),
             Which::MaterialIds if self.material == Scalar::U32 => {
-                let read =
-                    self.read_triangles(absent, |triangles| Some(Array::from_vec(triangles.material_ids()?)));
+                let read = self.read_triangles(absent, |triangles| {
+                    Some(Array::from_vec(triangles.material_ids()?.collect()))
+                });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
             Which::MaterialIds => {
                 let read = self.read_triangles(absent, |triangles| {
-                    let ids = triangles.material_ids()?.into_iter();
+                    let ids = triangles.material_ids()?;
                     Some(Array::from_vec(ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX)).collect()))
                 });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
             Which::EdgeVisibility => {
-                let read = self
-                    .read_triangles(absent, |triangles| Some(Array::from_vec(triangles.edge_visibility()?)));
+                let read = self.read_triangles(absent, |triangles| {
+                    Some(Array::from_vec(triangles.edge_visibility()?.collect()))
+                });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
         }

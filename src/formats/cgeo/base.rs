@@ -8,7 +8,6 @@ use bytes::Bytes;
 use super::arrays::MeshForm;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
-use super::out::Out;
 use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::rules::FILE;
@@ -251,8 +250,7 @@ impl Proxy {
         }
         first.make_base(slot, part, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
-            let before =
-                stream.array_alone(MeshForm::Complete(&counts), part, skipped, Out::Vec(&mut out))?;
+            let before = stream.array_alone(MeshForm::Complete(&counts), part, skipped, (&mut out).into())?;
             let array = Array::from_vec(out);
             Ok(BaseArray { memory: as_u64(array.as_bytes().len()), array, before })
         })

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::mesh::{FileKey, Mesh, MeshBuffer, TopologyId};
@@ -40,9 +39,9 @@ use crate::report::Result;
 ///
 /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 /// let cache = SnapshotCache::new(256 << 20);
-/// let mesh = cache.get_parts(&proxy, 3, Parts::POSITIONS)?;
-/// assert!(mesh.triangles.is_empty() && cache.try_get(&proxy, 3).is_none());
-/// let whole = cache.get(&proxy, 3)?;
+/// let mesh = cache.get(&proxy, 3, Parts::POSITIONS)?;
+/// assert!(mesh.triangles.is_empty() && cache.try_get(&proxy, 3, Parts::ALL).is_none());
+/// let whole = cache.get(&proxy, 3, Parts::ALL)?;
 /// assert_eq!(whole.positions.as_bytes().as_ptr(), mesh.positions.as_bytes().as_ptr(), "shared, not decoded again");
 /// # Ok::<(), meshmap::Error>(())
 /// ```
@@ -129,23 +128,15 @@ impl SnapshotCache {
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
 
-    /// A snapshot's first mesh, decoded unless it is in the cache.
+    /// A snapshot's first mesh, with these parts at least; others may be empty. It is decoded unless it is in the cache.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again. A
     /// [`ReadRange`](crate::ReadRange) that asks for a snapshot of the file that it reads, and that is not in the cache, gets
-    /// [`Io`](crate::ErrorKind::Io) with [`Deadlock`](std::io::ErrorKind::Deadlock).
-    pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
-        self.get_parts(proxy, index, Parts::ALL)
-    }
-
-    /// Like [`get`](Self::get), with these parts of the mesh at least; others may be empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`get`](Self::get). Damage behind the last part that is wanted is not noticed.
-    pub fn get_parts(&self, proxy: &Proxy, index: usize, parts: Parts) -> Result<Arc<Mesh>> {
+    /// [`Io`](crate::ErrorKind::Io) with [`Deadlock`](std::io::ErrorKind::Deadlock). Damage behind
+    /// the last part that is wanted is not noticed.
+    pub fn get(&self, proxy: &Proxy, index: usize, parts: Parts) -> Result<Arc<Mesh>> {
         let snapshot = proxy.snapshot(index).inspect_err(|_| {
             let mut shared = self.lock();
             shared.misses = shared.misses.saturating_add(1);
@@ -207,15 +198,9 @@ impl SnapshotCache {
         Ok(mesh)
     }
 
-    /// A snapshot's first mesh if it is in the cache with all parts. Never waits for another thread to decode it.
+    /// A snapshot's first mesh if it is in the cache with these parts at least. Never waits for another thread to decode it.
     #[must_use]
-    pub fn try_get(&self, proxy: &Proxy, index: usize) -> Option<Arc<Mesh>> {
-        self.try_get_parts(proxy, index, Parts::ALL)
-    }
-
-    /// Like [`try_get`](Self::try_get), with these parts of the mesh at least.
-    #[must_use]
-    pub fn try_get_parts(&self, proxy: &Proxy, index: usize, parts: Parts) -> Option<Arc<Mesh>> {
+    pub fn try_get(&self, proxy: &Proxy, index: usize, parts: Parts) -> Option<Arc<Mesh>> {
         let key = proxy.snapshot(index).ok().map(|snapshot| Key::new(&snapshot));
         let mut shared = self.lock();
         let found =
@@ -224,16 +209,11 @@ impl SnapshotCache {
         found
     }
 
-    /// Starts to decode snapshots in the caller's rayon pool, and returns at once. [`get`](Self::get) reports errors.
+    /// Starts to decode these parts of snapshots in the caller's rayon pool, and returns at once. [`get`](Self::get) reports errors.
     ///
     /// After each snapshot, the threads give way to other jobs of the pool. What is being decoded already is not decoded again.
     /// Does nothing without the feature `rayon`.
-    pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>) {
-        self.prefetch_parts(proxy, snapshots, Parts::ALL);
-    }
-
-    /// Like [`prefetch`](Self::prefetch), for these parts of the meshes.
-    pub fn prefetch_parts(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>, parts: Parts) {
+    pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>, parts: Parts) {
         #[cfg(feature = "rayon")]
         for snapshot in snapshots.into_iter().filter_map(|index| proxy.snapshot(index).ok()) {
             let mut shared = self.lock();
@@ -403,7 +383,7 @@ impl Shared {
         if parts.without(*seen) != parts {
             self.repeated = self.repeated.saturating_add(1);
         }
-        *seen |= parts;
+        *seen = *seen | parts;
     }
 }
 
@@ -575,11 +555,5 @@ impl Mesh {
             is_complete: other.is_complete,
             parts: self.parts | other.parts,
         }
-    }
-}
-
-impl fmt::Debug for SnapshotCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotCache").field("stats", &self.stats()).finish_non_exhaustive()
     }
 }

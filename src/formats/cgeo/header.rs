@@ -73,7 +73,6 @@ pub(crate) mod names {
     pub(crate) const MATERIAL_NAME: &str = "Original material name";
     pub(crate) const OBJECT_NAME: &str = "Original object name";
     pub(crate) const COMPRESSED: &str = "Compressed";
-    pub(crate) const DATE: &str = "Date created";
     pub(crate) const FACES: &str = "Number of faces";
     pub(crate) const VERTICES: &str = "Number of vertices";
     pub(crate) const NORMALS: &str = "Number of normals";

@@ -103,7 +103,7 @@ impl Mesh {
         out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
             meter.resize(to, stored, from.len_u64(), WHAT)?;
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
+            to.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = from);
             Ok(())
         };
         if parts.contains(Parts::POSITIONS) {

@@ -21,11 +21,11 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::cgeo;
+//! use meshmap::{Scratch, cgeo};
 //!
 //! let proxy = cgeo::Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 //! let snapshot = proxy.snapshot(7)?;
-//! let bounds = snapshot.bounding_box()?;
+//! let bounds = snapshot.bounding_box(&mut Scratch::default())?;
 //! let positions = snapshot.positions()?;
 //!
 //! // Playing: memory is reused, and threads decode the next snapshots meanwhile.
@@ -45,7 +45,6 @@ mod header;
 mod layout;
 mod mesh;
 mod motion;
-mod out;
 mod parts;
 mod play;
 mod proxy;
@@ -55,7 +54,7 @@ pub mod raw;
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
 mod read;
-pub mod rules;
+pub(crate) mod rules;
 mod sections;
 mod snapshot;
 mod stream;
@@ -77,6 +76,6 @@ pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::Counts;
-pub use triangles::{Triangle, Triangles};
+pub use triangles::Triangles;
 
 pub(crate) use layout::detect;

@@ -1,7 +1,7 @@
 //! Selection of the parts of a mesh that are decoded.
 
 use std::fmt;
-use std::ops::{BitOr, BitOrAssign};
+use std::ops::BitOr;
 
 /// An array of a mesh, or what comes after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum MeshArray {
 /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 /// let mut mesh = MeshBuffer::default();
 /// let parts = Parts::POSITIONS | Parts::TRIANGLES;
-/// proxy.snapshot(3)?.mesh_parts_into(parts, &mut mesh, &mut meshmap::Scratch::default())?;
+/// proxy.snapshot(3)?.mesh_into(parts, &mut mesh, &mut meshmap::Scratch::default())?;
 /// assert!(!mesh.positions.is_empty() && !mesh.triangles.is_empty() && mesh.normals.is_empty());
 /// assert_eq!(mesh.parts, parts);
 /// # Ok::<(), meshmap::Error>(())
@@ -104,12 +104,6 @@ impl BitOr for Parts {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-}
-
-impl BitOrAssign for Parts {
-    fn bitor_assign(&mut self, other: Self) {
-        *self = *self | other;
     }
 }
 

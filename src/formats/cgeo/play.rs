@@ -485,24 +485,6 @@ impl Iterator for Player<'_> {
 
 impl ExactSizeIterator for Player<'_> {}
 
-impl fmt::Debug for Play<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Play")
-            .field("range", &self.range)
-            .field("stride", &self.stride)
-            .field("is_backwards", &self.is_backwards)
-            .field("parts", &self.parts)
-            .field("capacity", &self.capacity)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Player<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Player").field("play", &self.play).field("turn", &self.turn).finish_non_exhaustive()
-    }
-}
-
 /// The snapshots that the system has been asked to read ahead: up to [`AHEAD`] bytes, but at least the next snapshot.
 #[derive(Default)]
 struct ReadAhead {

@@ -55,30 +55,21 @@ impl Proxy {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the header and the offset table, and finds the dialect.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
     /// Returns [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte,
     /// [`Malformed`](crate::ErrorKind::Malformed) if the table is not between its tags or no dialect leads through one of the first
     /// snapshots, [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not supported,
-    /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source). In strict reading, returns
+    /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading. In strict reading, returns
     /// [`Malformed`](crate::ErrorKind::Malformed) for the first finding that contradicts the published text.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let layout = Layout::read(&source)?;
         let dialect = match options.dialect {
@@ -160,14 +151,8 @@ impl Proxy {
 
     /// "Original material name".
     #[must_use]
-    pub fn material_name(&self) -> Option<Text> {
+    pub(crate) fn material_name(&self) -> Option<Text> {
         self.properties().get(names::MATERIAL_NAME)
-    }
-
-    /// "Date created", as stored: `2016-01-05/14:10:17`.
-    #[must_use]
-    pub fn date_created(&self) -> Option<Text> {
-        self.properties().get(names::DATE)
     }
 
     /// "Scale" as stored. The published text and its sample contradict each other about its meaning; see
@@ -233,14 +218,14 @@ impl Proxy {
         &self.inner.key
     }
 
-    /// The [rules](super::rules) that the file breaks, as far as opening detects them.
+    /// The [rules](crate::Rule) that the file breaks, as far as opening detects them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.inner.findings
     }
 
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let layout = &self.inner.layout;
         let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
             let stored = range.length();

@@ -107,10 +107,10 @@ struct Progress {
 }
 
 impl Snapshot {
-    /// The byte range to fetch before a call of [`mesh_parts_into`](Self::mesh_parts_into) with these parts.
+    /// The byte range to fetch before a call of [`mesh_into`](Self::mesh_into) with these parts.
     ///
     /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the maximum length that the last decoded
-    /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
+    /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_into` reads the rest. Returns `None` if there is no
     /// estimate yet, because no snapshot after the first one has been decoded.
     ///
     /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated

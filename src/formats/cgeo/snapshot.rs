@@ -8,7 +8,6 @@ use super::arrays::MeshForm;
 use super::base::BaseArray;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
-use super::out::Out;
 use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::raw;
@@ -16,7 +15,7 @@ use super::rules::FILE;
 use super::sections::Section;
 use super::triangles::Counts;
 use super::triangles::Triangles;
-use crate::bytes::{Array, Source};
+use crate::bytes::{Array, Out, Source};
 use crate::codec::Codec;
 use crate::decode::{Block, Decoders, Scratch};
 use crate::limits::{Limits, Meter};
@@ -115,32 +114,12 @@ impl Snapshot {
         Ok(self.sections()?.into_iter().filter_map(block).collect())
     }
 
-    /// The content of the first section with this tag, as stored; `Ok(None)` if the snapshot has no such section.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`sections`](Self::sections).
-    pub fn raw_section(&self, tag: u32) -> Result<Option<bytes::Bytes>> {
-        let source = self.load()?.clone();
-        let section = self.find(&source, tag, 0, &mut Decoders::default())?;
-        section.map(|section| source.get(section.content, "section")).transpose()
-    }
-
     /// The bounding box as stored; `Ok(None)` if the snapshot has no bounding box.
     ///
     /// # Errors
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the section does not hold six numbers, and the errors of reading.
-    pub fn bounding_box(&self) -> Result<Option<Bounds>> {
-        self.bounding_box_reusing(&mut Scratch::default())
-    }
-
-    /// Like [`bounding_box`](Self::bounding_box), reusing the memory of `scratch`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`bounding_box`](Self::bounding_box).
-    pub fn bounding_box_reusing(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
+    pub fn bounding_box(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
         let section = (raw::TAG_BOUNDING_BOX, "TAG_BOUNDING_BOX");
         let corners = self.with_section(section, scratch, |stream| stream.bounding_box())?;
         Ok(corners.map(|[min, max]| Bounds { min, max }))
@@ -176,16 +155,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, and the errors of reading.
-    pub fn counts(&self) -> Result<Counts> {
-        self.counts_reusing(&mut Scratch::default())
-    }
-
-    /// Like [`counts`](Self::counts), reusing the memory of `scratch`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`counts`](Self::counts).
-    pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
+    pub fn counts(&self, scratch: &mut Scratch) -> Result<Counts> {
         let own = self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
@@ -230,23 +200,14 @@ impl Snapshot {
         self.array(MeshArray::Positions)
     }
 
-    /// Like [`positions`](Self::positions), into `out`.
+    /// Like [`positions`](Self::positions), into a vector or a slice. After an error, the content of `out` is unspecified.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`mesh`](Self::mesh).
-    pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.positions_within(&self.meter(), out, scratch)
-    }
-
-    /// Like [`positions`](Self::positions), into a slice of that length. After an error, its content is unspecified.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the slice has another length than the array, and the errors of
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if a slice has another length than the array, and the errors of
     /// [`mesh`](Self::mesh).
-    pub fn positions_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        self.array_into(MeshArray::Positions, &self.meter(), Out::Slice(out), scratch)
+    pub fn positions_into<'a>(&self, out: impl Into<Out<'a, [f32; 3]>>, scratch: &mut Scratch) -> Result<()> {
+        self.array_into(MeshArray::Positions, &self.meter(), out.into(), scratch)
     }
 
     pub(super) fn positions_within(
@@ -255,7 +216,7 @@ impl Snapshot {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(MeshArray::Positions, meter, Out::Vec(out), scratch)
+        self.array_into(MeshArray::Positions, meter, out.into(), scratch)
     }
 
     /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` if the mesh is stored
@@ -283,22 +244,13 @@ impl Snapshot {
         self.array(MeshArray::Normals)
     }
 
-    /// Like [`normals`](Self::normals), into `out`.
+    /// Like [`normals`](Self::normals), into a vector or a slice.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`mesh`](Self::mesh).
-    pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.array_into(MeshArray::Normals, &self.meter(), Out::Vec(out), scratch)
-    }
-
-    /// Like [`normals`](Self::normals), into a slice of that length. After an error, its content is unspecified.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions_into_slice`](Self::positions_into_slice).
-    pub fn normals_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        self.array_into(MeshArray::Normals, &self.meter(), Out::Slice(out), scratch)
+    /// Returns the errors of [`positions_into`](Self::positions_into).
+    pub fn normals_into<'a>(&self, out: impl Into<Out<'a, [f32; 3]>>, scratch: &mut Scratch) -> Result<()> {
+        self.array_into(MeshArray::Normals, &self.meter(), out.into(), scratch)
     }
 
     /// The texture coordinates u, v, w of a map channel, as far as [`positions`](Self::positions) are inflated and shown.
@@ -312,40 +264,35 @@ impl Snapshot {
         self.array(MeshArray::MapChannel(channel))
     }
 
-    /// Like [`texcoords`](Self::texcoords), into `out`.
+    /// Like [`texcoords`](Self::texcoords), into a vector or a slice.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`texcoords`](Self::texcoords).
-    pub fn texcoords_into(
+    /// Returns the errors of [`positions_into`](Self::positions_into), and [`OutOfRange`](crate::ErrorKind::OutOfRange) if the mesh has
+    /// no such channel.
+    pub fn texcoords_into<'a>(
         &self,
         channel: usize,
-        out: &mut Vec<[f32; 3]>,
+        out: impl Into<Out<'a, [f32; 3]>>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(MeshArray::MapChannel(channel), &self.meter(), Out::Vec(out), scratch)
+        self.array_into(MeshArray::MapChannel(channel), &self.meter(), out.into(), scratch)
     }
 
-    /// Like [`texcoords`](Self::texcoords), into a slice of that length. After an error, its content is unspecified.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions_into_slice`](Self::positions_into_slice), and [`OutOfRange`](crate::ErrorKind::OutOfRange)
-    /// if the mesh has no such channel.
-    pub fn texcoords_into_slice(
+    pub(super) fn part_into(
         &self,
-        channel: usize,
-        out: &mut [[f32; 3]],
+        part: MeshArray,
+        out: Out<'_, [f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(MeshArray::MapChannel(channel), &self.meter(), Out::Slice(out), scratch)
+        self.array_into(part, &self.meter(), out, scratch)
     }
 
     fn array_into(
         &self,
         part: MeshArray,
         meter: &Meter,
-        mut out: Out<'_>,
+        mut out: Out<'_, [f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
         self.with_mesh(Some(part), meter, scratch, |_, stream, skipped| {
@@ -374,7 +321,7 @@ impl Snapshot {
             return Ok(found.array);
         }
         let mut out = Vec::new();
-        self.array_into(part, &meter, Out::Vec(&mut out), &mut scratch)?;
+        self.array_into(part, &meter, (&mut out).into(), &mut scratch)?;
         Ok(Array::from_vec(out))
     }
 
@@ -433,24 +380,16 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The whole mesh. Its stream is decoded to the end, and the checksum verified.
+    /// These parts of the mesh; the others are empty. The stream is decoded no further than needed. For
+    /// [`Parts::ALL`] it is decoded to the end, and the checksum verified.
     ///
     /// # Errors
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, or the mesh contradicts the published text;
     /// [`Truncated`](crate::ErrorKind::Truncated) if its stream is truncated; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
-    /// that a difference needs the first one.
-    pub fn mesh(&self) -> Result<Mesh> {
-        self.mesh_parts(Parts::ALL)
-    }
-
-    /// Like [`mesh`](Self::mesh), for some parts of it; the others are empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`mesh_parts_into`](Self::mesh_parts_into).
-    pub fn mesh_parts(&self, parts: Parts) -> Result<Mesh> {
+    /// that a difference needs the first one. Damage behind the last part that is wanted is not noticed.
+    pub fn mesh(&self, parts: Parts) -> Result<Mesh> {
         self.mesh_within(parts, &self.meter())
     }
 
@@ -466,17 +405,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
-    pub fn mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_parts_into(Parts::ALL, out, scratch)
-    }
-
-    /// Like [`mesh_into`](Self::mesh_into), for some parts of the mesh; the others are empty. The stream is decoded no further,
-    /// and the checksum verified only if all parts are wanted.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`mesh`](Self::mesh). Damage behind the last part that is wanted is not noticed.
-    pub fn mesh_parts_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
+    pub fn mesh_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
         self.mesh_into_within(parts, &self.meter(), out, scratch).map(drop)
     }
 

@@ -11,13 +11,13 @@ use super::arrays::MeshForm;
 use super::base::BaseMesh;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, MeshBuffer, TopologyId};
-use super::out::{self, Out};
 use super::parts::{MeshArray, Parts};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
+use crate::bytes::{Memory, Out};
 use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help};
 use crate::limits::{Charge, Meter, caps};
@@ -262,7 +262,7 @@ impl<'a> Stream<'a> {
         arrays: MeshForm<'_>,
         wanted: MeshArray,
         skipped: &mut [u8],
-        out: Out<'_>,
+        out: Out<'_, [f32; 3]>,
     ) -> Result<u64> {
         self.check_channel(wanted, arrays.map_channels())?;
         let (mut before, mut out) = (0_u64, Some(out));
@@ -411,7 +411,7 @@ impl<'a> Stream<'a> {
                 _ => None,
             };
             match out {
-                Some(out) => stream.array(arrays, part, count, Out::Vec(out)),
+                Some(out) => stream.array(arrays, part, count, out.into()),
                 None => stream.skip(&stream.counted(arrays, part, count), skipped),
             }
         })
@@ -433,12 +433,18 @@ impl<'a> Stream<'a> {
     }
 
     /// Reads an array; adds the array of the base if the mesh is a difference.
-    fn array(&mut self, arrays: MeshForm<'_>, part: MeshArray, count: u64, out: Out<'_>) -> Result<()> {
+    fn array(
+        &mut self,
+        arrays: MeshForm<'_>,
+        part: MeshArray,
+        count: u64,
+        out: Out<'_, [f32; 3]>,
+    ) -> Result<()> {
         let counted = self.counted(arrays, part, count);
-        let out = match out {
-            Out::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
-            Out::Slice(out) => {
-                self.check_plausible(&counted).and_then(|()| out::of_length(out, counted.number))?
+        let out = match out.0 {
+            Memory::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
+            Memory::Slice(out) => {
+                self.check_plausible(&counted).and_then(|()| of_length(out, counted.number))?
             }
         };
         self.announce(out.as_bytes().len());
@@ -615,4 +621,12 @@ impl<'a> Stream<'a> {
     fn place(&self) -> Place {
         FILE.at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
     }
+}
+/// The slice, unless it has another length than the array.
+fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32; 3]]> {
+    if as_u64(out.len()) == number {
+        return Ok(out);
+    }
+    let error = FILE.out_of_range("length of the slice");
+    Err(error.because(Cause::Length { expected: number, found: as_u64(out.len()) }))
 }

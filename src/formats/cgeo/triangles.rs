@@ -28,20 +28,6 @@ pub(crate) struct Shape {
     tail: u64,
 }
 
-/// A triangle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Triangle {
-    /// Indices of the corners' positions.
-    pub positions: [u32; 3],
-    /// Indices of the corners' normals; `None` if the records have no such indices.
-    pub normals: Option<[u32; 3]>,
-    /// The index of one of the instance's materials, if the records have it.
-    pub material_id: Option<u32>,
-    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` if the records have no such byte.
-    pub edge_visibility: Option<u8>,
-}
-
 impl Shape {
     /// Bytes after the indices in a record of version 7: material id and edges.
     const TAIL: u64 = 3;
@@ -164,29 +150,6 @@ impl Triangles {
         self.records.chunks_exact(self.record_len()).take(self.len())
     }
 
-    /// The triangle at an index.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<Triangle> {
-        let length = self.record_len();
-        let start = index.checked_mul(length).filter(|_| index < self.len())?;
-        self.records.get(start..)?.get(..length).map(|record| self.triangle(record))
-    }
-
-    /// The triangles.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Triangle> + '_ {
-        self.records().map(|record| self.triangle(record))
-    }
-
-    fn triangle(&self, record: &[u8]) -> Triangle {
-        let tail = record.get(self.tail_start()..).unwrap_or_default();
-        Triangle {
-            positions: triple(record, 0),
-            normals: self.shape.normals.then(|| triple(record, 1)),
-            material_id: self.material(tail),
-            edge_visibility: if self.has_edge_visibility() { tail.get(2).copied() } else { None },
-        }
-    }
-
     fn tail_start(&self) -> usize {
         as_usize(self.shape.indices())
     }
@@ -263,25 +226,18 @@ impl Triangles {
 
     /// The material IDs of all triangles; `None` if the records have no material IDs.
     #[must_use]
-    pub fn material_ids(&self) -> Option<Vec<u32>> {
-        if self.shape.tail <= 1 {
-            return None;
-        }
+    pub fn material_ids(&self) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         let start = self.tail_start();
-        let mut ids = Vec::with_capacity(self.len());
-        for record in self.records() {
-            ids.push(self.material(record.get(start..)?)?);
-        }
-        Some(ids)
+        let id = move |record: &[u8]| self.material(record.get(start..).unwrap_or_default()).unwrap_or(0);
+        self.material_scalar().map(|_| self.records().map(id))
     }
 
-    /// The edge bytes of all triangles; `None` if the records have no such byte.
+    /// The edge bytes of all triangles: bits 0, 1 and 2 mark the edges AB, BC and CA as visible. `None` if the records have no
+    /// such byte.
     #[must_use]
-    pub fn edge_visibility(&self) -> Option<Vec<u8>> {
-        if !self.has_edge_visibility() {
-            return None;
-        }
-        self.records().map(|record| record.last().copied()).collect()
+    pub fn edge_visibility(&self) -> Option<impl ExactSizeIterator<Item = u8> + '_> {
+        let edges = |record: &[u8]| record.last().copied().unwrap_or(0);
+        self.has_edge_visibility().then(|| self.records().map(edges))
     }
 }
 

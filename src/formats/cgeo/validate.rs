@@ -23,7 +23,7 @@ impl Proxy {
     /// # Errors
     ///
     /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A snapshot that cannot be decoded is an
-    /// unusable [finding](super::rules::SNAPSHOT).
+    /// unusable finding of the rule `snapshot`.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.validate_reporting(|_| {})
     }
@@ -103,7 +103,7 @@ impl Check {
                 tags.push(section.tag);
             }
         }
-        let stored_box = snapshot.bounding_box_reusing(&mut self.scratch)?;
+        let stored_box = snapshot.bounding_box(&mut self.scratch)?;
         // Its points are given back before the mesh is read.
         snapshot.point_cloud_into(&mut Vec::new(), &mut self.scratch)?;
         let samples = snapshot.samples()?.max(1);

@@ -6,6 +6,7 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
+use crate::decode::Scratch;
 use crate::limits::job;
 use crate::mesh::{
     Attribute, Bounds, CornerRemap, Indices, Loaded, MeshCounts, MeshView, Role, Semantic, VertexFormat,
@@ -34,7 +35,7 @@ impl Proxy {
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
-        let counts = self.snapshot_at(address)?.counts()?;
+        let counts = self.snapshot_at(address)?.counts(&mut Scratch::default())?;
         let (vertices, triangles) = (counts.vertices.into(), counts.triangles.into());
         Ok(MeshCounts { vertices, triangles, has_positions: true })
     }
@@ -61,7 +62,7 @@ impl Snapshot {
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
         let take = |bytes, what| meter.take(bytes, what).map_err(|error| self.place().locate(error));
         take(size, "materials of a mesh")?.keep();
-        let materials = mesh.triangles.material_ids();
+        let materials = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
         let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
@@ -169,7 +170,8 @@ impl Mesh {
     /// Returns the errors of [`vertex_remap`](Self::vertex_remap).
     pub fn vertex_remap_by_material(&self) -> Result<VertexRemap> {
         let (streams, counts) = self.corner_streams();
-        let materials = self.triangles.material_ids().unwrap_or_else(|| vec![0; self.triangles.len()]);
+        let materials = self.triangles.material_ids().map(Iterator::collect);
+        let materials: Vec<u32> = materials.unwrap_or_else(|| vec![0; self.triangles.len()]);
         VertexRemap::by_material(&borrow(&streams), &counts, &materials)
     }
 

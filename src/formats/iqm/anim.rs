@@ -25,14 +25,6 @@ impl Model {
         self.animation.anims.iter().map(|anim| Anim::new(&self.animation, &anim))
     }
 
-    /// The first animation with this name.
-    #[must_use]
-    pub fn anim(&self, name: impl AsRef<[u8]>) -> Option<Anim> {
-        let mut anims = self.animation.anims.iter();
-        let anim = anims.find(|anim| self.animation.text.is_at(anim.name.get(), name.as_ref()))?;
-        Some(Anim::new(&self.animation, &anim))
-    }
-
     /// Joins this mesh with the poses, animations, frames and bounds of another file.
     ///
     /// The animation must have a pose for each joint of the mesh, with equal parents. Its own meshes and joints are

@@ -7,7 +7,6 @@ use zerocopy::FromBytes;
 use zerocopy::little_endian::{F32, U16};
 
 use super::layout::Layout;
-use super::model::Model;
 use super::pose::{Trs, synthesised_w};
 use super::rules::FILE;
 use super::tables::Poses;
@@ -17,14 +16,6 @@ use crate::num::{Span, as_u64, as_usize, counted, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::Result;
 
-impl Model {
-    /// The frames of all animations.
-    #[must_use]
-    pub fn frames(&self) -> Frames {
-        Frames::new(&self.animation, self.options)
-    }
-}
-
 /// The frames of a model: a translation, rotation and scale for each pose.
 ///
 /// Stored as 16-bit channels; each value is `offset + channel * scale`, rounded to `f32` twice. Nothing is normalised.
@@ -33,9 +24,9 @@ impl Model {
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Source, iqm};
+/// use meshmap::iqm;
 ///
-/// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+/// let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
 /// let frames = model.frames();
 /// let walk = model.anims().next().expect("this model has animations");
 /// let mut pose = vec![iqm::Trs::default(); frames.pose_count()];

@@ -23,9 +23,9 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Source, iqm};
+//! use meshmap::iqm;
 //!
-//! let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+//! let model = iqm::Model::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
 //! let positions = model.positions()?.expect("this model has positions");
 //! let [a, b, c] = model.triangles()?.get(0).expect("and triangles");
 //! let corner = positions.get(a as usize);
@@ -44,8 +44,6 @@ mod array_list;
 mod extension;
 mod frames;
 mod layout;
-#[cfg(feature = "mint")]
-mod math;
 mod model;
 mod names;
 mod own_vertices;
@@ -55,7 +53,7 @@ pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-pub mod rules;
+pub(crate) mod rules;
 mod skeleton;
 mod structure;
 mod tables;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::frames::Frames;
 use super::layout::Layout;
 use super::pose::Trs;
 use super::raw;
@@ -38,10 +39,12 @@ impl Model {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the header and the tables of a file, and none of the arrays.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -51,20 +54,9 @@ impl Model {
     /// names outside the text, parents that do not come before their children, a number of frame channels that differs
     /// from the masks, and extensions that make a cycle, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for names
     /// that overlap so much that together they are longer than eight times the file plus 1 MiB, and for more than 4,096
-    /// extensions.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Reads the header and the tables, with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
-    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// extensions. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding that the
+    /// specification forbids.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::open(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };
@@ -118,7 +110,7 @@ impl Model {
 
     /// The number of meshes; 0 in a file that has only animations.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.layout.meshes.len()
     }
 
@@ -164,6 +156,12 @@ impl Model {
         let triangles = self.raw_triangles()?;
         self.check_indices(&triangles)?;
         Ok(triangles)
+    }
+
+    /// The frames of all animations.
+    #[must_use]
+    pub fn frames(&self) -> Frames {
+        Frames::new(&self.animation, self.options)
     }
 
     /// The triangles as stored, with indices that may be out of range.
@@ -212,14 +210,14 @@ impl Model {
         optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))
     }
 
-    /// Deviations from the specification found when opening, by [rule](super::rules).
+    /// Deviations from the specification found when opening, by [rule](crate::Rule).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings
     }
 
     /// The parts of the file, in the order of the specification. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {

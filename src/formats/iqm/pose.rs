@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A 3x4 matrix as three rows: rotation times scale, and translation in column 4.
 ///
 /// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK. [`to_columns`] makes
-/// the 4 x 4 matrix that a GPU takes. With the feature `mint`, `mint::RowMatrix3x4::from` takes a `Matrix`.
+/// the 4 x 4 matrix that a GPU takes. `mint::RowMatrix3x4::from` takes a `Matrix`, for glam, nalgebra and others.
 pub type Matrix = [[f32; 4]; 3];
 
 /// A 4x4 matrix as four columns, for GPUs: `mat4x4<f32>` in WGSL, `mat4` in GLSL.

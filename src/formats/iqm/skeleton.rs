@@ -4,7 +4,7 @@ use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
 use super::model::Model;
-use super::pose::{Columns, IDENTITY, Matrix, Trs, invert, multiply, to_columns};
+use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
 use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
@@ -20,14 +20,8 @@ impl Model {
 
     /// The number of joints.
     #[must_use]
-    pub fn joint_count(&self) -> usize {
+    pub(crate) fn joint_count(&self) -> usize {
         self.layout.joints.len()
-    }
-
-    /// The index of the first joint with this name.
-    #[must_use]
-    pub fn joint_index(&self, name: impl AsRef<[u8]>) -> Option<usize> {
-        self.layout.joints.iter().position(|joint| self.layout.text.is_at(joint.name.get(), name.as_ref()))
     }
 
     /// The bind pose as matrices; `None` if the file has no joints.
@@ -91,14 +85,8 @@ impl Skeleton {
 
     /// The number of joints.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.parents.len()
-    }
-
-    /// Returns `true` if there are no joints; `false` for every skeleton of a model.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.parents.is_empty()
     }
 
     /// The index of each joint's parent, less than the joint's; `None` for roots.
@@ -147,7 +135,7 @@ impl Skeleton {
 
     /// The skinning matrices of many poses, one pose after the other: the matrix palettes of a range of frames.
     ///
-    /// `poses` has [`len`](Self::len) elements for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
+    /// `poses` has an element per joint for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
     /// writes them, and `out` has as many elements as `poses`. Each palette equals the result of
     /// [`skinning_matrices`](Self::skinning_matrices).
     ///
@@ -159,39 +147,6 @@ impl Skeleton {
         let joints = self.check_palettes(poses.len(), out.len())?;
         for (pose, out) in poses.chunks(joints).zip(out.chunks_mut(joints)) {
             self.skinning_matrices_into(pose, out)?;
-        }
-        Ok(())
-    }
-
-    /// Like [`palettes_into`](Self::palettes_into), as 4x4 matrices in columns, 64 bytes each, for a GPU buffer.
-    ///
-    /// Allocates memory for the matrices of one pose.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`palettes_into`](Self::palettes_into).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use meshmap::{Source, iqm};
-    ///
-    /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
-    /// let skeleton = model.skeleton().expect("this model has joints");
-    /// let poses = model.frames().read()?;
-    /// let mut palettes = vec![iqm::Columns::default(); poses.len()];
-    /// skeleton.palettes_as_columns_into(&poses, &mut palettes)?;
-    /// # assert_eq!(palettes[0], iqm::to_columns(&skeleton.skinning_matrices(&poses[..skeleton.len()])?[0]));
-    /// # Ok::<(), meshmap::Error>(())
-    /// ```
-    pub fn palettes_as_columns_into(&self, poses: &[Trs], out: &mut [Columns]) -> Result<()> {
-        let joints = self.check_palettes(poses.len(), out.len())?;
-        let mut matrices = vec![IDENTITY; self.len()];
-        for (pose, out) in poses.chunks(joints).zip(out.chunks_mut(joints)) {
-            self.skinning_matrices_into(pose, &mut matrices)?;
-            for (out, matrix) in out.iter_mut().zip(&matrices) {
-                *out = to_columns(matrix);
-            }
         }
         Ok(())
     }
@@ -272,10 +227,8 @@ mod tests {
         let mut palettes = vec![IDENTITY; 6];
         skeleton.palettes_into(&poses, &mut palettes).unwrap();
         assert_eq!(palettes, expected);
-        let mut columns = vec![Columns::default(); 6];
-        skeleton.palettes_as_columns_into(&poses, &mut columns).unwrap();
-        for (columns, matrix) in columns.iter().zip(&expected) {
-            for (index, column) in columns.iter().enumerate() {
+        for matrix in &expected {
+            for (index, column) in super::super::to_columns(matrix).iter().enumerate() {
                 let last = if index == 3 { 1.0 } else { 0.0 };
                 assert_eq!(*column, [matrix[0][index], matrix[1][index], matrix[2][index], last]);
             }
@@ -283,11 +236,8 @@ mod tests {
 
         for (poses, out) in [(5, 5), (4, 6), (6, 4)] {
             let poses = &vec![Trs::default(); poses];
-            let errors = [
-                skeleton.palettes_into(poses, &mut vec![IDENTITY; out]),
-                skeleton.palettes_as_columns_into(poses, &mut vec![Columns::default(); out]),
-            ];
-            assert!(errors.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::Mismatch));
+            let error = skeleton.palettes_into(poses, &mut vec![IDENTITY; out]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Mismatch);
         }
     }
 }

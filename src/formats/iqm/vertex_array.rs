@@ -94,44 +94,6 @@ impl Model {
         self.recommended(&VertexArrayType::Normal, 0)
     }
 
-    /// Tangents x, y, z and the sign of the bitangent, in place; `Ok(None)` without.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions`](Self::positions).
-    pub fn tangents(&self) -> Result<Option<Array<[f32; 4]>>> {
-        self.recommended(&VertexArrayType::Tangent, 0)
-    }
-
-    /// The joints that move each vertex, in place; `Ok(None)` if the file has none.
-    ///
-    /// Indices are not checked.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions`](Self::positions).
-    pub fn blend_indexes(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::BlendIndexes, 0)
-    }
-
-    /// Weights of `blend_indexes`, in 1/255, in place; `Ok(None)` without.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions`](Self::positions).
-    pub fn blend_weights(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::BlendWeights, 0)
-    }
-
-    /// Colours red, green, blue, alpha, in 1/255, in place; `Ok(None)` without.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions`](Self::positions).
-    pub fn colors(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::Color, 0)
-    }
-
     /// Array `set` of a type, in the recommended format.
     fn recommended<T: Element>(&self, kind: &VertexArrayType, set: usize) -> Result<Option<Array<T>>> {
         let mut arrays = (0..).zip(self.vertex_arrays()).filter(|(_, array)| array.kind == *kind);

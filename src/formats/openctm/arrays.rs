@@ -76,15 +76,6 @@ impl Mesh {
         self.array(&self.decoded.indices, (&self.layout.indices, &[]), meter, scratch, decode)
     }
 
-    /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
-    pub fn raw_triangles_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.decode(&self.meter()).indices(out, scratch).map(drop)
-    }
-
     /// Positions.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ impl Bodies {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the layout of all bodies, and none of their arrays.
@@ -42,26 +42,17 @@ impl Bodies {
     /// Bytes after a body that begin like another body, but are none, end the list and are a finding (strictly, an
     /// error). Other bytes after the last body are a finding.
     ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Mesh::from_source`] for the first body, the errors of reading for all, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
     /// [`Strictness::Strict`] also runs [`Mesh::validate`] on every body.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`from_source`](Self::from_source); strictly, also the errors of [`Mesh::from_source_with`] for every
-    /// body.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// Returns the errors of [`Mesh::at`] for the first body, the errors of reading for all, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list. In strict
+    /// reading, returns the errors of [`Mesh::at`] for every body.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
-        let mut walker = bodies(source, options)?;
+        let mut walker = body_iter(source, options)?;
         let kept = Arc::new(Meter::of_file(&options.limits, walker.len.unwrap_or(0)));
         walker.kept = Some(Arc::clone(&kept));
         let is_strict = options.strictness == Strictness::Strict;
@@ -97,7 +88,7 @@ impl Bodies {
 
     /// The number of bodies; at least one.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.meshes.len()
     }
 
@@ -140,7 +131,7 @@ impl Bodies {
     }
 
     /// Each body, and after it its arrays. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         self.meshes.iter().flat_map(Mesh::items)
     }
 
@@ -193,7 +184,14 @@ fn is_of_the_body(error: &Error) -> bool {
 /// # assert!(vertices > 0);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
+pub fn bodies(
+    source: Source,
+    options: &Options,
+) -> Result<impl Iterator<Item = Result<Mesh>> + Send + use<>> {
+    body_iter(source, options)
+}
+
+fn body_iter(source: Source, options: &Options) -> Result<BodyIter> {
     let header_size = size_u64::<raw::Header>();
     let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
     let (walk, len) = (source.walk(), source.len()?);
@@ -201,7 +199,7 @@ pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
 }
 
 /// An iterator over the bodies of a source; see [`bodies`].
-pub struct BodyIter {
+struct BodyIter {
     walk: Walk,
     len: Option<u64>,
     /// The end of the last body.
@@ -252,11 +250,5 @@ impl BodyIter {
         let len = self.len.filter(|len| *len > self.end)?;
         let detail = format!("{} bytes after the last body", len.saturating_sub(self.end));
         Some(Finding::new(rules::TRAILING_BYTES, FILE.at(self.end..len), detail))
-    }
-}
-
-impl std::fmt::Debug for BodyIter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BodyIter").field("end", &self.end).field("next", &self.next).finish_non_exhaustive()
     }
 }

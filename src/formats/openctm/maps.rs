@@ -46,7 +46,7 @@ impl Mesh {
 
     /// The UV map at an index; `None` if the mesh has no such map.
     #[must_use]
-    pub fn uv_map(&self, index: usize) -> Option<UvMap> {
+    pub(crate) fn uv_map(&self, index: usize) -> Option<UvMap> {
         self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
     }
 
@@ -68,7 +68,7 @@ impl Mesh {
 
     /// The attribute map at an index; `None` if the mesh has no such map.
     #[must_use]
-    pub fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
+    pub(crate) fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
         let map = self.layout.attribute_maps.get(index)?;
         Some(AttributeMap { map: Handle::new(self, index, map) })
     }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::decode::{Decode, Decoded};
@@ -47,18 +46,12 @@ pub(crate) struct DecodedArrays {
 }
 
 impl Mesh {
-    /// Opens a file lazily: its first body.
+    /// Reads the headers of a body at an offset of a source, and none of its arrays.
     ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
-    }
-
-    /// Reads the headers of the first body of a file, and none of its arrays.
-    ///
-    /// Bytes after the body are ignored; they begin at the end of [`range`](Self::range).
+    /// The source may be a file, a file of several bodies ([`Bodies`](super::Bodies) reads all), or a larger container. Ranges
+    /// count from the beginning of the source; addresses call the body `bodies[0]`. Bytes after the body are ignored; they begin
+    /// at the end of [`range`](Self::range). [`Strictness::Strict`](crate::Strictness::Strict) also runs
+    /// [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -67,36 +60,14 @@ impl Mesh {
     /// [`Truncated`](crate::ErrorKind::Truncated) for a file that ends before its last array does (the reference
     /// library takes such RAW files), and [`Malformed`](crate::ErrorKind::Malformed) for counts of zero, wrong
     /// identifiers, precisions that are not above 0, an MG2 header without extent, and packed data that is too short
-    /// for the array that it holds.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
-    /// finding that the specification forbids, and the errors of decoding.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let header_size = size_u64::<raw::Header>();
-        let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
-        Self::at(&source, 0, options)
-    }
-
-    /// Reads the headers of a body at an offset of a larger source.
-    ///
-    /// The source may be a container, or a file of several bodies. Ranges count from the beginning of the source;
-    /// addresses call the body `bodies[0]`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source_with`](Self::from_source_with).
+    /// for the array that it holds. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding that the
+    /// specification forbids, and the errors of decoding.
     pub fn at(source: &Source, offset: u64, options: &Options) -> Result<Self> {
-        let mut walk = source.for_format(Format::OpenCtm).walk();
-        Self::read(&mut walk, offset, 0, options, None)
+        let mut source = source.for_format(Format::OpenCtm);
+        if offset == 0 {
+            source = source.with_head(size_u64::<raw::Header>(), layout::HEAD, "header")?;
+        }
+        Self::read(&mut source.walk(), offset, 0, options, None)
     }
 
     /// Reads a body, and checks it if reading is strict.

@@ -24,7 +24,8 @@
 //! ```
 //! use meshmap::openctm;
 //!
-//! let mesh = openctm::Mesh::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
+//! let bodies = openctm::Bodies::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
+//! let mesh = bodies.mesh(0)?;
 //! let arrays = mesh.arrays()?;
 //! println!("{}: {} triangles", mesh.comment()?, arrays.triangles.len());
 //! for (map, coords) in mesh.uv_maps().zip(&arrays.texcoords) {
@@ -50,12 +51,12 @@ pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-pub mod rules;
+pub(crate) mod rules;
 mod validate;
 mod view;
 
 pub use arrays::{MeshArrays, MeshBuffer};
-pub use bodies::{Bodies, BodyIter, bodies};
+pub use bodies::{Bodies, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use maps::{AttributeMap, UvMap};

@@ -43,32 +43,23 @@ impl Asset {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the header of a file.
     ///
     /// From a lazy source it reads the first 4,096 bytes, and more if the header is longer.
     ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    ///
     /// # Errors
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the header is not a map of binary LLSD,
     /// [`Truncated`](crate::ErrorKind::Truncated) if the file ends inside it, [`Unsupported`](crate::ErrorKind::Unsupported) for a
     /// version above 999, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a nesting, and
-    /// the errors of reading. Blocks are not checked: each fails independently, when it is read.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
-    /// finding that the specification forbids, and the errors of decoding.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// the errors of reading. Blocks are not checked: each fails independently, when it is read. In strict reading, returns
+    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of decoding.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         Self::at(&source, 0..u64::MAX, options)
     }
 
@@ -78,7 +69,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`from_source_with`](Self::from_source_with).
+    /// Returns the errors of [`from_source`](Self::from_source).
     pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.locate(error))?;
@@ -177,7 +168,7 @@ impl Asset {
     /// The header, and the blocks that are there, in the order of the header.
     ///
     /// Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let header = self.header_range();
         let keys = as_u64(self.layout().keys().len());
         let header = Item {

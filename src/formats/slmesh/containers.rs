@@ -1,7 +1,6 @@
 //! Files of the viewer with assets in them: its upload cache and its disk cache.
 
 use std::ops::Range;
-use std::path::Path;
 
 use super::asset::Asset;
 use super::fields::Value;
@@ -18,26 +17,19 @@ use crate::report::{ErrorKind, Result};
 
 /// A viewer's upload cache (`.slm`), with whole assets inside.
 ///
-/// Viewers save it while a model is uploaded. Finding the assets reads the whole file; each is then read from its range of the source.
+/// Viewers save it while a model is uploaded. Finding the assets reads the whole file; each asset is then read from its range of the source.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UploadCache {
-    source: Source,
-    options: Options,
-    version: Option<i64>,
-    name: Text,
-    ranges: Vec<Range<u64>>,
+    /// "version"; 3 in files that exist.
+    pub version: Option<i64>,
+    /// "name": the file that was uploaded.
+    pub name: Text,
+    /// The bytes of each asset, from the beginning of the source. [`Asset::at`] reads an asset.
+    pub ranges: Vec<Range<u64>>,
 }
 
 impl UploadCache {
-    /// Opens an upload cache.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
-    }
-
     /// Finds the assets in an upload cache.
     ///
     /// # Errors
@@ -45,16 +37,7 @@ impl UploadCache {
     /// Returns [`Malformed`](ErrorKind::Malformed) if the file is not a map of binary LLSD with an array "mesh" of strings,
     /// [`Unsupported`](ErrorKind::Unsupported) for strings with escapes, [`LimitExceeded`](ErrorKind::LimitExceeded) for more than
     /// 4,096 assets or a file larger than a block may be, and the errors of reading.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options, which also hold for the assets.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source).
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    pub fn from_source(source: &Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
@@ -66,7 +49,7 @@ impl UploadCache {
             .keep();
         let bytes = source.get(0..len, "upload cache")?;
         let parse = || {
-            let mut reader = Reader::with_limits(&bytes, &options.limits);
+            let mut reader = Reader::new(&bytes, &options.limits);
             let start = reader.position();
             reader.skip_value()?;
             let value = Value::new(&bytes, &(start..reader.position()), "upload cache");
@@ -80,47 +63,7 @@ impl UploadCache {
             Ok((version, name, find_assets(mesh)?))
         };
         let (version, name, ranges) = parse().map_err(|error| FILE.locate(error))?;
-        Ok(Self { source, options: *options, version, name, ranges })
-    }
-
-    /// "version"; 3 in files that exist.
-    #[must_use]
-    pub fn version(&self) -> Option<i64> {
-        self.version
-    }
-
-    /// "name": the file that was uploaded.
-    #[must_use]
-    pub fn name(&self) -> &Text {
-        &self.name
-    }
-
-    /// The number of assets.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// Returns `true` if there are no assets.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
-
-    /// The bytes of each asset, from the beginning of the source.
-    #[must_use]
-    pub fn ranges(&self) -> &[Range<u64>] {
-        &self.ranges
-    }
-
-    /// The asset at an index; `Ok(None)` if the cache has no such asset.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Asset::from_source`].
-    pub fn asset(&self, index: usize) -> Result<Option<Asset>> {
-        let Some(range) = self.ranges.get(index).cloned() else { return Ok(None) };
-        Asset::at(&self.source, range, &self.options).map(Some)
+        Ok(Self { version, name, ranges })
     }
 }
 
@@ -149,8 +92,10 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
 ///
 /// Blocks may not have been downloaded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CacheEntry {
-    asset: Asset,
+    /// The asset. Blocks that have not been downloaded are [`Truncated`](ErrorKind::Truncated).
+    pub asset: Asset,
     flags: u32,
 }
 
@@ -158,45 +103,12 @@ impl CacheEntry {
     /// The bytes before the asset: version, size of the header, flags.
     const PREAMBLE: u64 = 12;
 
-    /// Returns `true` if a file is an entry of the viewer's disk cache, by its first bytes.
-    ///
-    /// # Errors
-    ///
-    /// The errors of reading.
-    pub fn detect(source: &Source) -> Result<bool> {
-        match source.get(0..Self::PREAMBLE.saturating_add(1), "preamble") {
-            Ok(bytes) => {
-                Ok(bytes.starts_with(&1_u32.to_le_bytes()) && matches!(bytes.last(), Some(b'{' | b'<')))
-            }
-            Err(error) if error.kind() == ErrorKind::Truncated => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Opens an entry lazily.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
-    }
-
     /// Reads the preamble, and the header of the asset after it.
     ///
     /// # Errors
     ///
     /// Returns [`Unsupported`](ErrorKind::Unsupported) for another version than 1, and the errors of [`Asset::from_source`].
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Like [`from_source`](Self::from_source), with options of the asset.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source) and [`Asset::from_source_with`].
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    pub fn from_source(source: &Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
         let word = |index: usize| {
@@ -209,12 +121,6 @@ impl CacheEntry {
         }
         let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options)?;
         Ok(Self { asset, flags: word(8) })
-    }
-
-    /// The asset. Blocks that have not been downloaded are [`Truncated`](ErrorKind::Truncated).
-    #[must_use]
-    pub fn asset(&self) -> &Asset {
-        &self.asset
     }
 
     /// Returns `true` if the viewer has downloaded the block of this name in the header.
@@ -232,11 +138,5 @@ impl CacheEntry {
             (PHYSICS_MESH, 7),
         ];
         BITS.iter().any(|(name, bit)| *name == block && self.flags >> bit & 1 == 1)
-    }
-
-    /// The flags as stored.
-    #[must_use]
-    pub fn raw_flags(&self) -> u32 {
-        self.flags
     }
 }

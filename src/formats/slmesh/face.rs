@@ -95,7 +95,7 @@ impl Face {
     /// # Errors
     ///
     /// Returns the errors of [`positions`](Self::positions).
-    pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
+    fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
         self.located(floats_into(self.layout.positions(&self.content), out, &self.place.meter()))
     }
 
@@ -122,7 +122,7 @@ impl Face {
     /// # Errors
     ///
     /// Returns the errors of [`normals`](Self::normals).
-    pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
+    fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
         self.located(floats_into(self.layout.normals(&self.content), out, &self.place.meter()))?;
         Ok(self.layout.normals.is_some())
     }
@@ -160,7 +160,7 @@ impl Face {
     /// # Errors
     ///
     /// Returns the errors of [`texcoords`](Self::texcoords).
-    pub fn texcoords_into(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<bool> {
+    fn texcoords_into(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<bool> {
         if set > 0 {
             out.clear();
             return Ok(false);
@@ -237,12 +237,12 @@ impl Face {
     pub fn raw_field(&self, key: &str) -> Option<Bytes> {
         let map = self.slice(&self.layout.map);
         let limits = Limits::default().with_max_depth(u32::MAX);
-        let mut reader = Reader::with_limits(&map, &limits);
+        let mut reader = Reader::new(&map, &limits);
         reader.next_event().ok()?;
         while let Some(Event::Key(found)) = reader.next_event().ok()? {
             let start = reader.position();
             reader.skip_value().ok()?;
-            if found == key {
+            if found == *key {
                 return Some(map.slice(start..reader.position()));
             }
         }

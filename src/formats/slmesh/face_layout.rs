@@ -214,7 +214,7 @@ pub(crate) fn each_face(
     place: &BlockPlace,
     mut visit: impl FnMut(usize, FaceLayout) -> Result<()>,
 ) -> Result<()> {
-    let mut reader = Reader::with_limits(content, &place.limits);
+    let mut reader = Reader::new(content, &place.limits);
     let count = face_count(&mut reader).map_err(|error| place.locate(error))?;
     for index in 0..as_usize(count) {
         FaceLayout::read(content, &mut reader)

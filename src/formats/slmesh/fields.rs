@@ -38,7 +38,7 @@ impl<'a, const N: usize> Fields<'a, N> {
         while let Some(Event::Key(key)) = reader.next_event()? {
             let start = reader.position();
             reader.skip_value()?;
-            let place = values.iter_mut().zip(keys).find(|(_, name)| key == **name);
+            let place = values.iter_mut().zip(keys).find(|(_, name)| key == ***name);
             if let Some((value @ None, what)) = place {
                 *value = Some(Value { input, start, end: reader.position(), what });
             }
@@ -58,7 +58,7 @@ impl<'a> Value<'a> {
 
     fn reader(&self) -> Reader<'a> {
         // The depth of the value has been checked.
-        Reader::with_limits(self.bytes(), &Limits::default().with_max_depth(u32::MAX))
+        Reader::new(self.bytes(), &Limits::default().with_max_depth(u32::MAX))
     }
 
     /// The bytes of the value, from the beginning of the input.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::mesh::Role;
-use crate::report::{ParseNameError, parse_name};
+use crate::report::{ParseError, parse_name};
 
 /// The mesh for physics.
 pub(crate) const PHYSICS_MESH: &str = "physics_mesh";
@@ -41,15 +41,20 @@ pub(crate) const KNOWN: [&str; 9] = [
 
 /// A level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Lod {
     /// "lowest_lod"
+    #[cfg_attr(feature = "serde", serde(rename = "lowest_lod"))]
     Lowest,
     /// "low_lod"
+    #[cfg_attr(feature = "serde", serde(rename = "low_lod"))]
     Low,
     /// "medium_lod"
+    #[cfg_attr(feature = "serde", serde(rename = "medium_lod"))]
     Medium,
     /// "high_lod"
+    #[cfg_attr(feature = "serde", serde(rename = "high_lod"))]
     High,
 }
 
@@ -82,9 +87,9 @@ impl fmt::Display for Lod {
 
 /// By its [`name`](Lod::name).
 impl FromStr for Lod {
-    type Err = ParseNameError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, ParseNameError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         parse_name(text, "a level of detail", Self::ALL, Self::name)
     }
 }

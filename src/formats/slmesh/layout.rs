@@ -330,7 +330,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
 
 /// The length of the map at the beginning of these bytes, and its keys.
 fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
-    let mut reader = Reader::with_limits(bytes, limits);
+    let mut reader = Reader::new(bytes, limits);
     let start = reader.position();
     match reader.expect_event()? {
         Event::BeginMap(count) => check_count(count, "header", "keys", reader.range_from(start))?,

@@ -5,7 +5,7 @@
 //!
 //! * Maps and arrays must have as many entries as they announce, as in the viewer.
 //! * Negative counts and lengths are refused, where the viewer takes some of them for empty.
-//! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than [`MAX_DEPTH`].
+//! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than 256.
 //! * Of equal keys the viewer takes the first; the reader shows all of them.
 //! * A first line `<? LLSD/Binary ?>` or `<?llsd/binary?>`, in upper or lower case, is skipped.
 //! * Bytes after the value are not read.
@@ -13,12 +13,13 @@
 //! # Examples
 //!
 //! ```
+//! use meshmap::Limits;
 //! use meshmap::slmesh::llsd::{Event, Reader};
 //!
-//! let mut reader = Reader::new(b"{\x00\x00\x00\x01k\x00\x00\x00\x04sizei\x00\x00\x05\x19}");
+//! let mut reader = Reader::new(b"{\x00\x00\x00\x01k\x00\x00\x00\x04sizei\x00\x00\x05\x19}", &Limits::default());
 //! assert_eq!(reader.next_event()?, Some(Event::BeginMap(1)));
 //! let Some(Event::Key(key)) = reader.next_event()? else { panic!("a key") };
-//! assert!(key == "size");
+//! assert!(key == *"size");
 //! assert_eq!(reader.next_event()?, Some(Event::Integer(1305)));
 //! assert_eq!(reader.next_event()?, Some(Event::EndMap));
 //! assert_eq!(reader.next_event()?, None);
@@ -35,7 +36,7 @@ use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Error, ErrorKind, Limit, Result};
 
 /// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
-pub const MAX_DEPTH: usize = 256;
+pub(crate) const MAX_DEPTH: usize = 256;
 
 /// Reads one value, event by event.
 #[derive(Clone)]
@@ -101,15 +102,9 @@ pub struct Str<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the value at the beginning of the input, with default limits.
+    /// A reader of the value at the beginning of the input, nested as deep as [`max_depth`](Limits::max_depth) of the limits.
     #[must_use]
-    pub fn new(input: &'a [u8]) -> Self {
-        Self::with_limits(input, &Limits::default())
-    }
-
-    /// Like [`new`](Self::new), nested as deep as [`max_depth`](Limits::max_depth) of the limits.
-    #[must_use]
-    pub fn with_limits(input: &'a [u8], limits: &Limits) -> Self {
+    pub fn new(input: &'a [u8], limits: &Limits) -> Self {
         let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
         let is_there =
             |line: &&[u8]| input.get(..line.len()).is_some_and(|start| start.eq_ignore_ascii_case(line));
@@ -129,12 +124,6 @@ impl<'a> Reader<'a> {
     #[must_use]
     pub fn position(&self) -> usize {
         self.at
-    }
-
-    /// The number of open containers.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.depth
     }
 
     /// The next event; `Ok(None)` after the end of the value.
@@ -336,17 +325,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl fmt::Debug for Reader<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let len = self.input.len();
-        f.debug_struct("Reader")
-            .field("len", &len)
-            .field("position", &self.at)
-            .field("depth", &self.depth)
-            .finish()
-    }
-}
-
 fn shown(byte: u8) -> String {
     format!("{:#04x}", byte)
 }
@@ -358,19 +336,18 @@ impl<'a> Str<'a> {
 
     /// The bytes in the input, without quotes and with escapes.
     #[must_use]
-    pub fn raw(&self) -> &'a [u8] {
+    pub(crate) fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
     /// Returns `true` if there are escapes, so that [`raw`](Self::raw) is not the text.
     #[must_use]
-    pub fn has_escapes(&self) -> bool {
+    pub(crate) fn has_escapes(&self) -> bool {
         self.has_escapes
     }
 
     /// The bytes of the text, escapes undone; in most files UTF-8.
-    #[must_use]
-    pub fn bytes(&self) -> Unescaped<'a> {
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + use<'a> {
         Unescaped { rest: self.raw, has_escapes: self.has_escapes }
     }
 
@@ -398,29 +375,9 @@ impl PartialEq for Str<'_> {
     }
 }
 
-impl Eq for Str<'_> {}
-
-impl PartialEq<[u8]> for Str<'_> {
-    fn eq(&self, other: &[u8]) -> bool {
-        if self.has_escapes { self.bytes().eq(other.iter().copied()) } else { self.raw == other }
-    }
-}
-
 impl PartialEq<str> for Str<'_> {
     fn eq(&self, other: &str) -> bool {
-        self == other.as_bytes()
-    }
-}
-
-impl PartialEq<&str> for Str<'_> {
-    fn eq(&self, other: &&str) -> bool {
-        self == other.as_bytes()
-    }
-}
-
-impl fmt::Display for Str<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.to_string_lossy())
+        if self.has_escapes { self.bytes().eq(other.bytes()) } else { self.raw == other.as_bytes() }
     }
 }
 
@@ -432,7 +389,7 @@ impl fmt::Debug for Str<'_> {
 
 /// The bytes of a [`Str`], escapes undone.
 #[derive(Clone, Debug)]
-pub struct Unescaped<'a> {
+struct Unescaped<'a> {
     rest: &'a [u8],
     has_escapes: bool,
 }
@@ -487,7 +444,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn kinds(input: &[u8]) -> ErrorKind {
-        let mut reader = Reader::new(input);
+        let mut reader = Reader::new(input, &Limits::default());
         loop {
             match reader.next_event() {
                 Ok(Some(_)) => {}
@@ -501,19 +458,19 @@ mod tests {
     fn dates_are_little_endian_and_reals_are_not() {
         let mut date = vec![b'd'];
         date.extend(1.5_f64.to_le_bytes());
-        assert_eq!(Reader::new(&date).next_event().unwrap(), Some(Event::Date(1.5)));
+        assert_eq!(Reader::new(&date, &Limits::default()).next_event().unwrap(), Some(Event::Date(1.5)));
         let mut real = vec![b'r'];
         real.extend(1.5_f64.to_be_bytes());
-        assert_eq!(Reader::new(&real).next_event().unwrap(), Some(Event::Real(1.5)));
+        assert_eq!(Reader::new(&real, &Limits::default()).next_event().unwrap(), Some(Event::Real(1.5)));
     }
 
     #[test]
     fn escapes_are_undone_and_compared() {
-        let mut reader = Reader::new(br#""a\n\x41\q\"'""#);
+        let mut reader = Reader::new(br#""a\n\x41\q\"'""#, &Limits::default());
         let Some(Event::String(text)) = reader.next_event().unwrap() else { panic!() };
-        assert!(text == "a\nAq\"'" && text.has_escapes());
+        assert!(text == *"a\nAq\"'" && text.has_escapes());
         assert_eq!(text.bytes().collect::<Vec<_>>(), b"a\nAq\"'");
-        let mut plain = Reader::new(b"s\0\0\0\x06a\nAq\"'");
+        let mut plain = Reader::new(b"s\0\0\0\x06a\nAq\"'", &Limits::default());
         let Some(Event::String(same)) = plain.next_event().unwrap() else { panic!() };
         assert_eq!(text, same);
         assert_eq!(kinds(br#""\xg0""#), ErrorKind::Malformed);
@@ -542,7 +499,7 @@ mod tests {
             [b"[\0\0\0\x01".repeat(depth - 1), b"[\0\0\0\0".to_vec(), b"]".repeat(depth)].concat()
         };
         let read = |input: &[u8], limits: &Limits| {
-            let mut reader = Reader::with_limits(input, limits);
+            let mut reader = Reader::new(input, limits);
             reader.skip_value().map(|()| reader.position()).map_err(|error| error.kind())
         };
         let standard = Limits::default();
@@ -555,18 +512,19 @@ mod tests {
 
     #[test]
     fn values_are_skipped_whole() {
-        let mut reader = Reader::new(b"[\0\0\0\x02{\0\0\0\x01k\0\0\0\x01a[\0\0\0\x01!]}i\0\0\0\x07]");
+        let mut reader =
+            Reader::new(b"[\0\0\0\x02{\0\0\0\x01k\0\0\0\x01a[\0\0\0\x01!]}i\0\0\0\x07]", &Limits::default());
         assert_eq!(reader.next_event().unwrap(), Some(Event::BeginArray(2)));
         reader.skip_value().unwrap();
         assert_eq!(reader.next_event().unwrap(), Some(Event::Integer(7)));
         assert_eq!(reader.next_event().unwrap(), Some(Event::EndArray));
-        assert_eq!((reader.next_event().unwrap(), reader.depth()), (None, 0));
+        assert_eq!((reader.next_event().unwrap(), reader.depth), (None, 0));
     }
 
     proptest! {
         #[test]
         fn any_bytes_end(input in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let mut reader = Reader::new(&input);
+            let mut reader = Reader::new(&input, &Limits::default());
             let mut events = 0;
             while let Ok(Some(_)) = reader.next_event() {
                 events += 1;

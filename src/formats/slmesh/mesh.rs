@@ -47,7 +47,7 @@ impl Mesh {
 
     /// The number of faces.
     #[must_use]
-    pub fn face_count(&self) -> usize {
+    pub(crate) fn face_count(&self) -> usize {
         self.faces.len()
     }
 

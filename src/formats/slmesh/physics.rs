@@ -93,19 +93,6 @@ impl PhysicsConvex {
         self.hull_list.as_ref().map(|_| self.sizes())
     }
 
-    /// The points of each hull, as stored: runs of [`raw_hull_points`](Self::raw_hull_points).
-    pub fn raw_hulls(&self) -> impl ExactSizeIterator<Item = Array<[u16; 3]>> + '_ {
-        let points = self.raw_hull_points().unwrap_or_else(|| Array::new(Bytes::new()));
-        let mut start = 0_usize;
-        self.sizes().map(move |size| {
-            let end = start.saturating_add(size);
-            let hull = points.slice(start..end);
-            start = end;
-            // Their number has been checked.
-            hull.unwrap_or_else(|| Array::new(Bytes::new()))
-        })
-    }
-
     /// "Positions": the points of all hulls, one after the other, as stored.
     ///
     /// `None` if the field is absent.

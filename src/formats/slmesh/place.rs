@@ -68,7 +68,7 @@ impl BlockPlace {
 
     /// Returns all of the content as one value; `Ok(None)` if the value is undefined.
     pub(crate) fn value<'a>(&self, content: &'a [u8], what: &'static str) -> Result<Option<Value<'a>>> {
-        let mut reader = Reader::with_limits(content, &self.limits);
+        let mut reader = Reader::new(content, &self.limits);
         let start = reader.position();
         reader.skip_value()?;
         let value = Value::new(content, &(start..reader.position()), what);

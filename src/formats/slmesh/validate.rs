@@ -22,7 +22,7 @@ impl Asset {
     /// # Errors
     ///
     /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A block that cannot be decoded is an unusable
-    /// [finding](super::rules::BLOCK), and the others are checked anyway. Wrong values are also findings, which make the mesh
+    /// finding of the rule `block`, and the others are checked anyway. Wrong values are also findings, which make the mesh
     /// unusable if their severity is [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
@@ -217,13 +217,18 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
     };
     let (mut weightless, mut wrong) = (0_u64, None);
     for influences in weights.iter() {
-        weightless = weightless.saturating_add(u64::from(influences.iter().all(|(_, weight)| weight == 0)));
-        let joint = influences.iter().find(|(joint, _)| usize::from(*joint) >= skin.joint_count());
-        wrong = wrong.or(joint);
+        let mut weighs = false;
+        for (joint, weight) in influences {
+            weighs |= weight != 0;
+            if usize::from(joint) >= skin.joint_count() {
+                wrong = wrong.or(Some(joint));
+            }
+        }
+        weightless = weightless.saturating_add(u64::from(!weighs));
     }
     findings
         .add_many(rules::WEIGHTLESS, weightless, || (place(), "no influences, or weights that are all 0"));
-    if let Some((joint, _)) = wrong {
+    if let Some(joint) = wrong {
         let detail = format!("expected less than {}, found {joint}", skin.joint_count());
         findings.add(rules::JOINT_OUT_OF_RANGE, || (place(), detail));
     }

@@ -29,19 +29,11 @@ pub struct Weights {
     face: usize,
 }
 
-impl PartialEq for Weights {
-    fn eq(&self, other: &Self) -> bool {
-        (self.vertices, &self.bytes) == (other.vertices, &other.bytes)
-    }
-}
-
-impl Eq for Weights {}
-
 /// The joints that move a vertex, and their weights: at most four.
 ///
 /// None is legal, and differs from a weight of 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Influences {
+#[derive(Clone, Copy, Default)]
+struct Influences {
     joints: [u8; MAX_INFLUENCES],
     weights: [u16; MAX_INFLUENCES],
     count: usize,
@@ -88,14 +80,16 @@ impl Weights {
         self.vertices == 0
     }
 
-    /// The bytes as stored.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The influences of each vertex: joints, 0 to 254, and their weights as stored, where 65,535 is 1. At most four; no
+    /// influence is legal, and differs from a weight of 0.
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = (u8, u16)> + use<>> + '_ {
+        let pairs = |found: Influences| found.joints.into_iter().zip(found.weights).take(found.count);
+        self.influences().map(pairs)
     }
 
-    /// The influences of each vertex.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
+    fn influences(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
         let mut rest = &self.bytes[..];
         // Their number has been checked.
         (0..self.vertices).map(move |_| next(&mut rest).unwrap_or_default())
@@ -119,7 +113,7 @@ impl Weights {
     /// # Errors
     ///
     /// Returns the errors of [`arrays`](Self::arrays).
-    pub fn arrays_into(
+    fn arrays_into(
         &self,
         scale: WeightScale,
         joints: &mut Vec<[u8; 4]>,
@@ -147,33 +141,14 @@ impl Weights {
         meter.count_read(&self.block.range);
         let room = meter.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
         let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
-        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = element(influences));
+        out.iter_mut().zip(self.influences()).for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))
     }
 }
 
 impl std::fmt::Debug for Weights {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-impl Influences {
-    /// The number of influences: 0 to 4.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Returns `true` if no joint moves the vertex.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Joints, 0 to 254, and their weights as stored: 65,535 is 1.
-    pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
-        self.joints.into_iter().zip(self.weights).take(self.count)
+        f.debug_list().entries(self.iter().map(Iterator::collect::<Vec<_>>)).finish()
     }
 }
 

@@ -35,10 +35,12 @@ impl Document {
     ///
     /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::from_source(Source::open(path)?, &Options::default())
     }
 
     /// Reads the headers of a file, and none of the arrays.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -47,20 +49,9 @@ impl Document {
     /// [`Truncated`](crate::ErrorKind::Truncated) for a file that ends before its last segment does,
     /// [`Malformed`](crate::ErrorKind::Malformed) for segments that are shorter than their counts demand, and
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more elements of no bits than the
-    /// [`Limits`](crate::Limits) allow.
-    pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default())
-    }
-
-    /// Reads the headers of a file, with options.
-    ///
-    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
-    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of decoding.
-    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+    /// [`Limits`](crate::Limits) allow. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding
+    /// that the specification forbids, and the errors of decoding.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::read(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
@@ -95,7 +86,7 @@ impl Document {
 
     /// The number of meshes.
     #[must_use]
-    pub fn mesh_count(&self) -> usize {
+    pub(crate) fn mesh_count(&self) -> usize {
         self.file.layout.meshes.len()
     }
 
@@ -117,21 +108,14 @@ impl Document {
         Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
-    /// The first mesh with this name; `None` if the file has no such mesh.
-    #[must_use]
-    pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
-        let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
-        self.mesh(index).ok()
-    }
-
-    /// Deviations from the specification found when opening, by [rule](super::rules).
+    /// Deviations from the specification found when opening, by [rule](crate::Rule).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.file.layout.findings
     }
 
     /// The parts of the file: each mesh, followed by its segments. Reads nothing.
-    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         (0..).zip(&self.file.layout.meshes).flat_map(|(index, mesh)| {
             let address = Address::field("meshes").index(index);
             let item = self.mesh_item(address.clone(), mesh);

@@ -207,6 +207,7 @@ impl Reader<'_> {
         let end = data.end;
         let mut segment = Segment {
             kind,
+            seg_type: number,
             compression,
             range: start..end,
             data,

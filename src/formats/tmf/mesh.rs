@@ -214,16 +214,6 @@ impl Mesh {
     fn one<T: PackedElement>(&self, address: Address, kind: T::Kind, segment: usize) -> Option<Packed<T>> {
         Packed::new(&self.file, address, kind, std::iter::once(segment))
     }
-
-    /// The first custom data with this name; `Ok(None)` if the mesh has no such data.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the names cannot be read.
-    pub fn custom_named(&self, name: impl AsRef<[u8]>) -> Result<Option<CustomValues>> {
-        let named = self.custom()?.into_iter().find(|custom| custom.name == *name.as_ref());
-        Ok(named.map(|custom| custom.values))
-    }
 }
 
 /// The name of custom data; the layout has checked that it is within the segment.
@@ -286,18 +276,11 @@ pub enum CustomValues {
 
 impl CustomValues {
     /// The number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Index(values) | Self::Integer(values) => values.len(),
             Self::Float(values) => values.len(),
             Self::ColorRgba(values) => values.len(),
         }
-    }
-
-    /// Returns `true` if there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

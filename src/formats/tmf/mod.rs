@@ -18,7 +18,7 @@
 //!   differ.
 //!
 //! Opening reads the headers of all segments and checks every count against the bytes of the segment; nothing is
-//! decoded (except coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]: decoded
+//! decoded (except coordinates of more than 32 bits, see the rule `wide_coordinates`). Arrays are [`Packed`]: decoded
 //! element by element, by range, or as a whole in parallel. That indices are in range is checked by
 //! [`Document::validate`], by a [`MeshView`](crate::MeshView) for its own mesh, and when opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict).
@@ -26,9 +26,9 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Source, tmf};
+//! use meshmap::tmf;
 //!
-//! let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_unified_cube.tmf")?)?;
+//! let document = tmf::Document::open("tests/data/tmf/valid/v021_unified_cube.tmf")?;
 //! for mesh in document.meshes() {
 //!     let vertices = mesh.positions().expect("this mesh has vertices").read()?;
 //!     let triangles = mesh.indices()?.positions.expect("and triangles");
@@ -50,7 +50,7 @@ pub mod raw;
 #[cfg(not(feature = "raw"))]
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
-pub mod rules;
+pub(crate) mod rules;
 mod segment;
 mod validate;
 mod view;
@@ -59,6 +59,6 @@ pub use document::Document;
 pub(crate) use layout::HEAD;
 pub use mesh::{CornerIndices, Custom, CustomValues, Mesh};
 pub use packed::{Packed, PackedElement};
-pub use segment::{FileLayout, Segment, SegmentType};
+pub use segment::{FileLayout, Segment};
 
 pub(crate) use layout::detect;

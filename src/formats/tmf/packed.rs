@@ -26,9 +26,9 @@ use crate::report::{Address, Error, Place, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Source, tmf};
+/// use meshmap::tmf;
 ///
-/// let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_one_triangle.tmf")?)?;
+/// let document = tmf::Document::open("tests/data/tmf/valid/v021_one_triangle.tmf")?;
 /// let vertices = document.mesh(0)?.positions().expect("with vertices");
 /// assert_eq!(vertices.get(1)?, Some([1.0, 0.0, 0.0]));
 /// assert_eq!(vertices.read()?.to_vec(), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
@@ -80,11 +80,7 @@ mod sealed {
     impl Sealed for [f32; 4] {}
 }
 
-impl PackedElement for u32 {}
-impl PackedElement for f32 {}
-impl PackedElement for [f32; 2] {}
-impl PackedElement for [f32; 3] {}
-impl PackedElement for [f32; 4] {}
+impl<T: Element + Default + sealed::Sealed> PackedElement for T {}
 
 impl<T: PackedElement> Packed<T> {
     /// Returns the array in these segments; `None` if there are no segments.

@@ -18,8 +18,7 @@ pub enum FileLayout {
 
 /// The content of a segment: `seg_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SegmentType {
+pub(crate) enum SegmentType {
     /// 0: ignored by readers.
     Invalid,
     /// 1: vertices.
@@ -113,7 +112,9 @@ impl SegmentType {
 #[non_exhaustive]
 pub struct Segment {
     /// The content of the segment.
-    pub kind: SegmentType,
+    pub(crate) kind: SegmentType,
+    /// `seg_type`: 1 vertices, 2 their indices, 3 normals, 5 texture coordinates, 9 tangents and so on, as in the specification.
+    pub seg_type: u16,
     /// `compresion_type`: 0, or 1 if it is omitted.
     ///
     /// Any number in segments that are not read.

@@ -104,7 +104,7 @@ struct Outcome {
 // Sets the flag `after` milliseconds, and returns how long the call then took.
 Outcome cancel_after(const Call &call, const char *path, double after) {
     const auto cancel = meshmap::Cancel::make();
-    std::atomic<bool> has_begun{false}, has_ended{false};
+    std::atomic<bool> has_begun{false};
     Outcome outcome;
     Clock::time_point end;
     std::thread caller([&] {

@@ -79,7 +79,7 @@ pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Bo
         }),
         Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
             describe(&mut row, &source, || identity.clone(), how)?;
-            Ok(Some(MeshFile::from_source_with(source, &reading.options())?))
+            Ok(Some(MeshFile::from_source(source, &reading.options())?))
         }),
     };
     let format = match &opened {

@@ -154,8 +154,10 @@ fn named(text: &meshmap::Text) -> Option<String> {
 fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>, push: Push<'_>) -> ControlFlow<()> {
     /// Vertices, triangles and the box.
     type Seen = (Option<i64>, Option<i64>, Option<[[f32; 3]; 2]>);
-    let (name, material) =
-        (proxy.object_name().as_ref().and_then(named), proxy.material_name().as_ref().and_then(named));
+    let (name, material) = (
+        proxy.object_name().as_ref().and_then(named),
+        proxy.properties().get("Original material name").as_ref().and_then(named),
+    );
     let said = |name: &str| {
         proxy.properties().get(name)?.to_str()?.trim().parse::<i64>().ok().filter(|count| *count >= 0)
     };

@@ -124,7 +124,7 @@ impl Way {
     /// Objects without a name are named after the file, without its extension.
     fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
-            let joins = |model: &Model| !model.mesh_count() == 0 && model.attach(&animations.model).is_ok();
+            let joins = |model: &Model| !model.meshes().len() == 0 && model.attach(&animations.model).is_ok();
             animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
         self.animations
@@ -151,7 +151,7 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
         let problem = |why: &dyn Display| format!("{}: {why}", input.shown());
         let model = outputs::open(&input, how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
         match model {
-            Ok(Some(model)) if input.is_named || model.mesh_count() == 0 && model.anims().len() > 0 => {
+            Ok(Some(model)) if input.is_named || model.meshes().len() == 0 && model.anims().len() > 0 => {
                 animations.push(Animations { input, model });
             }
             Ok(None) if input.is_named => {

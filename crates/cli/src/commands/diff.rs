@@ -291,17 +291,20 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             };
             groups::charge(&meter, &name(array), view.vertex_count() as u64 * OF_ELEMENT)?;
             let values = view.attribute(&semantic).map(|attribute| match attribute {
-                None => Array::from_vec(Vec::<[f32; 3]>::new()).into(),
+                None => ArrayData::new(Array::from_vec(Vec::<[f32; 3]>::new())),
                 Some(attribute) if matches!(semantic, Semantic::TexCoord(_)) => {
-                    Array::from_vec(attribute.to_f32::<2>()).into()
+                    ArrayData::new(Array::from_vec(attribute.to_f32::<2>()))
                 }
-                Some(attribute) => Array::from_vec(attribute.to_f32::<3>()).into(),
+                Some(attribute) => ArrayData::new(Array::from_vec(attribute.to_f32::<3>())),
             });
             loaded.push((name(array), values));
         }
         groups::charge(&meter, &name("indices"), view.indices().len() as u64 * OF_INDEX)?;
         let indices: Vec<u32> = view.indices().iter().collect();
-        loaded.push((name("indices"), Ok(Array::from_vec(indices.as_chunks::<3>().0.to_vec()).into())));
+        loaded.push((
+            name("indices"),
+            Ok(ArrayData::new(Array::from_vec(indices.as_chunks::<3>().0.to_vec()))),
+        ));
     }
     Ok(loaded)
 }
@@ -478,7 +481,7 @@ mod tests {
     use super::*;
 
     fn floats(numbers: &[f32]) -> ArrayData {
-        Array::from_vec(numbers.as_chunks::<3>().0.to_vec()).into()
+        ArrayData::new(Array::from_vec(numbers.as_chunks::<3>().0.to_vec()))
     }
 
     #[test]

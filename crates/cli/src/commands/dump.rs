@@ -217,7 +217,7 @@ fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<L
     let known = ByAddress::new(&damage);
     let mut good = damage.is_empty();
     let mut lines = damage.len() as u64;
-    for array in file.arrays().together() {
+    for array in file.arrays_together() {
         let address = array.as_ref().map_or_else(|error| error.address(), |array| Some(&array.address));
         if address.is_some_and(|address| !address.segments().starts_with(part)) {
             continue;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use meshmap::{Address, ArrayData, Arrays, Charge, MeshFile, Meter, Segment};
+use meshmap::{Address, ArrayData, ArrayEntry, Charge, MeshFile, Meter, Segment};
 
 /// An array with its address, or why it cannot be read.
 pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
@@ -35,7 +35,7 @@ pub(super) struct Group {
 
 /// The arrays of a file, one group at a time.
 pub(super) struct Groups {
-    arrays: std::iter::Peekable<Arrays>,
+    arrays: std::iter::Peekable<Box<dyn Iterator<Item = meshmap::Result<ArrayEntry>>>>,
     /// Groups that were read while another one was looked for.
     ahead: VecDeque<Group>,
     meter: Meter<'static>,
@@ -43,8 +43,8 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(file: &MeshFile) -> Self {
-        let arrays = file.arrays().together().peekable();
-        Self { arrays, ahead: VecDeque::new(), meter: meter_of(file) }
+        let arrays: Box<dyn Iterator<Item = _>> = Box::new(file.arrays_together());
+        Self { arrays: arrays.peekable(), ahead: VecDeque::new(), meter: meter_of(file) }
     }
 
     fn read_next(&mut self) -> Result<Option<Group>, String> {

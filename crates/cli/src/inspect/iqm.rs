@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshmap::iqm::{Model, VertexArrayType, raw};
-use meshmap::{Address, Semantic, Source};
+use meshmap::{Address, MeshFile, Semantic, Source};
 use serde::Serialize;
 
 use super::block::{Block, MOST_ROWS};
@@ -109,7 +109,8 @@ pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mu
         }
     });
     let meshes: Vec<MeshInfo> = meshes.collect();
-    let has = |section: &str| model.items().any(|item| item.address.to_string() == section);
+    let has =
+        |section: &str| MeshFile::Iqm(model.clone()).items().any(|item| item.address.to_string() == section);
     let comment = model.comment().ok().flatten();
     let facts = Facts {
         version: model.version(),

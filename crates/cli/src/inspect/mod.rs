@@ -268,8 +268,8 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
 /// The error that a finding about a part contains as a text.
 fn again(file: &MeshFile, finding: &Finding) -> Option<meshmap::Error> {
     let address = finding.address.as_ref()?;
-    let snapshot = file.as_cgeo().filter(|_| finding.rule == meshmap::cgeo::rules::SNAPSHOT);
-    let block = file.as_slmesh().filter(|_| finding.rule == meshmap::slmesh::rules::BLOCK);
+    let snapshot = file.as_cgeo().filter(|_| finding.rule.id == "snapshot");
+    let block = file.as_slmesh().filter(|_| finding.rule.id == "block");
     let snapshot = snapshot.and_then(|proxy| cgeo::error_of(proxy, address));
     snapshot.or_else(|| block.and_then(|asset| slmesh::error_of(asset, address)))
 }

@@ -217,7 +217,7 @@ fn details(asset: &Asset, decoded: &Decoded, damages: &Damages) -> HashMap<Strin
     let mut details = HashMap::new();
     for (name, mesh) in blocks(decoded) {
         let counts = vec![
-            ("faces", mesh.face_count() as u64),
+            ("faces", mesh.faces().len() as u64),
             ("vertices", mesh.vertex_count() as u64),
             ("triangles", mesh.triangle_count() as u64),
         ];
@@ -284,7 +284,7 @@ fn facts(asset: &Asset, decoded: Option<&Decoded>) -> Facts {
                     triangle_estimate: asset.triangle_estimate(lod),
                     vertices: mesh.map(|mesh| mesh.vertex_count() as u64),
                     triangles: mesh.map(|mesh| mesh.triangle_count() as u64),
-                    faces: mesh.map(|mesh| mesh.face_count() as u64),
+                    faces: mesh.map(|mesh| mesh.faces().len() as u64),
                 }
             })
             .collect(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use meshmap::tmf::{CustomValues, Document, FileLayout, Mesh, Packed, PackedElement, SegmentType};
+use meshmap::tmf::{CustomValues, Document, FileLayout, Mesh, Packed, PackedElement};
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde::Serialize;
 
@@ -120,26 +120,28 @@ pub(crate) fn counts(mesh: &Mesh) -> (u64, u64) {
 }
 
 fn mesh_fact(mesh: &Mesh) -> MeshFact {
-    const CUSTOM: [SegmentType; 4] = [
-        SegmentType::CustomIndex,
-        SegmentType::CustomInteger,
-        SegmentType::CustomFloat,
-        SegmentType::CustomColorRgba,
-    ];
+    const VERTEX: u16 = 1;
+    const NORMAL: u16 = 3;
+    const UV: u16 = 5;
+    const TANGENT: u16 = 9;
+    const CUSTOM_INDEX: u16 = 15;
+    const CUSTOM_FLOAT: u16 = 16;
+    const CUSTOM_COLOR: u16 = 23;
+    const CUSTOM_INTEGER: u16 = 24;
     let mut bits = [const { BTreeSet::new() }; 4];
     let (mut segments, mut coordinate_segments, mut custom) = (0, 0, 0);
     let [coordinates, normals, tangents, uvs] = &mut bits;
     for segment in mesh.segments() {
         segments += 1;
-        match segment.kind {
-            SegmentType::Vertex => {
+        match segment.seg_type {
+            VERTEX => {
                 coordinate_segments += 1;
                 coordinates.extend(segment.precision);
             }
-            SegmentType::Normal => drop(normals.insert(segment.precision[0])),
-            SegmentType::Tangent => drop(tangents.insert(segment.precision[0])),
-            SegmentType::Uv => drop(uvs.insert(segment.precision[0])),
-            kind if CUSTOM.contains(&kind) => custom += 1,
+            NORMAL => drop(normals.insert(segment.precision[0])),
+            TANGENT => drop(tangents.insert(segment.precision[0])),
+            UV => drop(uvs.insert(segment.precision[0])),
+            CUSTOM_INDEX | CUSTOM_FLOAT | CUSTOM_COLOR | CUSTOM_INTEGER => custom += 1,
             _ => {}
         }
     }

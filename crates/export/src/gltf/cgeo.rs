@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use meshmap::cgeo::{Mesh as Stored, Proxy};
+use meshmap::cgeo::{Mesh as Stored, Parts, Proxy};
 use meshmap::{Array, Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
@@ -114,7 +114,7 @@ impl Writer<'_> {
         place: usize,
     ) -> Result<(Option<Run>, usize)> {
         let budget = &self.job.budget;
-        let mut origin = self.proxy.snapshot(first)?.mesh()?;
+        let mut origin = self.proxy.snapshot(first)?.mesh(Parts::ALL)?;
         let (points, triangles) = (origin.positions.len(), origin.triangles.len());
         budget.read_geometry(points as u64, triangles as u64)?;
         budget.charge(held_by(&origin), "mesh of a snapshot")?;
@@ -132,7 +132,8 @@ impl Writer<'_> {
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
         self.leave_out_non_finite(&mut origin, first)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
-        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials).map(Ids::new);
+        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials);
+        let ids = ids.map(|ids| Ids::new(ids.collect()));
         let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
         budget.charge_for::<[u32; 3]>(
             triangles.saturating_mul(streams.saturating_add(4)),
@@ -318,7 +319,7 @@ impl Writer<'_> {
             finite(differences, address, self.job, self.outcome)?;
             return Ok(true);
         }
-        snapshot.positions_into(differences, &mut self.scratch)?;
+        snapshot.positions_into(&mut *differences, &mut self.scratch)?;
         finite(differences, address, self.job, self.outcome)?;
         let mut is_exact = differences.len() == origin.len();
         for (position, from) in differences.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {

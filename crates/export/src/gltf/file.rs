@@ -219,7 +219,7 @@ impl Gltf {
         let scope = self.scope_of::<[u16; 4]>(elements.len())?;
         let mut bytes = Vec::with_capacity(elements.len() * 8);
         let (mut min, mut max) = ([u16::MAX; 3], [0; 3]);
-        for element in elements {
+        for element in elements.iter() {
             for (component, number) in element.into_iter().enumerate() {
                 min[component] = min[component].min(number);
                 max[component] = max[component].max(number);

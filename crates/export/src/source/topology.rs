@@ -28,7 +28,8 @@ impl Topology {
         if id == self.id || Some(id) == self.copy {
             return Ok(true);
         }
-        let (counts, own) = (other.counts()?, self.snapshot.counts()?);
+        let (counts, own) =
+            (other.counts(&mut Scratch::default())?, self.snapshot.counts(&mut Scratch::default())?);
         if (counts.vertices, counts.triangles) != (own.vertices, own.triangles) {
             return Ok(false);
         }
@@ -36,14 +37,14 @@ impl Topology {
         let triangles = match &self.triangles {
             Some(triangles) => triangles,
             None => {
-                self.snapshot.mesh_parts_into(Parts::TRIANGLES, &mut buffer, scratch)?;
+                self.snapshot.mesh_into(Parts::TRIANGLES, &mut buffer, scratch)?;
                 let triangles = std::mem::take(&mut buffer.triangles);
                 // These triangles, and the triangles that they are compared with.
                 budget.charge_for::<[u8; 2]>(triangles.as_bytes().len(), "triangles of a snapshot")?;
                 self.triangles.insert(triangles)
             }
         };
-        other.mesh_parts_into(Parts::TRIANGLES, &mut buffer, scratch)?;
+        other.mesh_into(Parts::TRIANGLES, &mut buffer, scratch)?;
         let is_same = are_same(triangles, &buffer.triangles);
         if is_same {
             self.copy = Some(id);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 
-use meshmap::cgeo::{MeshBuffer, Proxy, TopologyId, Triangles};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, TopologyId, Triangles};
 use meshmap::{Format, Scratch};
 
 use super::crate_file::CrateFile;
@@ -54,7 +54,7 @@ pub(super) fn write<W: Write + Seek>(
     };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
-        proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
+        proxy.snapshot(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -205,7 +205,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let turns = self.job.turns(Format::CGeo);
         tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
         tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
-        let ids = triangles.material_ids();
+        let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
         let ids = kept(ids.unwrap_or_default(), &keeps);
         tracks.subsets.set(place, ids.into_iter(), self.file)?;

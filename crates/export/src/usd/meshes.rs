@@ -25,7 +25,7 @@ pub(super) fn write<W: Write + Seek>(
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Vec<Prim>> {
-    if file.as_iqm().is_some_and(|model| model.joint_count() > 0 || model.anims().len() > 0) {
+    if file.as_iqm().is_some_and(|model| model.joints().len() > 0 || model.anims().len() > 0) {
         outcome.leave_out("the skeleton and animations");
     }
     if file.as_slmesh().is_some_and(|asset| !matches!(asset.skin(), Ok(None))) {

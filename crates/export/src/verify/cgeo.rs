@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use meshmap::cgeo::Parts;
 use meshmap::cgeo::Proxy;
 use meshmap::{Format, Scratch};
 
@@ -29,11 +30,11 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
                 tally.differs(|| format!("meshes[{mesh}] is of no snapshot"));
                 return Ok(());
             };
-            if !expected::by_material(&proxy.snapshot(index)?.mesh()?, rules).is_empty() {
+            if !expected::by_material(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules).is_empty() {
                 break index;
             }
         };
-        let parts = expected::by_material(&proxy.snapshot(first)?.mesh()?, rules);
+        let parts = expected::by_material(&proxy.snapshot(first)?.mesh(Parts::ALL)?, rules);
         if parts.len() != gltf.primitive_count(mesh) {
             let found = gltf.primitive_count(mesh);
             tally.differs(|| {
@@ -77,7 +78,7 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
         }
     }
     for index in rest {
-        if !expected::by_material(&proxy.snapshot(index)?.mesh()?, rules).is_empty() {
+        if !expected::by_material(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules).is_empty() {
             tally.differs(|| format!("snapshots[{index}] was not written"));
         }
     }
@@ -206,7 +207,8 @@ pub(super) fn check_pc2(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut T
 
 pub(super) fn check_obj(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
     let first = job.snapshots(proxy)?.first().copied().unwrap_or_default();
-    let expected = expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, job).of_obj());
+    let expected =
+        expected::snapshot(&proxy.snapshot(first)?.mesh(Parts::ALL)?, Rules::of(Format::CGeo, job).of_obj());
     charge::file(path, &job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {

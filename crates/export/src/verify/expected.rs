@@ -244,7 +244,7 @@ pub(super) fn face(view: &MeshView) -> Option<String> {
 pub(super) fn by_material(mesh: &Mesh, rules: Rules) -> Vec<Shape> {
     let whole = snapshot(mesh, rules);
     let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    let ids = mesh.triangles.material_ids();
+    let ids = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
     let kept = kept(mesh, rules);
     for (at, index) in kept.iter().enumerate() {
         let id = ids.as_ref().and_then(|ids| ids.get(*index)).copied().unwrap_or_default();
@@ -294,7 +294,7 @@ pub(super) fn snapshot(mesh: &Mesh, rules: Rules) -> Shape {
         corners: turned(mesh.triangles.positions().to_vec()),
         ..Shape::default()
     };
-    if let Some(ids) = mesh.triangles.material_ids() {
+    if let Some(ids) = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>) {
         let ids = kept.iter().filter_map(|index| ids.get(*index).copied());
         shape.materials = Materials::by_id(ids, |id| rules.material(id));
     }

@@ -19,7 +19,7 @@ pub(super) enum Frame {
 impl Frame {
     pub(super) fn new(model: &Model, frame: u32) -> Result<Option<Self>> {
         let Some(skeleton) = model.skeleton() else { return Ok(None) };
-        let mut pose = vec![Trs::default(); model.joint_count()];
+        let mut pose = vec![Trs::default(); model.joints().len()];
         model.frames().read_frame_into(frame, &mut pose)?;
         let pose: Vec<Trs> = pose.into_iter().map(Trs::normalized).collect();
         if !has_other_parents(model) {

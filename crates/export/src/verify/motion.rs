@@ -18,7 +18,7 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
     let mut of_first = None;
     let added = job.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok());
     for model in std::iter::once(model.clone()).chain(added) {
-        if model.frames().pose_count() != model.joint_count() || model.joint_count() == 0 {
+        if model.frames().pose_count() != model.joints().len() || model.joints().len() == 0 {
             continue;
         }
         for anim in model.anims().filter(|anim| job.takes_anim(&anim.name.to_string_lossy())) {
@@ -27,7 +27,7 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
                 continue;
             }
             let _scope = job.budget.scope();
-            let count = frames.len().saturating_mul(model.joint_count());
+            let count = frames.len().saturating_mul(model.joints().len());
             // The frames, and the keys of channels.
             job.budget.charge_for::<(Trs, [f64; 24])>(count, "poses of an animation")?;
             let mut poses = vec![Trs::default(); count];
@@ -81,7 +81,7 @@ fn compare(
     channels: &[Channel],
     gltf: &Gltf,
 ) -> std::result::Result<(), String> {
-    let joints = model.joint_count();
+    let joints = model.joints().len();
     let stored = Some(f64::from(anim.framerate)).filter(|rate| *rate > 0.0 && rate.is_finite());
     let rate = job.rate.or(stored).unwrap_or(24.0);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]

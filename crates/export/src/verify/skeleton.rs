@@ -38,9 +38,9 @@ impl Skeleton {
         };
         if let Some(model) = file.as_iqm() {
             // With the two matrices of the library.
-            budget.charge_for::<(Joint, [[f32; 12]; 2])>(model.joint_count(), "joints")?;
+            budget.charge_for::<(Joint, [[f32; 12]; 2])>(model.joints().len(), "joints")?;
             let skeleton = model.skeleton();
-            let mut joints: Vec<Joint> = Vec::with_capacity(model.joint_count());
+            let mut joints: Vec<Joint> = Vec::with_capacity(model.joints().len());
             let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
             for (joint, inverse) in model.joints().zip(inverse) {
                 let own = of_trs(&joint.trs);

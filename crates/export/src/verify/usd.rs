@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use meshmap::cgeo::Parts;
 use meshmap::cgeo::Proxy;
 use meshmap::{Format, MeshView};
 
@@ -32,7 +33,7 @@ pub(super) fn check_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
     check_times(proxy, job, &stage, &snapshots, tally);
     let looks = Looks::of(&stage);
     let lacks_ids = |index: &usize| {
-        let triangles = proxy.snapshot(*index)?.mesh()?.triangles;
+        let triangles = proxy.snapshot(*index)?.mesh(Parts::ALL)?.triangles;
         Ok::<_, meshmap::Error>(!triangles.is_empty() && triangles.material_ids().is_none())
     };
     // Materials that not every snapshot has are left out.
@@ -44,7 +45,7 @@ pub(super) fn check_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
     for index in snapshots {
         #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
         let time = (index - first) as f64;
-        let mut expected = expected::snapshot(&proxy.snapshot(index)?.mesh()?, rules);
+        let mut expected = expected::snapshot(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules);
         if are_left_out {
             expected.materials = Materials::default();
         }

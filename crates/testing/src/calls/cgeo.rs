@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, Timing, Triangles, Wrap, raw};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, Timing, Triangles, Wrap};
 use meshmap::{Options, Result, Scratch};
 
 use super::caller::{Caller, few};
@@ -9,7 +9,7 @@ use super::look::{Look, Seen};
 pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
     caller.call("header", || {
-        let _ = (proxy.version(), proxy.object_name(), proxy.material_name(), proxy.date_created());
+        let _ = (proxy.version(), proxy.object_name());
         let _ = (proxy.scale(), proxy.flags(), proxy.timing(), proxy.dialect());
         let bytes: usize =
             proxy.properties().iter().map(|(key, value)| key.as_bytes().len() + value.as_bytes().len()).sum();
@@ -82,34 +82,36 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     }
     each(proxy, caller, "snapshot", |snapshot| Ok((snapshot.range(), snapshot.time())));
     each(proxy, caller, "snapshot.sections", |snapshot| snapshot.sections());
-    each(proxy, caller, "snapshot.bounding_box", |snapshot| snapshot.bounding_box());
+    each(proxy, caller, "snapshot.bounding_box", |snapshot| snapshot.bounding_box(&mut Scratch::default()));
     each(proxy, caller, "snapshot.point_cloud", |snapshot| snapshot.point_cloud());
-    each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts());
+    each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts(&mut Scratch::default()));
     each(proxy, caller, "snapshot.is_complete", |snapshot| snapshot.is_complete());
     // The number in it is new for every handle.
     each(proxy, caller, "snapshot.topology", |snapshot| snapshot.topology().map(drop));
     each(proxy, caller, "snapshot.samples", |snapshot| snapshot.samples());
     each(proxy, caller, "snapshot.sample", |snapshot| snapshot.sample(snapshot.samples()?).positions());
     each(proxy, caller, "snapshot.blocks", |snapshot| snapshot.blocks());
-    each(proxy, caller, "snapshot.raw_section", |snapshot| snapshot.raw_section(raw::TAG_MESH_DATA));
-    each(proxy, caller, "snapshot.raw_section, none", |snapshot| snapshot.raw_section(7));
+    each(proxy, caller, "snapshot.sections, the first read", |snapshot| {
+        let first = snapshot.sections()?.first().map_or(0..0, |section| section.content.clone());
+        proxy.source().read(first)
+    });
     each(proxy, caller, "snapshot.positions", |snapshot| snapshot.positions());
     each(proxy, caller, "snapshot.normals", |snapshot| snapshot.normals());
     each(proxy, caller, "snapshot.triangles", |snapshot| snapshot.triangles());
-    each(proxy, caller, "snapshot.mesh", |snapshot| snapshot.mesh());
+    each(proxy, caller, "snapshot.mesh", |snapshot| snapshot.mesh(Parts::ALL));
     each(proxy, caller, "snapshot.view", |snapshot| snapshot.view());
-    each(proxy, caller, "snapshot.mesh.vertex_remap", |snapshot| snapshot.mesh()?.vertex_remap());
+    each(proxy, caller, "snapshot.mesh.vertex_remap", |snapshot| snapshot.mesh(Parts::ALL)?.vertex_remap());
     each(proxy, caller, "snapshot.mesh.vertex_remap_by_material", |snapshot| {
-        snapshot.mesh()?.vertex_remap_by_material()
+        snapshot.mesh(Parts::ALL)?.vertex_remap_by_material()
     });
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
     each(proxy, caller, "snapshot.mesh_into", |snapshot| {
-        snapshot.mesh_into(&mut mesh, &mut scratch)?;
+        snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)?;
         Ok((mesh.positions.len(), mesh.texcoords.len()))
     });
     for parts in [Parts::POSITIONS, Parts::NORMALS | Parts::TEXCOORDS, Parts::POSITIONS | Parts::TRIANGLES] {
-        each(proxy, caller, "snapshot.mesh_parts_into", |snapshot| {
-            snapshot.mesh_parts_into(parts, &mut mesh, &mut scratch)?;
+        each(proxy, caller, "snapshot.mesh_into, parts", |snapshot| {
+            snapshot.mesh_into(parts, &mut mesh, &mut scratch)?;
             Ok((mesh.positions.len(), mesh.triangles.len()))
         });
     }
@@ -124,18 +126,19 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     each(proxy, caller, "snapshot.point_cloud_into", |snapshot| {
         snapshot.point_cloud_into(&mut cloud, &mut scratch)?;
         snapshot.positions_into(&mut cloud, &mut scratch)?;
-        snapshot.positions_into_slice(&mut cloud, &mut scratch)?;
+        snapshot.positions_into(&mut cloud, &mut scratch)?;
         snapshot.position_differences_into(&mut cloud, &mut scratch)?;
         snapshot.normals_into(&mut cloud, &mut scratch)?;
-        snapshot.normals_into_slice(&mut cloud, &mut scratch)?;
-        snapshot.bounding_box_reusing(&mut scratch)?;
-        snapshot.counts_reusing(&mut scratch)?;
+        snapshot.normals_into(&mut cloud, &mut scratch)?;
+        snapshot.bounding_box(&mut scratch)?;
+        snapshot.counts(&mut scratch)?;
         Ok(cloud.len())
     });
     drop((cloud, scratch));
     let Some(first) = caller.call("snapshot 0", || proxy.snapshot(0).map(First)) else { return };
-    let channels =
-        caller.call("snapshot 0.counts", || first.0.counts()).map_or(0, |counts| counts.texcoord_sets);
+    let channels = caller
+        .call("snapshot 0.counts", || first.0.counts(&mut Scratch::default()))
+        .map_or(0, |counts| counts.texcoord_sets);
     let channels = usize::try_from(channels).unwrap_or(0);
     caller.each("snapshot 0.map_channel", few(channels), |channel| first.0.texcoords(channel));
     if let Some(triangles) = caller.call("snapshot 0.triangles", || first.0.triangles()) {
@@ -143,7 +146,9 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
             Ok(triangles.texcoords(channel).map_or(0, |indices| indices.len()))
         });
         caller.call("triangles.material_ids", || Ok(triangles.material_ids().map_or(0, |ids| ids.len())));
-        caller.call("triangles.iter", || Ok(triangles.iter().filter(|one| one.positions[0] > 0).count()));
+        caller.call("triangles.positions", || {
+            Ok(triangles.positions().iter().filter(|one| one[0] > 0).count())
+        });
     }
     caller.call("decode_all", || {
         let (mut blocks, mut errors) = (Vec::new(), Vec::new());
@@ -173,20 +178,20 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
         let mut seen = Seen::new(looks);
         for index in all.clone() {
-            seen.add(&cache.get(proxy, index));
+            seen.add(&cache.get(proxy, index, Parts::ALL));
         }
         for index in all.clone() {
-            let _ = cache.try_get(proxy, index);
+            let _ = cache.try_get(proxy, index, Parts::ALL);
         }
         cache.remove(proxy);
         Ok(seen)
     });
-    caller.call("SnapshotCache::get_parts", || {
+    caller.call("SnapshotCache::get, parts", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
         let mut seen = Seen::new(looks);
         for parts in [Parts::POSITIONS, Parts::POSITIONS | Parts::NORMALS, Parts::ALL] {
             for index in all.clone() {
-                seen.add(&cache.get_parts(proxy, index, parts));
+                seen.add(&cache.get(proxy, index, parts));
             }
         }
         Ok(seen)
@@ -200,11 +205,11 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
     });
     caller.call("SnapshotCache::prefetch", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
-        cache.prefetch(proxy, all.clone());
+        cache.prefetch(proxy, all.clone(), Parts::ALL);
         // So that nothing is left to be done after this call.
         let mut seen = Seen::new(looks);
         for index in all.clone() {
-            seen.add(&cache.get(proxy, index));
+            seen.add(&cache.get(proxy, index, Parts::ALL));
         }
         Ok(seen)
     });

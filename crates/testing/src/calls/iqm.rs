@@ -16,7 +16,6 @@ pub(super) fn calls(model: &Model, options: &Options, caller: &mut impl Caller) 
             .sum::<usize>())
     });
     caller.call("anims", || Ok(model.anims().map(|anim| anim.name.as_bytes().len()).sum::<usize>()));
-    caller.call("anim", || Ok(model.anim("no such name").is_some()));
     caller.call("extensions", || Ok(model.extensions().map(|one| one.name.as_bytes().len()).sum::<usize>()));
     caller.call("extension", || model.extension("no such name"));
     caller.call("fte_meshes", || Ok(model.fte_meshes()?.map_or(0, |meshes| meshes.len())));
@@ -35,10 +34,6 @@ fn arrays(model: &Model, caller: &mut impl Caller) {
     caller.call("positions", || model.positions());
     caller.call("texcoords", || model.texcoords(0));
     caller.call("normals", || model.normals());
-    caller.call("tangents", || model.tangents());
-    caller.call("blend_indexes", || model.blend_indexes());
-    caller.call("blend_weights", || model.blend_weights());
-    caller.call("colors", || model.colors());
     caller.call("triangles", || model.triangles());
     caller.call("raw_triangles", || model.raw_triangles());
     caller.call("adjacency", || model.adjacency());
@@ -47,7 +42,6 @@ fn arrays(model: &Model, caller: &mut impl Caller) {
 
 fn skeleton(model: &Model, caller: &mut impl Caller) {
     caller.call("joints", || Ok(model.joints().map(|joint| joint.name.as_bytes().len()).sum::<usize>()));
-    caller.call("joint_index", || Ok(model.joint_index("no such name").is_some()));
     caller.call("skeleton", || Ok(model.skeleton().map_or(0, |skeleton| skeleton.bind_matrices().len())));
     caller.call("skinning_matrices", || {
         let Some(skeleton) = model.skeleton() else { return Ok(0) };

@@ -91,7 +91,6 @@ by_debug!(
     meshmap::tmf::Document,
     meshmap::tmf::Mesh,
     std::ops::Range<u64>,
-    meshmap::Step<()>,
 );
 
 impl Look for Bytes {
@@ -164,7 +163,7 @@ impl Look for meshmap::openctm::MeshArrays {
 
 impl Look for meshmap::slmesh::Mesh {
     fn look(&self, at: &mut Looked) {
-        at.debug(&(self.range(), self.face_count()));
+        at.debug(&(self.range(), self.faces().len()));
         at.bytes(self.content());
     }
 }

@@ -27,9 +27,9 @@ pub use meter::{Measured, Meter};
 pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("Format::detect", || Format::detect(source).map(Format::name));
     let strict = options.with_strictness(Strictness::Strict);
-    caller.call("open strictly", || MeshFile::from_source_with(source.clone(), &strict).map(drop));
+    caller.call("open strictly", || MeshFile::from_source(source.clone(), &strict).map(drop));
     slmesh::containers(source, options, caller);
-    let open = || MeshFile::from_source_with(source.clone(), options);
+    let open = || MeshFile::from_source(source.clone(), options);
     let Some(file) = caller.call("open", open) else { return };
     caller.held("after opening");
     for round in 0..caller.rounds() {
@@ -77,7 +77,7 @@ fn arrays(file: &MeshFile, caller: &mut impl Caller) {
     });
     caller.call("arrays, decoded together", || {
         let mut seen = Seen::new(looks);
-        file.arrays().together().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
+        file.arrays_together().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
         Ok(seen)
     });
     // Reading by address, if no part of the file is damaged.
@@ -171,7 +171,7 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
 /// Opens and validates in steps, with the requested bytes supplied in pieces of `piece` bytes.
 pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &mut impl Caller) {
     let len = body.len() as u64;
-    let open = |source: &Source| MeshFile::from_source_with(source.clone(), options);
+    let open = |source: &Source| MeshFile::from_source(source.clone(), options);
     caller.call("Fragments: opening in steps", || {
         let fragments = Fragments::new(Some(len));
         let file = step(&fragments, body, piece, open)?;
@@ -209,7 +209,7 @@ fn step<T>(
     job: impl Fn(&Source) -> Result<T>,
 ) -> Result<T> {
     loop {
-        match fragments.step(&job)?.into_result() {
+        match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 for range in ranges {

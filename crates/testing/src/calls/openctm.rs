@@ -6,7 +6,7 @@ use super::look::{Look, Seen};
 
 pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
-    caller.call("Mesh::from_source", || Mesh::from_source_with(source.clone(), options));
+    caller.call("Mesh::from_source", || Mesh::at(source, 0, options));
     caller.call("bodies", || {
         let mut seen = Seen::new(looks);
         for mesh in openctm::bodies(source.clone(), options)? {
@@ -48,12 +48,6 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
             seen.add(&map.read());
         }
         Ok(seen)
-    });
-    each(bodies, caller, "body.uv_map", |mesh| {
-        Ok((0..mesh.uv_maps().len()).filter_map(|i| mesh.uv_map(i)).count())
-    });
-    each(bodies, caller, "body.attribute_map", |mesh| {
-        Ok((0..mesh.attribute_maps().len()).filter_map(|i| mesh.attribute_map(i)).count())
     });
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     each(bodies, caller, "body.arrays_into", |mesh| {

@@ -7,31 +7,31 @@ use super::look::Look;
 
 /// The files that assets may be in.
 pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl Caller) {
-    caller.call("CacheEntry::detect", || CacheEntry::detect(source));
-    let open = || CacheEntry::from_source_with(source.clone(), options);
+    let open = || CacheEntry::from_source(source, options);
     if let Some(entry) = caller.call("CacheEntry::from_source", open) {
         caller.call("CacheEntry.has", || Ok(entry.has("high_lod")));
     }
-    let open = || UploadCache::from_source_with(source.clone(), options);
+    let open = || UploadCache::from_source(source, options);
     if let Some(cache) = caller.call("UploadCache::from_source", open) {
-        caller.each("UploadCache.asset", 0..cache.len(), |index| cache.asset(index));
+        let ranges = cache.ranges.iter().cloned();
+        caller.each("UploadCache, assets", ranges, |range| Asset::at(source, range, options));
     }
 }
 
 pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) {
     caller.call("asset, shown", || Ok(format!("{} {asset:?}", asset.is_not_found())));
     caller.call("header", || {
-        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
+        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id());
         let mut values = 0;
         for (_, value) in asset.header() {
-            values += usize::from(Reader::new(&value).skip_value().is_ok());
+            values += usize::from(Reader::new(&value, &options.limits).skip_value().is_ok());
         }
         Ok((values, asset.header_range()))
     });
     caller.call("header, read by events", || {
         let Some(range) = Some(asset.header_range()) else { return Ok(0) };
         let bytes = asset.source().read(range)?;
-        let mut reader = Reader::new(&bytes);
+        let mut reader = Reader::new(&bytes, &options.limits);
         let mut events = 0;
         while let Ok(Some(_)) = reader.next_event() {
             events += 1;
@@ -70,7 +70,7 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
     }
     caller.call("skin", || asset.skin());
     if let Some(Some(convex)) = caller.call("physics_convex", || asset.physics_convex()) {
-        caller.call("physics_convex.hulls", || Ok(convex.raw_hulls().map(|hull| hull.len()).sum::<usize>()));
+        caller.call("physics_convex.hulls", || Ok(convex.hull_sizes().map(|sizes| sizes.sum::<usize>())));
         caller.call("physics_convex.hull_points", || convex.hull_points());
         caller.call("physics_convex.bounding_verts", || convex.bounding_verts());
     }
@@ -80,7 +80,8 @@ fn faces(mesh: &Mesh, caller: &mut impl Caller) {
     fn each<T: Look>(mesh: &Mesh, caller: &mut impl Caller, name: &str, job: impl FnMut(Face) -> Result<T>) {
         caller.each(name, mesh.faces(), job);
     }
-    caller.call("mesh.face", || Ok((0..mesh.face_count()).filter_map(|index| mesh.face(index).ok()).count()));
+    caller
+        .call("mesh.face", || Ok((0..mesh.faces().len()).filter_map(|index| mesh.face(index).ok()).count()));
     each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));
     each(mesh, caller, "face, shown", |face| {
         let domains = (face.position_domain(), face.texcoord_domain(), face.normalized_scale());

@@ -33,7 +33,6 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
             |array: Packed<[f32; 3]>| format!("{} {array:?} {:?}", array.address(), array.precisions().len());
         Ok(mesh.positions().map(shown))
     });
-    caller.call("mesh_named", || Ok(document.mesh_named("no such name").is_some()));
     each(document, caller, "mesh by index", |mesh| Ok((mesh.name(), mesh.range())));
     each(document, caller, "mesh.segments", |mesh| {
         Ok(mesh.segments().filter(|one| one.data.end > 0).count())
@@ -54,11 +53,10 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
         Ok(seen)
     });
     each(document, caller, "mesh.triangles", |mesh| {
-        let triangles = mesh.indices()?;
         let mut seen = Seen::new(looks);
-        [&triangles.positions, &triangles.normals, &triangles.texcoords]
+        [mesh.position_indices(), mesh.normal_indices(), mesh.texcoord_indices()]
             .iter()
-            .for_each(|array| seen.add(array));
+            .for_each(|array| seen.add(&array.as_ref().map(Packed::read).transpose()));
         Ok(seen)
     });
     each(document, caller, "mesh.custom", |mesh| Ok(mesh.custom()?.len()));
@@ -74,7 +72,6 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
         }
         Ok(seen)
     });
-    each(document, caller, "mesh.custom_named", |mesh| Ok(mesh.custom_named("no such name")?.is_some()));
     each(document, caller, "mesh.vertex_remap", |mesh| mesh.vertex_remap());
     each(document, caller, "mesh.view", |mesh| mesh.view());
     each(document, caller, "mesh.load", |mesh| mesh.load());

@@ -2,10 +2,15 @@
 
 use std::fmt::Debug;
 
-use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, rules};
-use meshmap::{Address, ErrorKind, MeshView, Options, Result, Severity, Source, Strictness};
+use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement};
+use meshmap::{Address, ErrorKind, Format, MeshView, Options, Result, Rule, Severity, Source, Strictness};
 
 use super::check::{assert_finding, assert_mesh, options, seen};
+
+/// A rule of the format.
+fn rule(id: &str) -> Rule {
+    Rule::by_id(Format::Tmf, id).unwrap()
+}
 
 /// Parts of a kind that are looked at.
 const MOST: usize = 16;
@@ -15,7 +20,7 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
-    let open = |options: &Options| Document::from_source_with(Source::from_bytes(bytes.to_vec()), options);
+    let open = |options: &Options| Document::from_source(Source::from_bytes(bytes.to_vec()), options);
     let strict = check(open(&options.with_strictness(Strictness::Strict)));
     let Some(document) = check(open(&options)) else {
         assert!(strict.is_none(), "strict reading is never the more tolerant");
@@ -29,13 +34,13 @@ pub fn bytes(bytes: &[u8]) -> bool {
         "strict reading"
     );
     for mesh in document.meshes().take(MOST) {
-        self::mesh(&document, &mesh);
+        self::mesh(&mesh);
         // Indices that are wrong are all that can be wrong with a mesh that was opened.
         match mesh.view().map_err(seen) {
             Ok(view) => self::view(&view),
             Err(error) if error.kind() == ErrorKind::LimitExceeded => {}
             Err(error) => {
-                let wrong = [rules::INDEX_OUT_OF_RANGE, rules::INDEX_TOO_LARGE];
+                let wrong = [rule("index_out_of_range"), rule("index_too_large")];
                 assert!(findings.iter().any(|finding| wrong.contains(&finding.rule)), "{error}");
             }
         }
@@ -49,8 +54,7 @@ fn check<T>(result: Result<T>) -> Option<T> {
     result.map_err(seen).ok()
 }
 
-fn mesh(document: &Document, mesh: &Mesh) {
-    assert!(document.mesh_named(mesh.name().as_bytes()).is_some());
+fn mesh(mesh: &Mesh) {
     assert!(mesh.segments().all(|segment| segment.data.end == segment.range.end));
     assert!(check(mesh.load()).is_some());
     packed(mesh.positions());
@@ -62,7 +66,6 @@ fn mesh(document: &Document, mesh: &Mesh) {
     packed(mesh.texcoord_indices());
     packed(mesh.tangent_indices());
     for custom in mesh.custom().expect("names were read when opening").into_iter().take(MOST) {
-        assert!(mesh.custom_named(custom.name.as_bytes()).unwrap().is_some());
         match custom.values {
             CustomValues::Index(values) | CustomValues::Integer(values) => packed(Some(values)),
             CustomValues::Float(values) => packed(Some(values)),

@@ -21,7 +21,7 @@ pub fn all() -> Vec<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use meshmap::{MeshFile, Source};
+    use meshmap::{MeshFile, Options, Source};
 
     use super::*;
 
@@ -32,7 +32,7 @@ mod tests {
             .iter()
             .flat_map(|kind| [1, 9, 70].map(|n| (kind, n)))
             .filter_map(|(kind, n)| {
-                let file = MeshFile::from_source(Source::from_bytes((kind.build)(n)));
+                let file = MeshFile::from_source(Source::from_bytes((kind.build)(n)), &Options::default());
                 file.err().map(|error| format!("{}/{} of {n}: {error}", kind.format, kind.name))
             })
             .collect();

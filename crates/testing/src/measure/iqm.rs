@@ -21,7 +21,7 @@ pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
     {
         fs::write(path, writer.to_bytes()).expect("room for temporary files");
         let strict = Options::default().with_strictness(Strictness::Strict);
-        let model = Source::open(path).and_then(|source| Model::from_source_with(source, &strict));
+        let model = Source::open(path).and_then(|source| Model::from_source(source, &strict));
         let model = model.expect("the writer follows the specification");
         assert_eq!(model.validate().expect("a file that can be read"), []);
     }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
-use meshmap::cgeo::{Dialect, LengthPrefix, OffsetTarget, Proxy, SizeMeaning, Snapshot, UnitEvidence, raw};
+use meshmap::cgeo::{
+    Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, SizeMeaning, Snapshot, UnitEvidence, raw,
+};
 use meshmap::{Address, Bounds, Cause, Result, Scratch, Segment, Semantic, VertexFormat};
 use serde::Serialize;
 
@@ -149,8 +151,8 @@ pub(in crate::inspect) fn error_of(proxy: &Proxy, address: &Address) -> Option<m
         Ok(snapshot) => snapshot,
         Err(error) => return Some(error),
     };
-    let first = snapshot.sections().err().or_else(|| snapshot.bounding_box().err());
-    first.or_else(|| snapshot.point_cloud().err()).or_else(|| snapshot.mesh().err())
+    let first = snapshot.sections().err().or_else(|| snapshot.bounding_box(&mut Scratch::default()).err());
+    first.or_else(|| snapshot.point_cloud().err()).or_else(|| snapshot.mesh(Parts::ALL).err())
 }
 
 /// The facts at the beginning of a snapshot.
@@ -163,8 +165,8 @@ struct Glance {
 
 fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
     let is_complete = snapshot.is_complete()?;
-    let counts = if is_complete { Some(snapshot.counts_reusing(scratch)?) } else { None };
-    Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box_reusing(scratch)? })
+    let counts = if is_complete { Some(snapshot.counts(scratch)?) } else { None };
+    Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? })
 }
 
 /// The facts at the beginnings of the first `count` snapshots, by their offsets. Each is read once, even if the table names it
@@ -254,7 +256,7 @@ fn differences_from_nothing(glances: &[Option<Glance>], damages: &mut Damages) {
 fn meshes(proxy: &Proxy, glances: &[Option<Glance>], groups: &mut Option<Vec<Group>>) -> Vec<MeshInfo> {
     let first = glances.first().copied().flatten().and_then(|first| first.counts);
     let name = proxy.object_name().map(|name| lossy(&name));
-    let material = proxy.material_name().map(|name| lossy(&name));
+    let material = proxy.properties().get("Original material name").map(|name| lossy(&name));
     let mesh = |index: usize| {
         let glance = glances.get(index).copied().flatten();
         // A difference has the counts of the first snapshot, and shares its triangles.
@@ -301,8 +303,8 @@ fn facts(proxy: &Proxy, glances: &[Option<Glance>]) -> Facts {
         version: proxy.version(),
         flags: proxy.flags(),
         object_name: text(proxy.object_name()),
-        material_name: text(proxy.material_name()),
-        date_created: text(proxy.date_created()),
+        material_name: text(proxy.properties().get("Original material name")),
+        date_created: text(proxy.properties().get("Date created")),
         properties: proxy.properties().iter().map(|(name, value)| [lossy(&name), lossy(&value)]).collect(),
         dialect: dialect_fact(proxy, dialect),
         snapshots: proxy.snapshot_count() as u64,
@@ -429,7 +431,7 @@ fn first_snapshot(
     if !worth {
         return Ok(None);
     }
-    let mesh = snapshot.mesh()?;
+    let mesh = snapshot.mesh(Parts::ALL)?;
     let channels: usize = mesh.texcoords.iter().map(|channel| channel.as_bytes().len()).sum();
     let each_difference = (mesh.positions.as_bytes().len() + mesh.normals.as_bytes().len() + channels) as u64;
     let first = each_difference + mesh.triangles.as_bytes().len() as u64;

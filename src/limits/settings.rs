@@ -92,6 +92,17 @@ impl Limits {
         self
     }
 
+    /// The option that raises a limit.
+    pub(crate) fn remedy(&self, limit: Limit) -> &'static str {
+        let [block, total, depth] = self.remedies;
+        match limit {
+            Limit::BlockBytes => block,
+            Limit::TotalBytes | Limit::Work => total,
+            Limit::Depth => depth,
+            Limit::Fixed(_) => "",
+        }
+    }
+
     /// The error of `what` that exceeds a limit.
     pub(crate) fn exceeded(
         &self,
@@ -100,13 +111,7 @@ impl Limits {
         needed: Option<u64>,
         what: &'static str,
     ) -> Error {
-        let [block, total, depth] = self.remedies;
-        let remedy = match limit {
-            Limit::BlockBytes => block,
-            Limit::TotalBytes | Limit::Work => total,
-            Limit::Depth => depth,
-            Limit::Fixed(_) => "",
-        };
+        let remedy = self.remedy(limit);
         let cause = Cause::Limit { limit, allowed, needed, count: None, remedy };
         Error::new(ErrorKind::LimitExceeded, what).because(cause)
     }

@@ -33,7 +33,7 @@ use std::ops::Range;
 use super::rules::FILE;
 use crate::limits::Limits;
 use crate::num::{as_u64, as_usize, decimal, span};
-use crate::report::{Error, ErrorKind, Limit, Result};
+use crate::report::{Cause, Error, ErrorKind, Limit, Result};
 
 /// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
 pub(crate) const MAX_DEPTH: usize = 256;
@@ -43,17 +43,18 @@ pub(crate) const MAX_DEPTH: usize = 256;
 pub struct Reader<'a> {
     input: &'a [u8],
     at: usize,
-    open: [Open; MAX_DEPTH],
-    depth: usize,
-    limits: Limits,
+    /// The containers that have not ended, from the outermost to the innermost.
+    open: Vec<Open>,
     max_depth: usize,
+    /// The option that raises the limit.
+    remedy: &'static str,
     /// A key has been read, whose value comes next.
     has_key: bool,
     started: bool,
 }
 
 /// A container that has not ended.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Open {
     /// Entries that are still to come.
     left: u32,
@@ -111,13 +112,21 @@ impl<'a> Reader<'a> {
         Self {
             input,
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
-            open: [Open::default(); MAX_DEPTH],
-            depth: 0,
-            limits: *limits,
+            open: Vec::new(),
             max_depth: as_usize(limits.max_depth).min(MAX_DEPTH),
+            remedy: limits.remedy(Limit::Depth),
             has_key: false,
             started: false,
         }
+    }
+
+    #[cold]
+    fn too_deep(&self, start: usize) -> Error {
+        let (limit, remedy) =
+            if self.max_depth < MAX_DEPTH { (Limit::Depth, self.remedy) } else { (Limit::Fixed(""), "") };
+        let error = FILE.at(self.range_from(start)).error(ErrorKind::LimitExceeded, "LLSD nesting");
+        let allowed = as_u64(self.max_depth);
+        error.because(Cause::Limit { limit, allowed, needed: None, count: None, remedy })
     }
 
     /// The offset of the next event, in bytes from the beginning of the input.
@@ -135,8 +144,7 @@ impl<'a> Reader<'a> {
     /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
     /// input. After an error the reader must not be used.
     pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {
-        let innermost = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
-        match innermost {
+        match self.open.last_mut() {
             None if self.started => return Ok(None),
             None => self.started = true,
             Some(_) if self.has_key => self.has_key = false,
@@ -166,8 +174,8 @@ impl<'a> Reader<'a> {
     ///
     /// Returns the errors of [`next_event`](Self::next_event).
     pub fn skip_value(&mut self) -> Result<()> {
-        let depth = self.depth;
-        while self.next_event()?.is_some() && self.depth > depth {}
+        let depth = self.open.len();
+        while self.next_event()?.is_some() && self.open.len() > depth {}
         Ok(())
     }
 
@@ -181,7 +189,7 @@ impl<'a> Reader<'a> {
         if found != tag {
             return Err(self.malformed(what, start).expected(expected).found(shown(found)));
         }
-        self.depth = self.depth.saturating_sub(1);
+        self.open.pop();
         Ok(if is_map { Event::EndMap } else { Event::EndArray })
     }
 
@@ -233,15 +241,10 @@ impl<'a> Reader<'a> {
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
             return Err(error.expected(expected).found(rest));
         }
-        if self.depth >= self.max_depth {
-            let limit = if self.max_depth < MAX_DEPTH { Limit::Depth } else { Limit::Fixed("") };
-            let error = self.limits.exceeded(limit, as_u64(self.max_depth), None, "LLSD nesting");
-            return Err(FILE.at(self.range_from(start)).locate(error));
+        if self.open.len() >= self.max_depth {
+            return Err(self.too_deep(start));
         }
-        if let Some(open) = self.open.get_mut(self.depth) {
-            *open = Open { left, is_map };
-        }
-        self.depth = self.depth.saturating_add(1);
+        self.open.push(Open { left, is_map });
         Ok(left)
     }
 
@@ -518,7 +521,7 @@ mod tests {
         reader.skip_value().unwrap();
         assert_eq!(reader.next_event().unwrap(), Some(Event::Integer(7)));
         assert_eq!(reader.next_event().unwrap(), Some(Event::EndArray));
-        assert_eq!((reader.next_event().unwrap(), reader.depth), (None, 0));
+        assert_eq!((reader.next_event().unwrap(), reader.open.len()), (None, 0));
     }
 
     proptest! {

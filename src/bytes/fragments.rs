@@ -111,7 +111,7 @@ impl Fragments {
     /// Runs a job from its beginning until bytes are missing. Returns the value of a job that is done, or else the missing
     /// ranges.
     ///
-    /// The ranges ascend and do not touch; only while the length is unknown do they reach beyond the end of the file.
+    /// The ranges ascend and do not touch; they reach beyond the end of the file only while its length is unknown.
     ///
     /// # Errors
     ///

@@ -685,6 +685,6 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     let message = error.to_string();
     assert!(message.contains("of decoding and other work; raise it with"), "{message}");
     assert!(decoded > 100 << 20 && decoded < 2 << 30, "{decoded}");
-    // Not within the job, the call has a meter of its own.
+    // Outside of the job, a call has only its own meter.
     proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
 }

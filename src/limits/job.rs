@@ -44,7 +44,7 @@ pub fn cancellable<T>(cancel: &Arc<AtomicBool>, job: impl FnOnce() -> T) -> T {
     Job { cancel: Some(Arc::clone(cancel)), ..current() }.task(job)
 }
 
-/// Runs a part of a job that is charged to this meter; with `None`, to no meter but those of its calls.
+/// Runs a part of a job that is charged to this meter; with `None`, only to the meters of its calls.
 pub(super) fn metered<T>(meter: Option<Arc<Meter<'static>>>, part: impl FnOnce() -> T) -> T {
     Job { meter, ..current() }.task(part)
 }

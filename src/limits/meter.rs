@@ -10,9 +10,9 @@ use super::settings::Limits;
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Cause, Error, ErrorKind, Limit, Result};
 
-/// What a job may cost, and what it costs: the memory that it holds, and its work.
+/// The costs of a job, and their limits: the memory that it holds, and its work.
 ///
-/// Each public call has a meter of its own, made of the [`Limits`] of its file, and hands it down to all of its threads. What is
+/// Each public call makes one of the [`Limits`] of its file, and hands it down to all of its threads. What is
 /// [taken](Self::take) from it is charged before memory is allocated, and given back when the [`Charge`] is dropped, or when the call
 /// ends. [Work](Self::work) is never given back.
 ///
@@ -43,7 +43,7 @@ pub struct Meter<'a> {
     /// The most that a part may hold.
     cap: u64,
     held: AtomicU64,
-    /// What of it is data that the file keeps, for which no cap counts.
+    /// Bytes of it that are data that the file keeps, for which no cap counts.
     kept: AtomicU64,
     work: AtomicU64,
     /// Stored bytes that have been read, each range as often as it was read.
@@ -53,12 +53,12 @@ pub struct Meter<'a> {
     within: Within<'a>,
 }
 
-/// What a meter is a part of.
+/// The meter or job that a meter is a part of.
 enum Within<'a> {
     Nothing,
     Job(Arc<Meter<'static>>),
     Meter(&'a Meter<'a>),
-    /// Of a call, which is charged for the work when it uses what is made.
+    /// The call is charged for the work when it uses the data that is made.
     Maker(&'a Meter<'a>),
 }
 

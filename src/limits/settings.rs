@@ -130,7 +130,7 @@ impl Limits {
     pub(super) fn work(&self, read: u64) -> u64 {
         /// Deflate makes no more than 1,032 bytes of one, which a job may decode a few times.
         const OF_BYTE: u64 = 4096;
-        /// What a small file may always cost: seconds.
+        /// The work that a small file may always cost: seconds.
         const FREE: u64 = 2 << 30;
         let free = self.max_total_bytes.saturating_mul(2).max(FREE);
         free.saturating_add(read.saturating_mul(OF_BYTE))

@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-/// Runs `work` on the items, each a job of its own, and writes the text of each result, in order; returns the number of results with a text.
+/// Runs `work` on the items, each in one job, and writes the text of each result, in order; returns the number of results with a text.
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(

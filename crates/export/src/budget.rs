@@ -33,7 +33,7 @@ pub(crate) struct Budget(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
-    /// What is held and read, also by the library.
+    /// The memory that is held, also by the library.
     meter: Arc<Meter<'static>>,
     /// Memory of it that is held until the call ends. A scope gives back the rest.
     kept: AtomicU64,

@@ -303,7 +303,7 @@ impl Snapshot {
         keep: impl Fn(&T) -> bool,
         make: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        // What is kept is charged to those who use it.
+        // Data that is kept is charged to the calls that use it.
         job::unmetered(|| {
             let mut scratch = Scratch::default();
             let begun = self.begin_mesh(Some(last), &mut scratch)?;

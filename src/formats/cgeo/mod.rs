@@ -1,7 +1,7 @@
 //! CGeo: proxies of Corona Renderer, versions 4 to 7.
 //!
 //! An object as a series of *snapshots*, each a mesh with a bounding box and a point cloud for viewports. Later
-//! snapshots are usually stored as differences from the first one, so that any of them needs one section of its own, and that of the first snapshot.
+//! snapshots are usually stored as differences from the first one, so that any of them needs two sections: its own and the first one.
 //! Specification: "CGeo file format" in the documentation of Corona Renderer, which describes version 7.
 //!
 //! **No file that Corona itself wrote is public.** This reader was tested only on files made from the published description. That

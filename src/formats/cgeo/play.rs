@@ -237,7 +237,7 @@ impl Job {
         // A reader that panics must not leave the thread that plays waiting.
         let outcome = catch_unwind(AssertUnwindSafe(decode));
         locked(&self.memory.scratches).push(scratch);
-        // What does not fit into its share is decoded alone.
+        // A snapshot that does not fit into its share is decoded after the others.
         let is_limit = |error: &Error| error.kind() == ErrorKind::LimitExceeded;
         let is_refused = matches!(&outcome, Ok(Err(error)) if self.share.is_some() && is_limit(error));
         if is_refused { (MeshBuffer::default(), None) } else { (mesh, Some(outcome)) }
@@ -468,7 +468,7 @@ impl Iterator for Player<'_> {
         let index = self.play.at(self.turn);
         self.asked.play(self.turn, &self.play);
         let (mesh, outcome) = self.decode();
-        // It was decoded outside of the caller's job.
+        // It was decoded outside of the job of this call.
         let call = Meter::of_call(&self.play.proxy.options().limits);
         let outcome = outcome.and_then(|()| call.work(mesh.memory(), "snapshot that is played"));
         self.turn = self.turn.saturating_add(1);

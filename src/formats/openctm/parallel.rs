@@ -44,7 +44,7 @@ impl Mesh {
         if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
             return;
         }
-        // What is kept is charged to those who use it.
+        // Data that is kept is charged to the calls that use it.
         let meter = &job::unmetered(|| self.meter());
         // Grid indices are decoded with the positions.
         let alone: Vec<&Section> =

@@ -44,7 +44,7 @@ pub struct Reader<'a> {
     input: &'a [u8],
     at: usize,
     /// The containers that have not ended, from the outermost to the innermost.
-    open: Vec<Open>,
+    open: Stack,
     max_depth: usize,
     /// The option that raises the limit.
     remedy: &'static str,
@@ -54,11 +54,40 @@ pub struct Reader<'a> {
 }
 
 /// A container that has not ended.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Open {
     /// Entries that are still to come.
     left: u32,
     is_map: bool,
+}
+
+/// Containers inside each other. Memory is allocated only for depths that no real file has.
+#[derive(Clone, Default)]
+struct Stack {
+    depth: usize,
+    outer: [Open; 16],
+    inner: Vec<Open>,
+}
+
+impl Stack {
+    fn push(&mut self, open: Open) {
+        match self.outer.get_mut(self.depth) {
+            Some(place) => *place = open,
+            None => self.inner.push(open),
+        }
+        self.depth = self.depth.saturating_add(1);
+    }
+
+    /// The innermost container.
+    fn last(&mut self) -> Option<&mut Open> {
+        let top = self.depth.checked_sub(1)?;
+        self.outer.get_mut(top).or_else(|| self.inner.last_mut())
+    }
+
+    fn pop(&mut self) {
+        self.inner.pop();
+        self.depth = self.depth.saturating_sub(1);
+    }
 }
 
 /// An event that a [`Reader`] returns.
@@ -112,7 +141,7 @@ impl<'a> Reader<'a> {
         Self {
             input,
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
-            open: Vec::new(),
+            open: Stack::default(),
             max_depth: as_usize(limits.max_depth).min(MAX_DEPTH),
             remedy: limits.remedy(Limit::Depth),
             has_key: false,
@@ -144,7 +173,7 @@ impl<'a> Reader<'a> {
     /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
     /// input. After an error the reader must not be used.
     pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {
-        match self.open.last_mut() {
+        match self.open.last() {
             None if self.started => return Ok(None),
             None => self.started = true,
             Some(_) if self.has_key => self.has_key = false,
@@ -174,8 +203,8 @@ impl<'a> Reader<'a> {
     ///
     /// Returns the errors of [`next_event`](Self::next_event).
     pub fn skip_value(&mut self) -> Result<()> {
-        let depth = self.open.len();
-        while self.next_event()?.is_some() && self.open.len() > depth {}
+        let depth = self.open.depth;
+        while self.next_event()?.is_some() && self.open.depth > depth {}
         Ok(())
     }
 
@@ -241,7 +270,7 @@ impl<'a> Reader<'a> {
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
             return Err(error.expected(expected).found(rest));
         }
-        if self.open.len() >= self.max_depth {
+        if self.open.depth >= self.max_depth {
             return Err(self.too_deep(start));
         }
         self.open.push(Open { left, is_map });
@@ -521,7 +550,7 @@ mod tests {
         reader.skip_value().unwrap();
         assert_eq!(reader.next_event().unwrap(), Some(Event::Integer(7)));
         assert_eq!(reader.next_event().unwrap(), Some(Event::EndArray));
-        assert_eq!((reader.next_event().unwrap(), reader.open.len()), (None, 0));
+        assert_eq!((reader.next_event().unwrap(), reader.open.depth), (None, 0));
     }
 
     proptest! {

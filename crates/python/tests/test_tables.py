@@ -14,6 +14,7 @@ from conftest import DATA, roots, valid_files
 import meshmap
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.compute")
 
 ARRAYS = ["position", "normal", "tangent", "texcoord", "texcoord[1]", "color", "joints", "weights", "index", "material_id"]
 COLUMNS = ["path", "address", "vertices", "triangles", "error_kind", "error", *ARRAYS]

@@ -212,13 +212,18 @@ impl Job {
             }
             *state = State::Running;
         }
-        let (mesh, outcome) = job::unmetered(|| self.decode());
+        let (mesh, outcome) = self.decode();
         *locked(&self.state) = State::Decoded(mesh, outcome);
         self.decoded.notify_all();
         true
     }
 
+    /// Decodes the snapshot outside of the caller's job, on whichever thread.
     fn decode(&self) -> (MeshBuffer, Outcome) {
+        job::unmetered(|| self.decode_unmetered())
+    }
+
+    fn decode_unmetered(&self) -> (MeshBuffer, Outcome) {
         let limits = &self.proxy.options().limits;
         let meter = Meter::of_call(limits);
         let meter = meter.capped(self.share.unwrap_or(u64::MAX));

@@ -1,14 +1,13 @@
 //! Work on many files by several threads: results in order, and one progress bar on standard error.
 
 use std::io::{self, IsTerminal, Write};
-use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::inputs::{Found, Memory};
+use crate::inputs::{Choice, Found};
 use crate::{interrupt, pool};
 
 /// A bar that shows files, bytes and the remaining time; nothing if standard error is not a terminal.
@@ -62,7 +61,7 @@ impl Progress {
 pub(crate) fn each<I, T>(
     items: &Arc<Vec<I>>,
     bytes: impl Fn(&I) -> u64,
-    (progress, threads, memory): (&Progress, Option<NonZero<usize>>, Memory),
+    (progress, choice): (&Progress, &Choice),
     work: impl Fn(&I) -> T + Send + Sync + 'static,
     mut told: impl FnMut(&I, T) -> Vec<u8>,
     out: &mut impl Write,
@@ -71,7 +70,7 @@ where
     I: Send + Sync + 'static,
     T: Send + 'static,
 {
-    let threads = threads.unwrap_or_else(pool::usual_threads);
+    let (memory, threads) = (choice.memory, choice.threads.unwrap_or_else(pool::usual_threads));
     let mut outcome = Ok(());
     let work = move |item: &I| memory.job(|| work(item));
     let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {

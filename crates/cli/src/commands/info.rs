@@ -140,14 +140,7 @@ fn rows_of(
         bytes += size;
         if choice.quiet && !is_broken { Vec::new() } else { lines }
     };
-    let handed = progress::each(
-        &inputs,
-        |input| input.bytes,
-        (&progress, choice.threads, choice.memory),
-        work,
-        told,
-        out,
-    )?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
         for line in of_errors.error(&text::path(path), error) {
@@ -211,14 +204,7 @@ fn json_lines(
         good &= !is_broken;
         if choice.quiet && !is_broken { Vec::new() } else { bytes }
     };
-    let handed = progress::each(
-        &inputs,
-        |input| input.bytes,
-        (&progress, choice.threads, choice.memory),
-        work,
-        told,
-        out,
-    )?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     for (path, error) in &found.unreadable {
         good = false;
         object_of_no_file(path, error, out)?;

@@ -166,14 +166,7 @@ pub(super) fn all(
         }
         if plan.manner.json { object(job, done) } else { lines(job, done, plan.manner.quiet, screen) }
     };
-    let handed = progress::each(
-        &jobs,
-        |job| job.input.bytes,
-        (&progress, choice.threads, choice.memory),
-        work,
-        told,
-        out,
-    )?;
+    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice), work, told, out)?;
     failed += unreadable(&found, plan.manner.json, out)? + not_written;
     if not_written > 0 {
         let files = text::plural(not_written, "file");

@@ -269,14 +269,7 @@ fn sheet(
         // The sheet is written when all tiles are there, so lines are about problems only.
         if wish.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
     };
-    let handed = progress::each(
-        &files,
-        |input| input.bytes,
-        (&progress, choice.threads, choice.memory),
-        work,
-        told,
-        out,
-    )?;
+    let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, told, out)?;
     failed += unreadable(found, wish.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {

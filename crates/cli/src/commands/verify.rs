@@ -88,14 +88,7 @@ pub(crate) fn run(
         sum.add(verdict);
         if choice.quiet && !verdict.fails { Vec::new() } else { printed }
     };
-    let handed = progress::each(
-        &inputs,
-        |input| input.bytes,
-        (&progress, choice.threads, choice.memory),
-        work,
-        told,
-        out,
-    )?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });

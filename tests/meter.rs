@@ -688,3 +688,26 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     // Outside of the job, a call has only its own meter.
     proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
 }
+
+#[test]
+#[cfg(feature = "rayon")]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn playing_costs_a_job_the_same_with_and_without_threads() {
+    let _alone = alone();
+    let (_, snapshots) = fixtures::cgeo::animation(60, 12);
+    let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let worked = [Parallelism::Off, Parallelism::Rayon].map(|parallelism| {
+        // The capacity has room for all snapshots, for some, and for none next to another one.
+        [u64::MAX, 400_000, 1].map(|capacity| {
+            let options = Options::default().with_parallelism(parallelism);
+            let proxy = Proxy::from_source(Source::from_bytes(body.clone()), &options).unwrap();
+            let meter = Arc::new(Meter::new(&Limits::default(), body.len() as u64));
+            let play = proxy.play(0..12).capacity(capacity).pool(&pool);
+            let played = meter.run(|| play.into_iter().filter(|(_, mesh)| mesh.is_ok()).count());
+            assert_eq!((played, meter.held()), (12, 0));
+            meter.worked()
+        })
+    });
+    assert_eq!(worked.concat(), [worked[0][0]; 6]);
+}

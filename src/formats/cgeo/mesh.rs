@@ -134,6 +134,13 @@ impl MeshBuffer {
         triples.saturating_mul(12).saturating_add(channels).saturating_add(self.triangles.memory())
     }
 
+    /// The bytes of its elements, however much memory they are in.
+    pub(crate) fn size(&self) -> u64 {
+        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
+        let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.len())));
+        triples.saturating_mul(12).saturating_add(as_u64(self.triangles.as_bytes().len()))
+    }
+
     /// Empties what belongs to other parts than these, and keeps the memory of positions and normals.
     pub(crate) fn clear_all_but(&mut self, parts: Parts) {
         if !parts.contains(Parts::POSITIONS) {

@@ -303,7 +303,7 @@ pub struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(play: Play<'a>) -> Self {
         let threads = play.threads();
-        let size = if threads > 0 { play.first_size() } else { None };
+        let size = if threads > 0 { job::unmetered(|| play.first_size()) } else { None };
         let (window, memory) = (VecDeque::new(), Arc::default());
         Self { play, turn: 0, window, threads, size, memory, asked: ReadAhead::default() }
     }
@@ -475,7 +475,7 @@ impl Iterator for Player<'_> {
         let (mesh, outcome) = self.decode();
         // It was decoded outside of the job of this call.
         let call = Meter::of_call(&self.play.proxy.options().limits);
-        let outcome = outcome.and_then(|()| call.work(mesh.memory(), "snapshot that is played"));
+        let outcome = outcome.and_then(|()| call.work(mesh.size(), "snapshot that is played"));
         self.turn = self.turn.saturating_add(1);
         // An error also gives the memory back.
         let mesh = PlayedMesh { mesh, memory: Arc::clone(&self.memory), proxy: self.play.proxy.clone() };

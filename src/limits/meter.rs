@@ -82,8 +82,8 @@ impl Meter<'static> {
 
     /// Counts a file that is opened.
     pub(crate) fn count_file(&self, stored: u64) {
-        self.read.fetch_add(stored, Relaxed);
-        self.end.fetch_add(stored, Relaxed);
+        add(&self.read, stored);
+        add(&self.end, stored);
     }
 
     /// Runs a part of a job, whose calls of this library are also charged to this meter.
@@ -161,7 +161,7 @@ impl<'a> Meter<'a> {
             Within::Meter(outer) => return outer.work(units, what),
             Within::Maker(_) => return Ok(()),
         }
-        let done = self.work.fetch_add(units, Relaxed).saturating_add(units);
+        let done = add(&self.work, units);
         let allowed = self.limits.work(self.read());
         if done > allowed { Err(self.limits.exceeded(Limit::Work, allowed, None, what)) } else { Ok(()) }
     }
@@ -250,7 +250,7 @@ impl<'a> Meter<'a> {
     }
 
     fn count_kept(&self, bytes: u64) {
-        self.kept.fetch_add(bytes, Relaxed);
+        add(&self.kept, bytes);
         if let Some(outer) = self.whole() {
             outer.count_kept(bytes);
         }
@@ -280,7 +280,7 @@ impl<'a> Meter<'a> {
     /// Counts a part of the file that has been read. What is stored large may decode large.
     pub(crate) fn count_read(&self, stored: &Range<u64>) {
         let call = self.call();
-        call.read.fetch_add(stored.length(), Relaxed);
+        add(&call.read, stored.length());
         call.end.fetch_max(stored.end, Relaxed);
     }
 
@@ -410,6 +410,12 @@ pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
     Error::new(ErrorKind::LimitExceeded, what).because(Cause::OutOfMemory { needed: bytes })
 }
 
+/// Adds to a count, as far as it goes. Returns the sum.
+fn add(count: &AtomicU64, more: u64) -> u64 {
+    let sum = |count: u64| Some(count.saturating_add(more));
+    count.fetch_update(Relaxed, Relaxed, sum).unwrap_or_else(|count| count).saturating_add(more)
+}
+
 /// Subtracts bytes from a count, which stays at 0 at least.
 fn subtract(held: &AtomicU64, bytes: u64) {
     let _ = held.fetch_update(Relaxed, Relaxed, |held| Some(held.saturating_sub(bytes)));
@@ -535,6 +541,18 @@ mod tests {
         let expected = "x exceeds the limit of 2 GiB of decoding and other work; \
                         raise it with Limits::with_max_total_bytes";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn counts_do_not_begin_again_at_zero() {
+        let meter = Meter::new(&Limits::default(), u64::MAX);
+        meter.count_file(10);
+        assert_eq!(meter.left(), u64::MAX);
+        let small = Meter::new(&Limits::default(), 0);
+        for _ in 0..2 {
+            assert!(small.work(u64::MAX, "x").is_err());
+        }
+        assert_eq!(small.worked(), u64::MAX);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use meshmap::{Address, Charge, Encoding, Format, MeshFile, Meter, Scalar};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use crate::inputs::meter_of;
 use crate::{inspect, text};
 
 /// The reason why a digest cannot be made.
@@ -139,7 +140,7 @@ impl Listing {
             of_channels: 0,
             most: most_of(512 << 20),
             most_of_channels: most_of(16 << 20),
-            kept: Meter::new(file.limits(), file_bytes),
+            kept: meter_of(file),
         }
     }
 

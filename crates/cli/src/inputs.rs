@@ -120,6 +120,11 @@ impl Memory {
     }
 }
 
+/// A meter of what is held of a file.
+pub(crate) fn meter_of(file: &MeshFile) -> Meter<'static> {
+    Meter::new(file.limits(), file.source().len().ok().flatten().unwrap_or(0))
+}
+
 /// The memory that these limits allow for a file of `stored` bytes.
 pub(crate) fn memory_for(limits: &Limits, stored: u64) -> u64 {
     limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio))

@@ -267,7 +267,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
     const OF_ELEMENT: u64 = 12;
     const OF_INDEX: u64 = 8;
     let said = |error: meshmap::Error| Problem::from(error).to_string();
-    let meter = groups::meter_of(file);
+    let meter = inputs::meter_of(file);
     let mut loaded = Vec::new();
     let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(said)?;
     for (index, entry) in drawn.enumerate() {

@@ -4,13 +4,10 @@ use std::collections::VecDeque;
 
 use meshmap::{Address, ArrayData, ArrayEntry, Charge, MeshFile, Meter, Segment};
 
+use crate::inputs::meter_of;
+
 /// An array with its address, or why it cannot be read.
 pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
-
-/// A meter of the arrays of a file that are held while they are compared.
-pub(super) fn meter_of(file: &MeshFile) -> Meter<'static> {
-    Meter::new(file.limits(), file.source().len().ok().flatten().unwrap_or(0))
-}
 
 /// Charges the entry of an array in the lists, and its values.
 pub(super) fn charge(meter: &Meter<'_>, address: &str, values: u64) -> Result<(), String> {

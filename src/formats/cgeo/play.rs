@@ -218,7 +218,7 @@ impl Job {
         true
     }
 
-    /// Decodes the snapshot outside of the caller's job, on whichever thread.
+    /// Decodes the snapshot outside of any job, on whichever thread.
     fn decode(&self) -> (MeshBuffer, Outcome) {
         job::unmetered(|| self.decode_unmetered())
     }

@@ -13,7 +13,9 @@ use meshmap_testing::kinds;
 use crate::budget::Budget;
 use crate::budget::tests::MOST_CHARGED;
 use crate::error::Result;
-use crate::source::select;
+use crate::moment::{Named, Still};
+use crate::outcome::Outcome;
+use crate::scene::{Scene, Selection};
 use crate::{Convert, Lods, NonFinite, Render, Target};
 
 #[global_allocator]
@@ -97,7 +99,18 @@ fn calls_take_no_more_than_they_charge() {
             }
             // The library has another budget, to which it charges the views.
             let (_, views) = counted(|| {
-                select::drawn(&file, &[], Lods::All, 0, &Budget::unlimited(), &mut |_| ()).map(drop)
+                let still = Still::of(Named::stored());
+                let wanted = Selection {
+                    meshes: &[],
+                    lods: Lods::All,
+                    snapshots: vec![0],
+                    still: &still,
+                    animations: &[],
+                    target: "glb",
+                    budget: &Budget::unlimited(),
+                };
+                let scene = Scene::of(&file, &wanted, &mut Outcome::default())?;
+                scene.meshes(wanted.budget, &mut Outcome::default()).map(drop)
             });
             MOST_CHARGED.set(0);
             let (result, taken) = counted(|| call(&file, &path));

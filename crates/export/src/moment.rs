@@ -7,7 +7,6 @@ use meshmap::iqm::{Anim, Model};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::one_line;
-use crate::pose::Pose;
 
 /// The snapshots or frames per second of a file that does not specify them.
 pub(crate) const USUAL_RATE: f32 = 24.0;
@@ -66,14 +65,6 @@ impl Still {
     /// Makes a moment that is not a frame.
     pub(crate) fn of(named: Named) -> Self {
         Self { named, model: None }
-    }
-
-    /// The pose of the vertices in a frame of an animation.
-    pub(crate) fn pose(&self, budget: &Budget, target: &'static str) -> Result<Option<Pose>> {
-        match (self.named.moment, &self.model) {
-            (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, budget, target).map(Some),
-            _ => Ok(None),
-        }
     }
 }
 

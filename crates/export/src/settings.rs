@@ -445,11 +445,6 @@ impl Convert {
         self.every
     }
 
-    /// The unit scale in metres; `stored` is the file's unit in millimetres.
-    pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
-        self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
-    }
-
     /// Returns `true` if corners are written in another order than the file's.
     pub(crate) fn turns(&self, format: Format) -> bool {
         let from = format.conventions().front_face.unwrap_or(Winding::CounterClockwise);

@@ -12,10 +12,10 @@ use super::scene::Rules;
 use super::weights::{Influences, Weights};
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::pose::Pose;
+use crate::scene::check::{triangles, winding};
+use crate::scene::pose::Pose;
+use crate::scene::read;
 use crate::settings::Job;
-use crate::source::check::{triangles, winding};
-use crate::source::read;
 
 /// A mesh as one primitive.
 pub(super) struct Geometry {

@@ -5,12 +5,12 @@
 mod camera;
 mod color;
 mod draw;
+mod drawing;
 mod heat;
 mod label;
 mod occlusion;
 mod picture;
 mod raster;
-mod scene;
 mod settings;
 mod shading;
 mod sheet;
@@ -25,14 +25,14 @@ pub use self::sheet::Sheet;
 
 use self::camera::{Camera, Frame, Reach, View, turn};
 use self::draw::{Drawn, Style, draw};
+use self::drawing::Drawing;
 use self::picture::written;
-use self::scene::Scene;
 use self::settings::{Motion, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Named, USUAL_RATE, Wanted, When};
 use crate::output::Output;
-use crate::source::assume;
+use crate::scene::assume;
 
 impl Render {
     fn frame(&self) -> Frame {
@@ -69,13 +69,19 @@ impl Render {
     }
 
     /// The camera that has a scene in its picture.
-    fn camera(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> Camera {
+    fn camera(&self, file: &MeshFile, scene: &Drawing, frame: Frame, rendered: &mut Rendered) -> Camera {
         let (view, reach) = self.reach(file, scene, frame, rendered);
         reach.camera(view, frame, false)
     }
 
     /// The camera position of a scene, and its extent from there.
-    fn reach(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> (View, Reach) {
+    fn reach(
+        &self,
+        file: &MeshFile,
+        scene: &Drawing,
+        frame: Frame,
+        rendered: &mut Rendered,
+    ) -> (View, Reach) {
         let view = View::new(self.up(file, rendered), turn(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
@@ -97,7 +103,7 @@ impl Render {
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
@@ -134,7 +140,7 @@ impl Render {
         const RATE: u16 = 24;
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, turn(step, pictures)));
@@ -161,7 +167,7 @@ impl Render {
         let mut ignored = Rendered::default();
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
-            Ok((Some(Scene::of(file, self, named.moment, budget, &mut ignored)?), camera))
+            Ok((Some(Drawing::of(file, self, named.moment, budget, &mut ignored)?), camera))
         });
         self.write_apng(&first, scenes, (count, run.delay), path)?;
         rendered.moment = span(&run.moments);
@@ -171,8 +177,8 @@ impl Render {
     /// Pictures of scenes, or of this one from several sides, one at a time.
     fn write_apng(
         &self,
-        scene: &Scene,
-        pictures: impl Iterator<Item = Result<(Option<Scene>, Camera)>>,
+        scene: &Drawing,
+        pictures: impl Iterator<Item = Result<(Option<Drawing>, Camera)>>,
         animation: picture::Animation,
         path: &Path,
     ) -> Result<()> {
@@ -204,7 +210,7 @@ impl Render {
         let mut ignored = Rendered::default();
         for named in &moments {
             let _scope = budget.scope();
-            let scene = Scene::of(file, self, named.moment, budget, &mut ignored)?;
+            let scene = Drawing::of(file, self, named.moment, budget, &mut ignored)?;
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];
@@ -228,13 +234,13 @@ impl Render {
         moments: &[Named],
         budget: &Budget,
         rendered: &mut Rendered,
-    ) -> Result<(Camera, Scene)> {
+    ) -> Result<(Camera, Drawing)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
-        let scene = Scene::of(file, self, first, budget, rendered)?;
+        let scene = Drawing::of(file, self, first, budget, rendered)?;
         let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
-            reach.add(&view, &Scene::of(file, self, named.moment, budget, rendered)?.positions);
+            reach.add(&view, &Drawing::of(file, self, named.moment, budget, rendered)?.positions);
         }
         Ok((reach.camera(view, self.frame(), false), scene))
     }
@@ -264,9 +270,9 @@ impl Render {
     ) -> Result<Rendered> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let mut scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let mut scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         let moment = self.moment(other)?.moment;
-        let theirs = Scene::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
+        let theirs = Drawing::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
         rendered.moment = named.name;
@@ -325,7 +331,7 @@ fn span(moments: &[Named]) -> String {
 }
 
 /// The middle of the box around a scene.
-fn middle(scene: &Scene) -> [f64; 3] {
+fn middle(scene: &Drawing) -> [f64; 3] {
     let mut sides = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
     for point in &scene.positions {
         for ([least, greatest], number) in sides.iter_mut().zip(point.map(f64::from)) {

@@ -6,7 +6,7 @@ use meshmap::{Address, Axis, Parallelism};
 
 use super::camera::Frame;
 use crate::moment::{Wanted, When};
-use crate::outcome::add;
+use crate::outcome::{Report, add};
 use crate::settings::{Lods, NonFinite};
 
 /// The appearance of triangles.
@@ -233,6 +233,16 @@ pub struct Rendered {
     pub notes: Vec<String>,
     /// The number of further notes.
     pub more_notes: u64,
+}
+
+impl Report for Rendered {
+    fn lacks(&mut self, what: String) {
+        Self::note(self, format!("drawn without {what}"));
+    }
+
+    fn skips(&mut self, _: String) {}
+
+    fn note(&mut self, _: String) {}
 }
 
 impl Rendered {

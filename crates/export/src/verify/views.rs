@@ -15,12 +15,15 @@ use super::{charge, gltf, levels, motion, obj, ply, stl, usd};
 use crate::error::Result;
 use crate::moment::{Moment, Still};
 use crate::outcome::Outcome;
+use crate::scene::{Mesh, Scene};
 use crate::settings::{Job, Target};
-use crate::source::select;
 
 pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let views = select::meshes(file, job, &mut Outcome::default())?.views;
-    let Still { named, model, .. } = job.still(file)?;
+    let still = job.still(file)?;
+    let scene = Scene::of_job(file, job, &still, &mut Outcome::default())?;
+    let meshes = scene.meshes(&job.budget, &mut Outcome::default())?;
+    let views: Vec<&MeshView> = meshes.iter().map(|mesh| &mesh.view).collect();
+    let Still { named, model, .. } = still;
     let frame = match (named.moment, &model) {
         (Moment::Frame(frame), Some(model)) => Frame::new(model, frame)?,
         _ => None,
@@ -34,7 +37,7 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
         Target::Obj => {
             charge::file(path, &job.budget)?;
             let Some(found) = tally.read(obj::read(path)) else { return Ok(()) };
-            check_each(&views, &origin, found, tally)
+            check_each(&meshes, &origin, found, tally)
         }
         Target::Ply => {
             charge::file(path, &job.budget)?;
@@ -67,9 +70,9 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
 }
 
 /// The meshes that have triangles to write.
-fn drawn<'a>(views: &'a [MeshView], origin: &Origin) -> Vec<&'a MeshView> {
+fn drawn<'a>(views: &[&'a MeshView], origin: &Origin) -> Vec<&'a MeshView> {
     let is_drawn = |view: &&MeshView| view.indices().triangles().any(|corners| !origin.rules.lacks(corners));
-    views.iter().filter(is_drawn).collect()
+    views.iter().copied().filter(is_drawn).collect()
 }
 
 fn check_gltf(
@@ -112,16 +115,16 @@ fn check_gltf(
 }
 
 /// Checks files in which each mesh is a separate object.
-fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mut Tally) -> Result<()> {
-    if views.len() != found.len() {
-        tally.differs(|| format!("{} objects, where the file has {}", found.len(), views.len()));
+fn check_each(meshes: &[Mesh], origin: &Origin, found: Vec<Shape>, tally: &mut Tally) -> Result<()> {
+    if meshes.len() != found.len() {
+        tally.differs(|| format!("{} objects, where the file has {}", found.len(), meshes.len()));
         return Ok(());
     }
     // The name of each material in the output, and the other way round.
     let (mut written, mut own) = (BTreeMap::new(), BTreeMap::new());
-    for (view, found) in views.iter().zip(found) {
+    for (Mesh { view, material, .. }, found) in meshes.iter().zip(found) {
         let mut expected = origin.shape(view, false)?;
-        if let (Some(name), Some(known)) = (view.material(), found.materials.first()) {
+        if let (Some(name), Some(known)) = (material, found.materials.first()) {
             let is_known = written.entry(name).or_insert_with(|| known.to_owned()) == known;
             let is_own = *own.entry(known.to_owned()).or_insert(name) == name;
             // Two names of the file may be the same word.
@@ -147,10 +150,10 @@ fn word(name: &str) -> String {
 }
 
 /// All meshes are one.
-fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut Tally) -> Result<()> {
+fn check_joined(views: &[&MeshView], origin: &Origin, found: &Shape, tally: &mut Tally) -> Result<()> {
     let mut begin = 0;
     // Attributes that not every mesh has are left out.
-    let attributes = views.first().map_or(&[][..], MeshView::attributes).iter();
+    let attributes = views.first().map_or(&[][..], |view| view.attributes()).iter();
     let mut colors: Vec<u32> = attributes
         .filter_map(|info| match info.semantic {
             Semantic::Color(set) => Some(set),
@@ -164,7 +167,7 @@ fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut 
         all_weights &= shape.influences.is_some();
     }
     let have_fours = |semantic| {
-        let four = |view: &MeshView| {
+        let four = |view: &&MeshView| {
             view.attributes().iter().any(|info| info.semantic == semantic && info.format.components == 4)
         };
         views.iter().all(four)

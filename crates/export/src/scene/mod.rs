@@ -1,7 +1,7 @@
 //! A mesh file as all targets are written from it, and as pictures are drawn of it.
 //!
-//! What a format means is known here and nowhere else: [`cgeo`], [`iqm`] and [`slmesh`] say it of theirs. OpenCTM and TMF have
-//! only meshes.
+//! No other module knows the formats: [`cgeo`], [`iqm`] and [`slmesh`] have what is special in theirs. OpenCTM and TMF have only
+//! meshes.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub(crate) struct Scene {
     meshes: Vec<Mesh>,
     /// One object through time, whose normals and texture coordinates have indices of their own.
     pub(crate) snapshots: Option<Snapshots>,
-    /// What transforms the vertices of all meshes that follow joints.
+    /// The transform of all vertices that follow joints.
     pub(crate) pose: Option<Pose>,
     pub(crate) rig: Option<Box<dyn Rig>>,
     /// `true` if the file has animations that another file may need.

@@ -9,7 +9,7 @@ use crate::settings::Job;
 
 /// The joints that the vertices of a file follow. They are read by targets that have joints.
 pub(crate) trait Rig {
-    /// What targets without joints leave out.
+    /// The name of all this, which targets without joints leave out.
     fn name(&self) -> &'static str;
 
     /// The skeleton; `None` if it has no joints. `target` is its name in errors.

@@ -58,7 +58,8 @@ impl Rig for Joints {
         let model = &self.model;
         let names: usize = model.joints().map(|joint| joint.name.as_bytes().len()).sum();
         job.budget.keep(names as u64, "joints")?;
-        job.budget.charge_for::<(Joint, [f64; 16])>(model.joints().len(), "joints")?;
+        // With the two matrices of the library.
+        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2])>(model.joints().len(), "joints")?;
         let mut joints = Vec::with_capacity(model.joints().len());
         for (index, joint) in model.joints().enumerate() {
             let trs = joint.trs.normalized();

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::pose::Pose;
-use crate::settings::{Job, NonFinite};
+use crate::settings::Job;
 use crate::source::check::{kept, kept_count, replace_non_finite, turned};
 use crate::source::names::free;
 use crate::source::read;
@@ -148,7 +148,7 @@ fn columns(
 
 /// Returns `true` if an attribute can be written of every mesh: otherwise it is reported as left out.
 fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &mut Outcome) -> Result<bool> {
-    if job.non_finite == NonFinite::Zero {
+    if job.zero_non_finite {
         return Ok(true);
     }
     for view in views {
@@ -157,7 +157,7 @@ fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &
         job.budget.charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
         let mut values = attribute.to_f32::<4>();
         let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
-        match replace_non_finite(&mut values, address_of, job.non_finite) {
+        match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
                 outcome.leave_out(format!("{semantic}, because {address} is {value}"));
                 return Ok(false);

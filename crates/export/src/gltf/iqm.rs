@@ -366,7 +366,7 @@ impl<'a> Tracks<'a> {
 
 fn times(anim: &Anim, count: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {
     let stored = f64::from(anim.framerate);
-    let rate = match job.rate {
+    let rate = match job.fps {
         Some(rate) => rate,
         None if stored > 0.0 && stored.is_finite() => stored,
         None => {

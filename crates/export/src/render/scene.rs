@@ -136,7 +136,7 @@ impl Scene {
             _ => Pose::bind_shape(file, |what| rendered.note(format!("drawn without {what}")))?,
         };
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
-        let views = select::drawn(file, &render.meshes, render.lods, snapshot, budget, &mut |_| {})?;
+        let views = select::drawn(file, &render.meshes, render.lod, snapshot, budget, &mut |_| {})?;
         let mut scene = Self::default();
         for (ordinal, view) in views.iter().enumerate() {
             charge(view, budget)?;
@@ -279,7 +279,7 @@ fn finite(
     rendered: &mut Rendered,
 ) -> Result<()> {
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
-    let replaced = replace_non_finite(elements, address_of, render.non_finite)?;
+    let replaced = replace_non_finite(elements, address_of, render.zero_non_finite)?;
     if replaced > 0 {
         rendered
             .note(format!("{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0", view.address()));

@@ -39,7 +39,7 @@ pub(crate) fn metres_of(proxy: &Proxy, job: &Job<'_>, outcome: &mut Outcome) -> 
 /// The seconds from one snapshot to the next; which matters where `is_animated`.
 pub(crate) fn step(proxy: &Proxy, job: &Job<'_>, is_animated: bool, outcome: &mut Outcome) -> f64 {
     let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    match (job.rate, stored) {
+    match (job.fps, stored) {
         (Some(rate), _) => 1.0 / rate,
         (None, Some(step)) => step,
         (None, None) => {

@@ -37,7 +37,7 @@ pub(crate) fn meshes(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> R
     }
     let mut views = Vec::new();
     let leave_out = &mut |what| outcome.leave_out(what);
-    for view in drawn(file, &job.meshes, job.lods, snapshot, &job.budget, leave_out)? {
+    for view in drawn(file, &job.meshes, job.lod, snapshot, &job.budget, leave_out)? {
         if view.has(&Semantic::Position) {
             views.push(view);
         } else {

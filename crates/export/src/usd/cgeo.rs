@@ -34,7 +34,7 @@ pub(super) fn write<W: Write + Seek>(
 ) -> Result<Written> {
     let snapshots = job.snapshots(proxy)?;
     let count = snapshots.len();
-    let rate = match job.rate {
+    let rate = match job.fps {
         Some(rate) => rate,
         None => 1.0 / assume::step(proxy, job, count > 1, outcome),
     };

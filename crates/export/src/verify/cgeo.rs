@@ -164,7 +164,7 @@ fn check_target(
 fn check_times(proxy: &Proxy, job: &Job<'_>, snapshots: &[usize], gltf: &mut Gltf, tally: &mut Tally) {
     let Some(Some(times)) = tally.read(gltf.times()) else { return };
     let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let step = job.rate.map(|rate| 1.0 / rate).or(stored).unwrap_or(1.0 / 24.0);
+    let step = job.fps.map(|rate| 1.0 / rate).or(stored).unwrap_or(1.0 / 24.0);
     let first = snapshots.first().copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]
     let expected: Vec<f32> = snapshots.iter().map(|index| ((index - first) as f64 * step) as f32).collect();

@@ -9,7 +9,7 @@ use meshmap::{Format, MeshView, Semantic, VOrigin, Winding};
 use super::frame::Frame;
 use super::shape::{Influences, Materials, Shape, Stream};
 use crate::error::Result;
-use crate::settings::{Convert, NonFinite, Target};
+use crate::settings::{Convert, Target};
 
 /// The conversion of a format's numbers to a target.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ impl Rules {
         Self {
             turns: (conventions.front_face == Some(Winding::Clockwise)) != convert.flip,
             flips_v,
-            zeroes: convert.non_finite == NonFinite::Zero,
+            zeroes: convert.zero_non_finite,
             normals,
             coords,
             drops: convert.drop_degenerate,

@@ -83,7 +83,7 @@ fn compare(
 ) -> std::result::Result<(), String> {
     let joints = model.joints().len();
     let stored = Some(f64::from(anim.framerate)).filter(|rate| *rate > 0.0 && rate.is_finite());
-    let rate = job.rate.or(stored).unwrap_or(24.0);
+    let rate = job.fps.or(stored).unwrap_or(24.0);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]
     let times: Vec<f64> =
         (0..poses.len() / joints).map(|key| f64::from((key as f64 / rate) as f32)).collect();

@@ -198,7 +198,7 @@ fn check_times(proxy: &Proxy, job: &Job<'_>, stage: &Stage<'_>, snapshots: &[usi
         return;
     }
     let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let rate = job.rate.or(stored.map(|step| 1.0 / step)).unwrap_or(24.0);
+    let rate = job.fps.or(stored.map(|step| 1.0 / step)).unwrap_or(24.0);
     #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
     let end = (last - first) as f64;
     for (name, expected) in [("startTimeCode", 0.0), ("endTimeCode", end), ("timeCodesPerSecond", rate)] {

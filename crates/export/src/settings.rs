@@ -158,8 +158,8 @@ options! {
     /// ```
     Convert {
         for ALL {
-            /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given
-            /// several times.
+            /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
+            /// given several times.
             #[arg(long = "mesh", value_name = "ADDRESS")]
             meshes: Vec<Address>,
             /// Reverse the winding of all triangles.

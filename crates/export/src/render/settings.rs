@@ -93,8 +93,8 @@ options! {
             /// The axis that points up: x, y or z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
-            /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given
-            /// several times.
+            /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
+            /// given several times.
             #[arg(long = "mesh", value_name = "ADDRESS")]
             meshes: Vec<Address>,
             /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.

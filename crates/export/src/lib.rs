@@ -28,6 +28,7 @@ mod gltf;
 mod matrix;
 mod moment;
 mod obj;
+mod options;
 mod outcome;
 mod output;
 mod pc2;
@@ -41,10 +42,11 @@ mod vector;
 mod verify;
 
 pub use error::{Error, Limit, Result};
+pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
 pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
-pub use settings::{Convert, Lods, NonFinite, Target};
+pub use settings::{Convert, Lods, Target};
 pub use verify::Checked;
 
 /// The examples of the README.

@@ -12,13 +12,6 @@ use crate::outcome::one_line;
 pub(crate) const USUAL_RATE: f32 = 24.0;
 
 /// The requested moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
-    pub(crate) when: When,
-    /// The IQM animation that it is of; otherwise the first.
-    pub(crate) anim: Option<String>,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum When {
     /// As the file is by itself.
@@ -28,6 +21,14 @@ pub(crate) enum When {
     /// A frame, counted from the first one of the animation.
     Frame(u32),
     Seconds(f64),
+}
+
+impl When {
+    /// The last of these that is given.
+    pub(crate) fn of(snapshot: Option<usize>, frame: Option<u32>, seconds: Option<f64>) -> Self {
+        let when = seconds.map(Self::Seconds).or(frame.map(Self::Frame)).or(snapshot.map(Self::Snapshot));
+        when.unwrap_or_default()
+    }
 }
 
 /// The state in which a file is drawn or written.
@@ -79,7 +80,9 @@ pub(crate) struct Run {
 /// Finds moments; `target` is the name of their target.
 #[derive(Clone, Copy)]
 pub(crate) struct Finder<'a> {
-    pub(crate) wanted: &'a Wanted,
+    pub(crate) when: When,
+    /// The IQM animation that the moment is of; otherwise the first.
+    pub(crate) anim: Option<&'a str>,
     pub(crate) target: &'static str,
 }
 
@@ -90,8 +93,8 @@ impl Finder<'_> {
 
     /// The moment that is asked for.
     pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
-        let when = self.wanted.when;
-        if when == When::Usual && self.wanted.anim.is_none() {
+        let when = self.when;
+        if when == When::Usual && self.anim.is_none() {
             return Ok(Named::stored());
         }
         if let Some(proxy) = file.as_cgeo() {
@@ -106,7 +109,7 @@ impl Finder<'_> {
 
     /// The snapshot that is asked for, or the one that is nearest to the time.
     pub(crate) fn snapshot(self, proxy: &Proxy) -> Result<Named> {
-        match self.wanted.when {
+        match self.when {
             When::Snapshot(index) if index >= proxy.snapshot_count() => self.refused(format!(
                 "no snapshot {index}: the file has {}, counted from 0",
                 proxy.snapshot_count()
@@ -130,7 +133,7 @@ impl Finder<'_> {
     /// The frame that is asked for, or the one that is nearest to the time.
     pub(crate) fn frame(self, model: &Model) -> Result<Named> {
         let anim = self.anim(model)?;
-        let number = match self.wanted.when {
+        let number = match self.when {
             When::Frame(number) => number,
             When::Seconds(seconds) => {
                 let Some((from, to, fraction)) = anim.frames_at(seconds, USUAL_RATE) else {
@@ -150,11 +153,11 @@ impl Finder<'_> {
 
     /// The animation that is asked for, or the first.
     pub(crate) fn anim(self, model: &Model) -> Result<Anim> {
-        let found = match &self.wanted.anim {
+        let found = match self.anim {
             Some(name) => model.anims().find(|anim| anim.name == name.as_bytes()),
             None => model.anims().next(),
         };
-        match (found, &self.wanted.anim) {
+        match (found, self.anim) {
             (Some(anim), _) => Ok(anim),
             (None, Some(name)) => {
                 let names: Vec<String> =
@@ -179,7 +182,7 @@ impl Finder<'_> {
                 let step = step.filter(|step| *step > 0.0 && step.is_finite());
                 (moments.collect(), step.map(|step| 1.0 / step))
             }
-            (_, Some(model)) if model.anims().len() > 0 || self.wanted.anim.is_some() => {
+            (_, Some(model)) if model.anims().len() > 0 || self.anim.is_some() => {
                 let anim = self.anim(model)?;
                 if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
                     return Ok(None);

@@ -13,7 +13,7 @@ use crate::scene::check::{kept, kept_count, replace_non_finite, turned};
 use crate::scene::names::free;
 use crate::scene::pose::Pose;
 use crate::scene::{Scene, read};
-use crate::settings::{Job, NonFinite};
+use crate::settings::Job;
 
 /// An attribute, and the names of the properties that hold it.
 struct Column {
@@ -154,7 +154,7 @@ fn are_finite(
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<bool> {
-    if job.non_finite == NonFinite::Zero {
+    if job.zero_non_finite {
         return Ok(true);
     }
     for view in views {
@@ -163,7 +163,7 @@ fn are_finite(
         job.budget.charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
         let mut values = attribute.to_f32::<4>();
         let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
-        match replace_non_finite(&mut values, address_of, job.non_finite) {
+        match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
                 outcome.leave_out(format!("{semantic}, because {address} is {value}"));
                 return Ok(false);

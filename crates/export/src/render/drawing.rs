@@ -135,7 +135,7 @@ impl Drawing {
         let still = Still { named: Named { moment, name: String::new() }, model: file.as_iqm().cloned() };
         let wanted = Selection {
             meshes: &render.meshes,
-            lods: render.lods,
+            lods: render.lod,
             snapshots: vec![snapshot],
             still: &still,
             animations: &[],
@@ -284,7 +284,7 @@ fn finite(
     rendered: &mut Rendered,
 ) -> Result<()> {
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
-    let replaced = replace_non_finite(elements, address_of, render.non_finite)?;
+    let replaced = replace_non_finite(elements, address_of, render.zero_non_finite)?;
     if replaced > 0 {
         rendered
             .note(format!("{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0", view.address()));

@@ -15,6 +15,7 @@ mod settings;
 mod shading;
 mod sheet;
 
+use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::{Axis, MeshFile, Parallelism};
@@ -27,10 +28,10 @@ use self::camera::{Camera, Frame, Reach, View, turn};
 use self::draw::{Drawn, Style, draw};
 use self::drawing::Drawing;
 use self::picture::written;
-use self::settings::{Motion, TARGET};
+use self::settings::{LONGEST, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, USUAL_RATE, Wanted, When};
+use crate::moment::{Finder, Moment, Named, USUAL_RATE, When};
 use crate::output::Output;
 use crate::scene::assume;
 
@@ -38,7 +39,9 @@ impl Render {
     fn frame(&self) -> Frame {
         const USUAL: Frame = Frame { width: 1024, height: 1024 };
         const TILE: Frame = Frame { width: 256, height: 256 };
-        self.size.unwrap_or(if self.motion == Motion::Sheet { TILE } else { USUAL })
+        let usual = if self.sheet { TILE } else { USUAL };
+        let side = |side: u32| side.clamp(1, LONGEST);
+        self.size.map_or(usual, |[width, height]| Frame { width: side(width), height: side(height) })
     }
 
     fn style(&self) -> Style {
@@ -55,17 +58,21 @@ impl Render {
         assume::up(file.format(), self.up, |note| rendered.note(note))
     }
 
-    fn finder<'a>(&self, wanted: &'a Wanted) -> Finder<'a> {
-        Finder { wanted, target: TARGET }
+    fn finder(&self) -> Finder<'_> {
+        let when = When::of(self.snapshot, self.frame, self.seconds);
+        Finder { when, anim: self.anim.as_deref(), target: TARGET }
+    }
+
+    fn every(&self) -> usize {
+        self.every.map_or(1, NonZero::get)
     }
 
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
         let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 1);
-        if moves && self.wanted == Wanted::default() {
-            return self.finder(&Wanted { when: When::Snapshot(0), anim: None }).one(file);
-        }
-        self.finder(&self.wanted).one(file)
+        let finder = self.finder();
+        let is_first = moves && finder.when == When::Usual && finder.anim.is_none();
+        Finder { when: if is_first { When::Snapshot(0) } else { finder.when }, ..finder }.one(file)
     }
 
     /// The camera that has a scene in its picture.
@@ -118,14 +125,14 @@ impl Render {
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
         let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
-        budget.run(|| match self.motion {
-            Motion::Still => {
+        budget.run(|| match self.turntable {
+            _ if self.sheet => self.write_sheet(file, path, budget),
+            _ if self.animation => self.write_animation(file, path, budget),
+            Some(pictures) => self.write_turntable(file, pictures.max(1), path, budget),
+            None => {
                 let (picture, rendered) = self.picture_within(file, budget)?;
                 save(&picture, path, rendered)
             }
-            Motion::Turntable(pictures) => self.write_turntable(file, pictures, path, budget),
-            Motion::Animation => self.write_animation(file, path, budget),
-            Motion::Sheet => self.write_sheet(file, path, budget),
         })
     }
 
@@ -152,7 +159,7 @@ impl Render {
     }
 
     fn write_animation(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
-        let Some(run) = self.finder(&self.wanted).all(file, self.every, budget)? else {
+        let Some(run) = self.finder().all(file, self.every(), budget)? else {
             let (picture, mut rendered) = self.picture_within(file, budget)?;
             rendered.note("nothing moves: one picture".to_owned());
             return save(&picture, path, rendered);
@@ -199,7 +206,7 @@ impl Render {
 
     fn write_sheet(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
         let frame = self.frame();
-        let moments = match self.finder(&self.wanted).all(file, self.every, budget)? {
+        let moments = match self.finder().all(file, self.every(), budget)? {
             Some(run) => run.moments,
             None => vec![self.moment(file)?],
         };

@@ -24,7 +24,7 @@ pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) 
 /// The unit scale, in metres.
 pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
     let stored = if let Unit::Millimeters(stored) = scene.unit { Some(stored) } else { None };
-    if let Some(millimeters) = job.millimeters.or(stored) {
+    if let Some(millimeters) = job.unit_millimeters.or(stored) {
         return millimeters / 1000.0;
     }
     if scene.unit == Unit::Unknown {
@@ -35,7 +35,7 @@ pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64
 
 /// The seconds from one snapshot to the next.
 pub(crate) fn step(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    match (job.rate, snapshots.stored_step()) {
+    match (job.fps, snapshots.stored_step()) {
         (Some(rate), _) => 1.0 / rate,
         (None, Some(step)) => step,
         (None, None) => {

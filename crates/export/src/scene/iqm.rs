@@ -176,7 +176,7 @@ impl Clip {
         outcome: &mut Outcome,
     ) -> Result<Vec<f32>> {
         let (count, stored) = (self.frame_count(), f64::from(self.anim.framerate));
-        let rate = match job.rate {
+        let rate = match job.fps {
             Some(rate) => rate,
             None if stored > 0.0 && stored.is_finite() => stored,
             None => {

@@ -92,7 +92,7 @@ impl Scene {
         let proxy = file.as_cgeo().filter(|_| job.meshes.is_empty());
         let wanted = Selection {
             meshes: &job.meshes,
-            lods: job.lods,
+            lods: job.lod,
             snapshots: proxy.map_or(Ok(Vec::new()), |proxy| job.snapshots(proxy))?,
             still,
             animations: &job.animations,

@@ -34,7 +34,7 @@ pub(super) fn write<W: Write + Seek>(
     outcome: &mut Outcome,
 ) -> Result<Written> {
     let count = snapshots.indices.len();
-    let rate = match job.rate {
+    let rate = match job.fps {
         Some(rate) => rate,
         None => 1.0 / assume::step(snapshots, job, outcome),
     };

@@ -12,7 +12,7 @@ use crate::scene::check::{replace_non_finite, triangles, turned};
 use crate::scene::pose::Pose;
 use crate::scene::rig::{Beyond, Skeleton};
 use crate::scene::{Mesh, Scene, read};
-use crate::settings::{Job, NonFinite, Target};
+use crate::settings::{Job, Target};
 
 /// The expected content of a written file.
 pub(super) struct Expected<'a> {
@@ -63,9 +63,9 @@ impl Expected<'_> {
     }
 
     pub(super) fn finite<const N: usize>(&self, mut values: Vec<[f32; N]>) -> Vec<[f32; N]> {
-        if self.job.non_finite == NonFinite::Zero {
+        if self.job.zero_non_finite {
             // All are replaced, and none is an error.
-            drop(replace_non_finite(&mut values, |_| String::new(), NonFinite::Zero));
+            drop(replace_non_finite(&mut values, |_| String::new(), true));
         }
         values
     }

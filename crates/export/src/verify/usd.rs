@@ -200,7 +200,7 @@ fn check_times(snapshots: &Snapshots, job: &Job<'_>, stage: &Stage<'_>, tally: &
     if first == last {
         return;
     }
-    let rate = job.rate.unwrap_or_else(|| 1.0 / assume::step(snapshots, job, &mut Outcome::default()));
+    let rate = job.fps.unwrap_or_else(|| 1.0 / assume::step(snapshots, job, &mut Outcome::default()));
     #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
     let end = (last - first) as f64;
     for (name, expected) in [("startTimeCode", 0.0), ("endTimeCode", end), ("timeCodesPerSecond", rate)] {

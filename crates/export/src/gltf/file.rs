@@ -214,7 +214,7 @@ impl Gltf {
         self.accessor(Accessor { buffer_view, component_type, count, kind: kind(1), ..Accessor::default() })
     }
 
-    /// Writes numbers, and an accessor of this form; `kind` of it is that of the elements if it is empty.
+    /// Writes numbers, and an accessor of this form, which may lack the kind of the elements.
     fn numbers<T: Number, const N: usize>(
         &mut self,
         elements: &[[T; N]],

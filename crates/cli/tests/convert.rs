@@ -534,6 +534,16 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     };
     let done = run(&clips);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+    let count = |path: &Path| {
+        let bytes = fs::read(path).unwrap();
+        let json = &bytes[20..20 + u32::from_le_bytes(*bytes[12..].first_chunk().unwrap()) as usize];
+        let json: serde_json::Value = serde_json::from_slice(json).unwrap();
+        json["animations"].as_array().unwrap().len()
+    };
+    let joined = count(&output);
+    let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("iqm", "skin_multi_anim.iqm")]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+    assert!(joined > count(&output), "no animation of the directory has joined");
     let done = run(&data::valid("tmf", "v011_multi_names.tmf"));
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("not an IQM file"), "{}", text(&done.stderr));
@@ -575,6 +585,26 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     let done = convert(&["--to", "glb", "-o", "-"], &[&damaged]);
     assert_eq!((done.status.code(), &done.stdout[..4]), (Some(1), &b"glTF"[..]));
     assert!(text(&done.stderr).contains(message), "{}", text(&done.stderr));
+}
+
+/// A part that is not converted is read only if the output is checked.
+#[test]
+fn parts_that_are_not_converted_are_checked_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = fixtures::slmesh::everything();
+    let source = meshmap::Source::from_bytes(bytes.clone());
+    let file = meshmap::MeshFile::from_source(source, &meshmap::Options::default()).unwrap();
+    let coarse = file.items().find(|item| item.address.to_string() == "lowest_lod").unwrap().range;
+    bytes[usize::try_from((coarse.start + coarse.end) / 2).unwrap()] ^= 0xff;
+    let damaged = folder.path().join("damaged.slmesh");
+    fs::write(&damaged, bytes).unwrap();
+    let output = folder.path().join("out.glb");
+    let quick = convert(&["-o", output.to_str().unwrap()], &[&damaged]);
+    assert_eq!(quick.status.code(), Some(0), "{}", text(&quick.stdout));
+    let checked = convert(&["--check", "-o", output.to_str().unwrap()], &[&damaged]);
+    let shown = text(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("lowest_lod") && output.exists(), "{shown}");
 }
 
 /// A part such as a level of detail stands for the meshes in it, and a part of a mesh for the mesh.

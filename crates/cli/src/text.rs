@@ -187,11 +187,6 @@ pub(crate) fn path(path: &Path) -> String {
     line(&path.to_string_lossy())
 }
 
-/// Indices as `3` or `3..7`, the last one included.
-pub(crate) fn span(range: &std::ops::Range<usize>) -> String {
-    if range.len() == 1 { range.start.to_string() } else { format!("{}..{}", range.start, range.end - 1) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::groups::{self, Groups, Loaded};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
+use crate::inspect::cut;
 use crate::inspect::json::path_bytes;
 use crate::screen::{Screen, Style};
 use crate::topology::{self, Match};
@@ -82,7 +83,7 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
         "b": b.to_string_lossy(),
         "b_bytes": path_bytes(b),
     });
-    json_text::write_line(out, &json_text::with(object, facts), 0)
+    json_text::write_line(out, &cut(json_text::with(object, facts)))
 }
 
 /// Writes a picture of how far vertices are apart; returns a line about it.

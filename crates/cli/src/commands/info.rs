@@ -1,7 +1,7 @@
 //! `meshmap info`: what files are.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use meshmap::cgeo::Dialect;
 
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
-use crate::inspect::cgeo::List;
-use crate::inspect::{self, Depth, Facts, Inspected, page};
+use crate::inspect::page::{self, List};
+use crate::inspect::{self, Depth, json};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::{interrupt, json_text, report, rows, text};
@@ -78,20 +78,17 @@ fn one(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
-    let Inspected { inspection, facts } = &inspected;
+    let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
     if inspection.problem.is_some() {
-        let what = page::what_is_broken(inspection).unwrap_or_default();
+        let what = page::what_is_broken(&inspection).unwrap_or_default();
         tell(format_args!("{}: {what}", input.shown()));
         return Ok(Outcome::Bad);
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
-    let lines = match (wish.list, proxy, facts) {
-        (None, ..) => page::lines(&inspected, screen, how.mmap),
-        (Some(what), Some(proxy), Some(Facts::CGeo(facts))) => {
-            inspect::cgeo::list(proxy, facts, inspection, what).lines(screen.width)
-        }
-        (Some(_), ..) => {
+    let lines = match (wish.list, proxy) {
+        (None, _) => page::lines(&inspection, screen, how.mmap),
+        (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
+        (Some(_), None) => {
             let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
             tell(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
@@ -121,13 +118,12 @@ fn rows_of(
     let (how, depth) = (*how, wish.depth());
     let of_errors = Arc::clone(&layout);
     let work = move |input: &Input| {
-        let inspected = inspect::inspect(input, &how, depth, true)?;
+        let inspection = inspect::inspect(input, &how, depth, true)?;
         let mut lines = Vec::new();
-        for line in layout.lines(&inspected) {
+        for line in layout.lines(&inspection) {
             lines.extend_from_slice(line.as_bytes());
             lines.push(b'\n');
         }
-        let inspection = &inspected.inspection;
         Some((lines, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
@@ -182,21 +178,20 @@ fn json_lines(
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     if let (true, [input]) = (found.single, inputs.as_slice()) {
-        // Not held in memory: one file may have millions of parts.
-        let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else {
+        let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else {
             return Ok(Outcome::Bad);
         };
-        object(&inspected, out)?;
-        return Ok(Outcome::good_if(!inspected.inspection.is_broken()));
+        json_text::write_line(out, &json::object(&inspection))?;
+        return Ok(Outcome::good_if(!inspection.is_broken()));
     }
     let (mut count, mut good) = (0_u64, true);
     let (how, depth) = (*how, wish.depth());
     let work = move |input: &Input| {
-        let inspected = inspect::inspect(input, &how, depth, true)?;
+        let inspection = inspect::inspect(input, &how, depth, true)?;
         let mut bytes = Vec::new();
         // Writing to memory does not fail.
-        drop(object(&inspected, &mut bytes));
-        Some((bytes, inspected.inspection.is_broken()))
+        drop(json_text::write_line(&mut bytes, &json::object(&inspection)));
+        Some((bytes, inspection.is_broken()))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool)>| {
         let Some((bytes, is_broken)) = result else { return Vec::new() };
@@ -207,20 +202,10 @@ fn json_lines(
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     for (path, error) in &found.unreadable {
         good = false;
-        object_of_no_file(path, error, out)?;
+        json_text::write_line(&mut *out, &json::of_no_file(path, error))?;
     }
     Ok(match handed == inputs.len() {
         false => Outcome::Interrupted,
         true => Outcome::good_if(good && count > 0),
     })
-}
-
-/// Writes the object of a file, on a separate line.
-pub(crate) fn object(inspected: &Inspected, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_line(out, inspected, inspected.inspection.bytes.unwrap_or_default())
-}
-
-/// The object of a directory that cannot be read.
-pub(crate) fn object_of_no_file(path: &Path, error: &str, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_line(out, &inspect::json::of_no_file(path, error), 0)
 }

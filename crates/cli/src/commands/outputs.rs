@@ -16,6 +16,7 @@ use super::index::Index;
 use super::{Manner, Outcome, tell};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
 use crate::inspect::Damage;
+use crate::inspect::cut;
 use crate::inspect::json::{ErrorInfo, path_bytes};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
@@ -247,7 +248,7 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
     });
     let mut line = Vec::new();
     // Writing to memory does not fail.
-    drop(json_text::write_line(&mut line, &json_text::with(object, made.facts), 0));
+    drop(json_text::write_line(&mut line, &cut(json_text::with(object, made.facts))));
     line
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
 
-use super::{Manner, Outcome, info};
+use super::{Manner, Outcome};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::inspect::{self, Damage, Depth, Inspection, State, page};
+use crate::inspect::{self, Damage, Depth, Inspection, State, json, page};
 use crate::progress::{self, Progress};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
-use crate::{cross_check, interrupt, text};
+use crate::{cross_check, interrupt, json_text, text};
 
 /// The strictness of the verdict, and the parts to print.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub(crate) fn run(
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
         if wish.json {
-            info::object_of_no_file(path, error, out)?;
+            json_text::write_line(&mut *out, &json::of_no_file(path, error))?;
         } else {
             for line in lines_of_file("x", &text::path(path), error, screen) {
                 writeln!(out, "{line}")?;
@@ -139,8 +139,7 @@ fn check(
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspected = inspect::inspect(input, how, Depth::Check, wish.json)?;
-    let inspection = &mut inspected.inspection;
+    let mut inspection = inspect::inspect(input, how, Depth::Check, wish.json)?;
     if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {
@@ -171,10 +170,9 @@ fn check(
     let mut printed = Vec::new();
     if wish.json {
         // Writing to memory does not fail.
-        drop(info::object(&inspected, &mut printed));
+        drop(json_text::write_line(&mut printed, &json::object(&inspection)));
     } else {
-        let inspection = &inspected.inspection;
-        let lines = if single { page(inspection, screen) } else { rows(inspection, verdict, screen) };
+        let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
         for line in lines {
             printed.extend_from_slice(line.as_bytes());
             printed.push(b'\n');

@@ -1,70 +1,67 @@
-//! JSON v1: one object for each file.
+//! The JSON object of a file: version 1 of `schema/info-1.json`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
 use meshmap::Finding;
-use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use super::model::{Damage, Inspection, Part};
-use super::{Facts, Inspected};
+use super::model::{Damage, Inspection, MeshInfo, Part};
 use crate::inputs::Problem;
 
-impl Serialize for Inspected {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let inspection = &self.inspection;
-        let path = &inspection.input.path;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("meshmap", &1)?;
-        map.serialize_entry("path", &path.to_string_lossy())?;
-        map.serialize_entry("path_bytes", &path_bytes(path))?;
-        map.serialize_entry("format", &inspection.format.map(meshmap::Format::name))?;
-        map.serialize_entry("variant", &inspection.variant)?;
-        map.serialize_entry("bytes", &inspection.bytes)?;
-        map.serialize_entry("error", &inspection.error())?;
-        map.serialize_entry("checked", &inspection.is_checked())?;
-        map.serialize_entry("findings", &Sequence(|| inspection.findings.iter().map(FindingInfo::new)))?;
-        map.serialize_entry("parts", &Sequence(|| inspection.parts()))?;
-        map.serialize_entry("meshes", &inspection.meshes)?;
-        match &self.facts {
-            Some(Facts::CGeo(facts)) => map.serialize_entry("cgeo", facts)?,
-            Some(Facts::Iqm(facts)) => map.serialize_entry("iqm", facts)?,
-            Some(Facts::OpenCtm(facts)) => map.serialize_entry("openctm", facts)?,
-            Some(Facts::SlMesh(facts)) => map.serialize_entry("slmesh", facts)?,
-            Some(Facts::Tmf(facts)) => map.serialize_entry("tmf", facts)?,
-            None => {}
-        }
-        map.end()
+/// The object of a file, or of a directory that cannot be read.
+#[derive(Serialize)]
+pub(crate) struct Object<'a> {
+    meshmap: u32,
+    path: String,
+    path_bytes: Option<String>,
+    format: Option<&'static str>,
+    variant: Option<&'a str>,
+    bytes: Option<u64>,
+    error: Option<ErrorInfo>,
+    checked: bool,
+    findings: Vec<FindingInfo<'a>>,
+    parts: Vec<Part>,
+    meshes: Vec<&'a MeshInfo>,
+    /// The values of the format, under its name.
+    #[serde(flatten)]
+    facts: BTreeMap<&'static str, &'a Value>,
+    /// The number of elements that each cut list lacks.
+    omitted: BTreeMap<String, u64>,
+}
+
+/// The object of a file. Its lists are cut if they are long.
+pub(crate) fn object(inspection: &Inspection) -> Object<'_> {
+    let mut lists = inspection.lists.clone();
+    let facts = inspection.format.zip(inspection.facts.as_ref());
+    let error = match &inspection.problem {
+        Some(problem) => Some(ErrorInfo::new(problem, None, None)),
+        None => inspection.damage.first().map(ErrorInfo::of_part),
+    };
+    Object {
+        format: inspection.format.map(meshmap::Format::name),
+        variant: inspection.variant.as_deref(),
+        bytes: inspection.bytes,
+        error,
+        checked: inspection.is_checked(),
+        findings: lists.cut("findings", inspection.findings.iter().map(FindingInfo::new)),
+        parts: lists.cut("parts", inspection.parts()),
+        meshes: lists.cut("meshes", inspection.meshes()),
+        facts: facts.map(|(format, facts)| (format.name(), &facts.values)).into_iter().collect(),
+        omitted: lists.omitted,
+        ..empty(&inspection.input.path)
     }
 }
 
-impl Inspection {
-    /// The reason why the file is invalid: the error of opening it, or the error of the first damaged part.
-    fn error(&self) -> Option<ErrorInfo> {
-        if let Some(problem) = &self.problem {
-            return Some(ErrorInfo::new(problem, None, None));
-        }
-        self.damage.first().map(ErrorInfo::of_part)
-    }
+/// The object of something that is not a file, such as a directory that cannot be read.
+pub(crate) fn of_no_file(path: &Path, message: &str) -> Object<'static> {
+    let problem = Problem::other("io", message.to_owned());
+    Object { error: Some(ErrorInfo::new(&problem, None, None)), ..empty(path) }
 }
 
-/// An object about something that is not a file, such as a directory that cannot be read.
-pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
-    #[derive(Serialize)]
-    struct Object {
-        meshmap: u32,
-        path: String,
-        path_bytes: Option<String>,
-        format: Option<String>,
-        variant: Option<String>,
-        bytes: Option<u64>,
-        error: ErrorInfo,
-        checked: bool,
-        findings: [u32; 0],
-        parts: [u32; 0],
-        meshes: [u32; 0],
-    }
+fn empty(path: &Path) -> Object<'static> {
     Object {
         meshmap: 1,
         path: path.to_string_lossy().into_owned(),
@@ -72,11 +69,13 @@ pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
         format: None,
         variant: None,
         bytes: None,
-        error: ErrorInfo::new(&Problem::other("io", message.to_owned()), None, None),
+        error: None,
         checked: false,
-        findings: [],
-        parts: [],
-        meshes: [],
+        findings: Vec::new(),
+        parts: Vec::new(),
+        meshes: Vec::new(),
+        facts: BTreeMap::new(),
+        omitted: BTreeMap::new(),
     }
 }
 
@@ -123,16 +122,12 @@ struct FindingInfo<'a> {
     address: Option<String>,
     range: Option<[u64; 2]>,
     count: u64,
-    message: FindingMessage<'a>,
+    #[serde(serialize_with = "name_and_detail")]
+    message: &'a Finding,
 }
 
-/// `name: detail`.
-struct FindingMessage<'a>(&'a Finding);
-
-impl Serialize for FindingMessage<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}: {}", self.0.rule.name, self.0.detail))
-    }
+fn name_and_detail<S: Serializer>(finding: &Finding, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}: {}", finding.rule.name, finding.detail))
 }
 
 impl<'a> FindingInfo<'a> {
@@ -143,42 +138,17 @@ impl<'a> FindingInfo<'a> {
             address: finding.address.as_ref().map(ToString::to_string),
             range: finding.byte_range.clone().map(pair),
             count: finding.count,
-            message: FindingMessage(finding),
+            message: finding,
         }
     }
 }
 
-impl Serialize for Part {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Counts<'a>(&'a [(&'static str, u64)]);
-        impl Serialize for Counts<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().copied())
-            }
-        }
-        let mut map = serializer.serialize_map(Some(7))?;
-        map.serialize_entry("address", &self.address)?;
-        map.serialize_entry("range", &pair(self.range.clone()))?;
-        map.serialize_entry("codec", self.codec)?;
-        map.serialize_entry("stored", &self.stored)?;
-        map.serialize_entry("decoded", &self.decoded)?;
-        map.serialize_entry("counts", &Counts(&self.counts))?;
-        map.serialize_entry("state", &self.state)?;
-        map.end()
-    }
+pub(super) fn as_pair<S: Serializer>(range: &Range<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    pair(range.clone()).serialize(serializer)
 }
 
-/// A list that is written element by element: there may be millions.
-struct Sequence<F>(F);
-
-impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        for element in (self.0)() {
-            list.serialize_element(&element)?;
-        }
-        list.end()
-    }
+pub(super) fn as_map<S: Serializer>(counts: &[(&str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().copied())
 }
 
 /// The bytes of a path as base64, if it is not UTF-8.

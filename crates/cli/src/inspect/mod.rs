@@ -3,51 +3,33 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use meshmap::{Address, Finding, MeshFile, Severity, Source};
+use meshmap::{Address, Finding, Format, MeshFile, Severity, Source};
 
-pub(crate) use self::model::{ByAddress, Damage, Depth, Inspection, State};
+pub(crate) use self::cgeo::parse_dialect;
+use self::lists::Lists;
+pub(crate) use self::lists::cut;
+pub(crate) use self::model::{ByAddress, Damage, Depth, Facts, Inspection, State};
 use self::model::{Damages, cut_off};
 use crate::inputs::{Input, Problem, Reading, memory_for};
 use crate::{json_text, windows, words};
 
-mod block;
-pub(crate) mod cgeo;
-pub(crate) mod iqm;
+mod cgeo;
+mod iqm;
 pub(crate) mod json;
+mod lists;
 mod model;
-pub(crate) mod openctm;
+mod openctm;
 pub(crate) mod page;
-pub(crate) mod slmesh;
-pub(crate) mod tmf;
-
-/// Facts that only one format has.
-#[derive(Debug)]
-pub(crate) enum Facts {
-    CGeo(cgeo::Facts),
-    Iqm(iqm::Facts),
-    OpenCtm(openctm::Facts),
-    SlMesh(slmesh::Facts),
-    Tmf(tmf::Facts),
-}
-
-/// A file with what is known of it, and the facts of its format.
-pub(crate) struct Inspected {
-    pub(crate) inspection: Inspection,
-    /// `None` if they were not asked for, or the file could not be opened.
-    pub(crate) facts: Option<Facts>,
-}
+mod slmesh;
+mod tmf;
 
 /// Inspects a file; `None` for a found file that is not a mesh, or does not have the requested format.
-pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspected> {
+pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspection> {
     let mut inspection = Inspection::new(input.clone(), depth);
-    let mut known = None;
-    let result = open(input, how, &mut inspection);
-    match result {
+    match open(input, how, &mut inspection) {
         Ok(None) => return None,
         Ok(Some((reads, file))) => {
-            inspection.format = Some(file.format());
-            known = look_at(&file, facts, &mut inspection);
-            inspection.file = Some(file);
+            look_at(file, facts, &mut inspection);
             inspection.reads = reads.totals();
         }
         Err(problem) => {
@@ -55,7 +37,7 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
             inspection.problem = Some(problem);
         }
     }
-    Some(Inspected { inspection, facts: known })
+    Some(inspection)
 }
 
 /// The object of `meshmap info --json` for a file that is open, as a text; `full` decodes and checks everything.
@@ -68,11 +50,9 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
 pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
     let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
     inspection.bytes = bytes;
-    inspection.format = Some(file.format());
-    let facts = look_at(file, true, &mut inspection);
-    inspection.file = Some(file.clone());
+    look_at(file.clone(), true, &mut inspection);
     let mut text = Vec::new();
-    json_text::write_cut(&mut text, &Inspected { inspection, facts }, bytes.unwrap_or_default())?;
+    json_text::write(&mut text, &json::object(&inspection))?;
     String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
@@ -155,35 +135,45 @@ fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>,
     (findings, damages)
 }
 
-fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<Facts> {
+fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
     let (depth, bytes) = (inspection.depth, inspection.bytes);
-    let (findings, mut damages) = problems(file, bytes, depth);
+    let (findings, mut damages) = problems(&file, bytes, depth);
+    inspection.format = Some(file.format());
     inspection.findings = findings;
-    let mut known = None;
-    if facts && let Some(problem) = too_many_parts(file, bytes) {
+    inspection.lists = Lists::new(bytes.unwrap_or_default());
+    if !with_facts {
+        inspection.variant = Some(variant(&file));
+    } else if let Some(problem) = too_many_parts(&file, bytes) {
         inspection.problem = Some(problem);
-    } else if facts {
-        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
-        let look = if let Some(proxy) = file.as_cgeo() {
-            cgeo::look(proxy, depth, threads, bytes, &mut damages).map(Facts::CGeo)
-        } else if let Some(model) = file.as_iqm() {
-            iqm::look(model, depth, bytes, &mut damages).map(Facts::Iqm)
-        } else if let Some(bodies) = file.as_openctm() {
-            openctm::look(bodies, depth, bytes, &mut damages).map(Facts::OpenCtm)
-        } else if let Some(asset) = file.as_slmesh() {
-            slmesh::look(asset, depth, bytes, &mut damages).map(Facts::SlMesh)
-        } else {
-            tmf::look(file.as_tmf()?, depth, bytes, &mut damages).map(Facts::Tmf)
-        };
-        inspection.variant = Some(look.variant);
-        inspection.meshes = look.meshes;
-        inspection.details = look.details;
-        known = Some(look.facts);
     } else {
-        inspection.variant = Some(variant(file));
+        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
+        let facts = facts(&file, (depth, threads, bytes), &mut damages, &mut inspection.lists);
+        inspection.variant = Some(facts.variant.clone());
+        inspection.facts = Some(facts);
     }
     inspection.damage = damages.list;
-    known
+    inspection.file = Some(file);
+}
+
+fn facts(
+    file: &MeshFile,
+    (depth, threads, bytes): (Depth, usize, Option<u64>),
+    damages: &mut Damages,
+    lists: &mut Lists,
+) -> Facts {
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo::facts(proxy, (depth, threads, bytes), damages, lists)
+    } else if let Some(model) = file.as_iqm() {
+        iqm::facts(model, depth, bytes, damages, lists)
+    } else if let Some(bodies) = file.as_openctm() {
+        openctm::facts(bodies, depth, bytes, damages, lists)
+    } else if let Some(asset) = file.as_slmesh() {
+        slmesh::facts(asset, depth, bytes, damages, lists)
+    } else if let Some(document) = file.as_tmf() {
+        tmf::facts(document, depth, bytes, damages, lists)
+    } else {
+        Facts::default()
+    }
 }
 
 /// Returns an error if the lists of parts, meshes and facts take more memory than the limits allow.
@@ -207,15 +197,7 @@ fn beyond_the_end(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
     }
     for item in file.items() {
         if item.range.end > bytes && !item.range.is_empty() {
-            let state = if item.range.start >= bytes { State::Missing } else { State::Incomplete };
-            let problem = Problem::other("truncated", cut_off(&item.range, bytes));
-            damages.add(Damage {
-                address: item.address,
-                state,
-                range: Some(item.range),
-                problem,
-                rule: None,
-            });
+            damages.add(cut_off(item.address, item.range, bytes));
         }
     }
 }
@@ -276,11 +258,19 @@ fn again(file: &MeshFile, finding: &Finding) -> Option<meshmap::Error> {
 
 /// Decodes array after array of a file of which one cannot be decoded.
 fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
-    if let Some(bodies) = file.as_openctm() {
-        openctm::each_array(bodies, bytes, damages);
+    // The meshes of other formats share their arrays, or are checked one by one.
+    if !matches!(file.format(), Format::OpenCtm | Format::Tmf) {
+        return;
     }
-    if let Some(document) = file.as_tmf() {
-        tmf::each_array(document, bytes, damages);
+    for array in file.arrays() {
+        let (address, read) = match array {
+            Ok(array) => (array.address.clone(), array.read_pieces(|_| ()).map(drop)),
+            Err(error) => (Address::field("file"), Err(error)),
+        };
+        // If an array lacks data of another array, the damage is the other array's.
+        if let Err(error) = read {
+            damages.add(Damage::of(error.address().cloned().unwrap_or(address), &error, bytes));
+        }
     }
 }
 
@@ -290,7 +280,7 @@ pub(crate) fn variant(file: &MeshFile) -> String {
         file.as_cgeo().map(cgeo::variant),
         file.as_iqm().map(|model| format!("IQM {}", model.version())),
         file.as_openctm().map(openctm::variant),
-        file.as_slmesh().map(|_| "Second Life mesh asset".to_owned()),
+        file.as_slmesh().map(|_| slmesh::VARIANT.to_owned()),
         file.as_tmf().map(tmf::variant),
     ];
     own.into_iter().flatten().next().unwrap_or_else(|| file.format().to_string())

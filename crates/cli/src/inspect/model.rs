@@ -5,9 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::openctm::{Bodies, Mesh, Method};
-use meshmap::{Address, Finding, Format, Item, MeshFile, Rule, Segment};
+use meshmap::{Address, Bounds, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
+use serde_json::Value;
 
+use super::json::{as_map, as_pair};
+use super::lists::Lists;
 use crate::inputs::{Input, Problem};
 use crate::text;
 
@@ -159,6 +162,38 @@ pub(crate) struct MeshInfo {
     #[serde(rename = "box")]
     pub(crate) bounds: Option<[[f32; 3]; 2]>,
     pub(crate) groups: Option<Vec<Group>>,
+    /// `true` for a snapshot that is complete, and not a difference from snapshot 0.
+    #[serde(skip)]
+    pub(crate) is_complete: bool,
+}
+
+impl MeshInfo {
+    pub(super) fn new(address: String, role: &'static str) -> Self {
+        Self {
+            address,
+            name: None,
+            role,
+            material: None,
+            vertices: None,
+            triangles: None,
+            attributes: Arc::default(),
+            bounds: None,
+            groups: None,
+            is_complete: false,
+        }
+    }
+}
+
+pub(super) fn corners(bounds: Bounds) -> [[f32; 3]; 2] {
+    [bounds.min, bounds.max]
+}
+
+/// A number of single precision with the digits that distinguish it, and no more.
+pub(super) fn single(number: f32) -> Value {
+    serde_json::to_string(&number)
+        .ok()
+        .and_then(|digits| digits.parse::<f64>().ok())
+        .map_or(Value::Null, Value::from)
 }
 
 /// A property of the vertices.
@@ -199,35 +234,58 @@ pub(crate) struct Inspection {
     pub(crate) file: Option<MeshFile>,
     pub(crate) depth: Depth,
     pub(crate) variant: Option<String>,
+    /// `None` if they were not asked for, or the file could not be opened.
+    pub(crate) facts: Option<Facts>,
+    /// The lists of the facts, and the numbers of elements that they lack.
+    pub(super) lists: Lists,
     pub(crate) findings: Vec<Finding>,
     pub(crate) damage: Vec<Damage>,
-    pub(crate) meshes: Vec<MeshInfo>,
-    pub(crate) details: HashMap<String, PartDetail>,
     /// Sections of a file that could not be opened, as its header declares them.
     pub(crate) salvaged: Vec<Part>,
     /// The number of reads, and of bytes.
     pub(crate) reads: [u64; 2],
 }
 
-/// The findings of a format's module.
-pub(super) struct Look<F> {
-    pub(super) variant: String,
-    pub(super) facts: F,
+/// The facts of a file that depend on its format.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) variant: String,
+    /// Named values, an object of JSON.
+    pub(crate) values: Value,
+    /// The words that a page has in place of values, by the names of these; no words for values that it leaves out.
+    pub(crate) words: Vec<(&'static str, String)>,
+    pub(crate) summary: Summary,
     pub(super) meshes: Vec<MeshInfo>,
     pub(super) details: HashMap<String, PartDetail>,
 }
 
-impl<F> Look<F> {
-    pub(super) fn map<G>(self, facts: impl FnOnce(F) -> G) -> Look<G> {
-        let Self { variant, meshes, details, .. } = self;
-        Look { variant, facts: facts(self.facts), meshes, details }
+/// A file in a few words, for one row of many.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) vertices: Option<u64>,
+    pub(crate) triangles: Option<u64>,
+    /// `true` if the number of triangles is an estimate.
+    pub(crate) is_estimate: bool,
+    pub(crate) words: String,
+}
+
+impl Summary {
+    /// The numbers of vertices and triangles, as far as they are known, each with the word for it and its plural.
+    pub(crate) fn counts(&self, [vertex, triangle]: [&str; 2]) -> [Option<String>; 2] {
+        let mark = if self.is_estimate { "~" } else { "" };
+        [
+            self.vertices.map(|count| text::plural(count, vertex)),
+            self.triangles.map(|count| format!("{mark}{}", text::plural(count, triangle))),
+        ]
     }
 }
 
-/// The text about a part that ends beyond the end of the file.
-pub(super) fn cut_off(range: &Range<u64>, bytes: u64) -> String {
+/// The damage of a part that ends beyond the end of the file.
+pub(super) fn cut_off(address: Address, range: Range<u64>, bytes: u64) -> Damage {
     let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
-    format!("cut off: expected {}, found {}", text::plural(all, "byte"), text::count(there))
+    let message = format!("cut off: expected {}, found {}", text::plural(all, "byte"), text::count(there));
+    let state = if range.start >= bytes { State::Missing } else { State::Incomplete };
+    Damage { address, state, range: Some(range), problem: Problem::other("truncated", message), rule: None }
 }
 
 impl Inspection {
@@ -240,13 +298,17 @@ impl Inspection {
             file: None,
             depth,
             variant: None,
+            facts: None,
+            lists: Lists::default(),
             findings: Vec::new(),
             damage: Vec::new(),
-            meshes: Vec::new(),
-            details: HashMap::new(),
             salvaged: Vec::new(),
             reads: [0; 2],
         }
+    }
+
+    pub(crate) fn meshes(&self) -> &[MeshInfo] {
+        self.facts.as_ref().map_or(&[], |facts| &facts.meshes)
     }
 
     /// Returns `true` if something cannot be used.
@@ -289,7 +351,7 @@ impl Inspection {
         let usual = if self.depth == Depth::Check { State::Intact } else { State::NotChecked };
         let items = self.file.iter().flat_map(MeshFile::items).map(move |item| {
             let address = item.address.to_string();
-            let detail = self.details.get(&address);
+            let detail = self.facts.as_ref().and_then(|facts| facts.details.get(&address));
             let state = match states.get(&address) {
                 Some(state) => *state,
                 None if detail.is_some_and(|detail| detail.is_intact) => State::Intact,
@@ -320,16 +382,7 @@ impl Inspection {
                 return None;
             }
             let range = damage.range.clone().unwrap_or_default();
-            let stored = range.end.saturating_sub(range.start);
-            Some(Part {
-                address,
-                range,
-                codec: "none",
-                stored,
-                decoded: None,
-                counts: Vec::new(),
-                state: damage.state,
-            })
+            Some(Part::without_counts(address, range, damage.state))
         })
     }
 
@@ -355,13 +408,15 @@ fn ancestors(address: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A part of a file, as JSON lists it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Part {
     pub(crate) address: String,
+    #[serde(serialize_with = "as_pair")]
     pub(crate) range: Range<u64>,
     pub(crate) codec: &'static str,
     pub(crate) stored: u64,
     pub(crate) decoded: Option<u64>,
+    #[serde(serialize_with = "as_map")]
     pub(crate) counts: Vec<(&'static str, u64)>,
     pub(crate) state: State,
 }
@@ -370,6 +425,11 @@ impl Part {
     pub(super) fn new(item: Item, state: State, codec: &'static str) -> Self {
         let Item { address, counts, stored, decoded, range, .. } = item;
         Self { address: address.to_string(), range, codec, stored, decoded, counts, state }
+    }
+
+    pub(super) fn without_counts(address: String, range: Range<u64>, state: State) -> Self {
+        let stored = range.end.saturating_sub(range.start);
+        Self { address, range, codec: "none", stored, decoded: None, counts: Vec::new(), state }
     }
 }
 

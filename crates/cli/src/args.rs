@@ -12,15 +12,15 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
+use meshmap_catalog::inspect::parse_dialect;
+use meshmap_catalog::rows::Options;
 use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Target};
 
-use crate::catalog::How;
 use crate::commands::catalog;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
-use crate::inspect::page::List;
-use crate::inspect::parse_dialect;
 use crate::interrupt;
+use crate::page::List;
 use crate::rules::{self, Allowed};
 use crate::screen::{Color, Screen};
 
@@ -773,10 +773,10 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let (memory, limits) = (choice.memory, choice.memory.limits_of(2));
-            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
-            let how = How { memory, max_output, ..how.with_limits(limits) };
-            catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
+            let options = Options::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            let options = options.with_limits(choice.memory.limits_of(2)).with_memory(choice.memory.whole());
+            let options = options.with_max_output(max_output);
+            catalog::run(&paths, &catalog::Wish { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {
             view::run(&paths, !no_open, &with_list(choice, list), out)

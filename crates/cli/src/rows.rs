@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use meshmap::Format;
+use meshmap_catalog::inspect::Inspection;
 
 use crate::inputs::Input;
-use crate::inspect::{Inspection, page};
 use crate::screen::{Screen, Style};
-use crate::text;
+use crate::{damage, text};
 
 /// The columns of rows that are printed one after the other: their widths do not depend on what comes later.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Layout {
     /// The row of a file, or what is wrong with it.
     pub(crate) fn lines(&self, inspection: &Inspection) -> Vec<String> {
         let path = inspection.input.shown();
-        if let Some(what) = page::what_is_broken(inspection) {
+        if let Some(what) = damage::what_is_broken(inspection) {
             return self.error(&path, &what);
         }
         let (mut counts, mut words) = (<[Option<String>; 2]>::default(), String::new());

@@ -254,7 +254,7 @@ fn digest() {
         let text = transcripts("digest", &format!("{format}/valid"), files);
         let printed: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
         let file = meshmap::MeshFile::open(data::valid(format, files[0])).unwrap();
-        let digest = meshmap_cli::digest::of(&file).unwrap();
+        let digest = meshmap_catalog::digest::of(&file).unwrap();
         assert_eq!(printed, serde_json::to_value(digest).unwrap());
     }
     assert_snapshot!("digest_tmf", pretty(transcripts("digest", "tmf/valid", DIGESTED[4].1)));

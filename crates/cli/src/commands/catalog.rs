@@ -5,19 +5,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshmap_catalog::inspect::path_bytes;
+use meshmap_catalog::json as json_text;
+use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
 use meshmap_export::Output;
 use serde_json::json;
 
 use super::{Outcome, tell};
-use crate::catalog::{self, How, Item, Kind, Row, Writer};
-use crate::inputs::Choice;
-use crate::inspect::json::path_bytes;
-use crate::{interrupt, json_text, pool, text, words};
+use crate::inputs::{self, Choice};
+use crate::{interrupt, pool, text, words};
 
 /// The arguments, and the output.
 pub(crate) struct Wish {
     pub(crate) output: Option<PathBuf>,
-    pub(crate) how: How,
+    pub(crate) options: Options,
     pub(crate) json: bool,
 }
 
@@ -27,16 +28,16 @@ pub(crate) fn run(
     choice: &Choice,
     out: &mut (impl Write + Send),
 ) -> io::Result<Outcome> {
-    let items = Arc::new(catalog::items(paths, choice));
+    let items = Arc::new(Vec::<Item>::from(inputs::find(paths, choice)));
     let Some(path) = &wish.output else {
-        let kind = if wish.json { Kind::Json } else { Kind::Csv };
+        let kind = if wish.json { FileKind::Json } else { FileKind::Csv };
         let (done, _) = write(&items, wish, choice, Writer::new(kind, out)?)?;
         if done.is_interrupted {
             tell(format_args!("STOPPED: {}", done.counts(items.len())));
         }
         return Ok(done.outcome());
     };
-    let kind = match Kind::of_path(path) {
+    let kind = match FileKind::of_path(path) {
         Ok(kind) => kind,
         Err(why) => {
             tell(format_args!("{}: {why}", text::path(path)));
@@ -77,7 +78,7 @@ fn to_file(
     items: &Arc<Vec<Item>>,
     wish: &Wish,
     choice: &Choice,
-    kind: Kind,
+    kind: FileKind,
     path: &Path,
 ) -> io::Result<Done> {
     let (done, output) = write(items, wish, choice, Writer::new(kind, Output::create(path)?)?)?;
@@ -114,7 +115,7 @@ fn write<W: Write + Send>(
     const TOGETHER: usize = 8192;
     const BYTES_TOGETHER: u64 = 16 << 20;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let how = wish.how.clone();
+    let options = wish.options.clone();
     let mut done = Done { rows: 0, bad: 0, is_interrupted: false };
     let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());
@@ -122,7 +123,7 @@ fn write<W: Write + Send>(
         items,
         threads,
         interrupt::watch(),
-        move |item| catalog::rows(item, &how),
+        move |item| rows::of(item, &options),
         |_, rows| {
             done.rows += rows.len() as u64;
             done.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;

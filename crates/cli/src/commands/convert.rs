@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
+use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Target};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::outputs::{self, Done, Job, Made, Plan, reading, said};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
-use crate::{inspect, json_text, text, words};
+use crate::{text, words};
 
 /// The outputs to write, and their location.
 pub(crate) struct Wish {

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::groups::{self, Groups, Loaded};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::inspect::cut;
-use crate::inspect::json::path_bytes;
 use crate::screen::{Screen, Style};
-use crate::topology::{self, Match};
-use crate::{json_text, text};
+use crate::text;
+use meshmap_catalog::inspect::{cut, path_bytes};
+use meshmap_catalog::json;
+use meshmap_catalog::topology::{self, Match};
 
 pub(crate) struct Wish {
     /// Numbers that differ by no more are equal.
@@ -45,10 +45,10 @@ pub(crate) fn run(
         }
         return directories(a, b, wish, choice, screen, out);
     }
-    let how = Reading { mmap: choice.mmap, ..Reading::within(choice.memory, TWO_FILES) };
+    let how = Reading { mmap: choice.mmap, ..choice.memory.reading(TWO_FILES) };
     let manner = Manner { quiet: choice.quiet, json: wish.json };
     let (a, b) = (&Input::named(a), &Input::named(b));
-    let differs = match how.memory.job(|| files(a, b, wish, &how)) {
+    let differs = match choice.memory.job(|| files(a, b, wish, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
         Err(problem) => {
             if wish.json {
@@ -83,7 +83,7 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
         "b": b.to_string_lossy(),
         "b_bytes": path_bytes(b),
     });
-    json_text::write_line(out, &cut(json_text::with(object, facts)))
+    json::write_line(out, &cut(json::with(object, facts)))
 }
 
 /// Writes a picture of how far vertices are apart; returns a line about it.
@@ -109,7 +109,7 @@ fn directories(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let manner = Manner { quiet: choice.quiet, json: wish.json };
-    let within = Reading::within(choice.memory, TWO_FILES);
+    let within = choice.memory.reading(TWO_FILES);
     let how = Reading { mmap: choice.mmap, format: choice.format, ..within };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
@@ -125,7 +125,7 @@ fn directories(
     for path in paths {
         let name = text::path(path);
         match (left.get(path), right.get(path)) {
-            (Some(a), Some(b)) => match how.memory.job(|| files(a, b, wish, &how)) {
+            (Some(a), Some(b)) => match choice.memory.job(|| files(a, b, wish, &how)) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");

@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
+use meshmap_catalog::inspect::{self, ByAddress};
 use meshmap_export::Output;
 
 use super::{Outcome, bytes, tell};
 use crate::inputs::{Input, Memory, Problem, Reading};
-use crate::inspect::{self, ByAddress};
 use crate::screen::Screen;
 use crate::text;
 
@@ -148,7 +148,7 @@ fn is_device(path: &Path) -> bool {
 }
 
 fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap: wish.mmap, ..Reading::within(wish.memory, 2) };
+    let how = Reading { mmap: wish.mmap, ..wish.memory.reading(2) };
     let file = input.open(&input.source(&how)?, &how)?;
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }

@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
+use meshmap_catalog::inspect::{self, Depth};
+use meshmap_catalog::json;
 
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
-use crate::inspect::page::{self, List};
-use crate::inspect::{self, Depth, json};
+use crate::page::{self, List};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{interrupt, json_text, report, rows, text};
+use crate::{damage, interrupt, report, rows, text};
 
 /// The facts to show, and the settings for reading them.
 pub(crate) struct Wish {
@@ -47,7 +48,7 @@ pub(crate) fn run(
         format: choice.format,
         dialect: wish.dialect,
         is_one_of_many: !single,
-        ..Reading::within(choice.memory, 2)
+        ..choice.memory.reading(2)
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if wish.report {
@@ -80,7 +81,7 @@ fn one(
 ) -> io::Result<Outcome> {
     let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
     if inspection.problem.is_some() {
-        let what = page::what_is_broken(&inspection).unwrap_or_default();
+        let what = damage::what_is_broken(&inspection).unwrap_or_default();
         tell(format_args!("{}: {what}", input.shown()));
         return Ok(Outcome::Bad);
     }
@@ -181,7 +182,7 @@ fn json_lines(
         let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else {
             return Ok(Outcome::Bad);
         };
-        json_text::write_line(out, &json::object(&inspection))?;
+        json::write_line(out, &inspect::object(&inspection))?;
         return Ok(Outcome::good_if(!inspection.is_broken()));
     }
     let (mut count, mut good) = (0_u64, true);
@@ -190,7 +191,7 @@ fn json_lines(
         let inspection = inspect::inspect(input, &how, depth, true)?;
         let mut bytes = Vec::new();
         // Writing to memory does not fail.
-        drop(json_text::write_line(&mut bytes, &json::object(&inspection)));
+        drop(json::write_line(&mut bytes, &inspect::object(&inspection)));
         Some((bytes, inspection.is_broken()))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool)>| {
@@ -202,7 +203,7 @@ fn json_lines(
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     for (path, error) in &found.unreadable {
         good = false;
-        json_text::write_line(&mut *out, &json::of_no_file(path, error))?;
+        json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
     }
     Ok(match handed == inputs.len() {
         false => Outcome::Interrupted,

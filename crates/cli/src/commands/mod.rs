@@ -10,14 +10,11 @@ pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod dump;
 mod groups;
-mod index;
 pub(crate) mod info;
 mod outputs;
 pub(crate) mod render;
 pub(crate) mod verify;
 pub(crate) mod view;
-
-pub use index::Index;
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

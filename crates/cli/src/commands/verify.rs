@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
+use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
+use meshmap_catalog::json;
 
 use super::{Manner, Outcome};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::inspect::{self, Damage, Depth, Inspection, State, json, page};
 use crate::progress::{self, Progress};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
-use crate::{cross_check, interrupt, json_text, text};
+use crate::{cross_check, damage, interrupt, page, text};
 
 /// The strictness of the verdict, and the parts to print.
 #[derive(Clone, Debug)]
@@ -71,7 +72,7 @@ pub(crate) fn run(
         mmap: choice.mmap,
         format: choice.format,
         is_one_of_many: !single,
-        ..Reading::within(choice.memory, if wish.cross_check { TWO_FILES } else { 2 })
+        ..choice.memory.reading(if wish.cross_check { TWO_FILES } else { 2 })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
@@ -93,7 +94,7 @@ pub(crate) fn run(
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
         if wish.json {
-            json_text::write_line(&mut *out, &json::of_no_file(path, error))?;
+            json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
             for line in lines_of_file("x", &text::path(path), error, screen) {
                 writeln!(out, "{line}")?;
@@ -170,7 +171,7 @@ fn check(
     let mut printed = Vec::new();
     if wish.json {
         // Writing to memory does not fail.
-        drop(json_text::write_line(&mut printed, &json::object(&inspection)));
+        drop(json::write_line(&mut printed, &inspect::object(&inspection)));
     } else {
         let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
         for line in lines {
@@ -260,10 +261,9 @@ fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Ve
 
 /// A line for each damaged part, equal ones folded, and one line for the intact parts.
 fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
-    let damage: Vec<&Damage> = inspection.damage.iter().collect();
-    let mut rows: Vec<(String, &'static str, String)> = page::groups(&damage)
+    let mut rows: Vec<(String, &'static str, String)> = damage::folded(inspection.damage.iter())
         .iter()
-        .map(|group| (group.name.clone(), group.first.state.name(), detail(group, inspection.bytes)))
+        .map(|run| (run.name(), run.first.state.name(), detail(run, inspection.bytes)))
         .collect();
     for part in inspection.salvaged.iter().filter(|part| part.state >= State::Broken) {
         let range = format!("{}..{}", text::count(part.range.start), text::count(part.range.end));
@@ -272,7 +272,7 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let intact = inspection.intact();
+    let intact = damage::intact(inspection);
     let width = rows.iter().map(|(name, ..)| text::width(name)).max().unwrap_or(0).clamp(14, 32);
     let left = 5 + width + 1 + 11;
     let mut lines = text::listed(rows, "broken part", |(name, state, detail)| {
@@ -297,12 +297,15 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
 }
 
 /// The location of a part and the number of its bytes that exist, or its problem.
-fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
-    let damage = group.first;
+fn detail(run: &damage::Run<&Damage>, bytes: Option<u64>) -> String {
+    let damage = run.first;
     if damage.problem.library().is_some_and(|error| error.what() == "offset table")
         && damage.state == State::Missing
     {
-        return format!("{} beyond the end of the file", if group.count > 1 { "offsets" } else { "offset" });
+        return format!(
+            "{} beyond the end of the file",
+            if run.has_several() { "offsets" } else { "offset" }
+        );
     }
     match (&damage.range, damage.there(bytes)) {
         (Some(range), Some((there, all))) if damage.state != State::Broken => {
@@ -312,6 +315,6 @@ fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
             }
             format!("{place} ({} of {} there)", text::count(there), text::plural(all, "byte"))
         }
-        _ => group.reason.clone(),
+        _ => damage.reason(),
     }
 }

@@ -5,26 +5,29 @@ use std::sync::Arc;
 
 use meshmap::{Address, Finding, Format, MeshFile, Severity, Source};
 
-pub(crate) use self::cgeo::parse_dialect;
+pub use self::cgeo::parse_dialect;
+pub use self::json::{ErrorInfo, Object, object, object_of_no_file, path_bytes};
 use self::lists::Lists;
-pub(crate) use self::lists::cut;
-pub(crate) use self::model::{ByAddress, Damage, Depth, Facts, Inspection, State};
+pub use self::lists::cut;
+pub use self::model::{
+    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
+};
 use self::model::{Damages, cut_off};
-use crate::inputs::{Input, Problem, Reading, memory_for};
-use crate::{json_text, windows, words};
+use crate::input::{Input, Problem, Reading, memory_for};
+use crate::{json as json_text, windows};
 
 mod cgeo;
 mod iqm;
-pub(crate) mod json;
+mod json;
 mod lists;
 mod model;
 mod openctm;
-pub(crate) mod page;
 mod slmesh;
 mod tmf;
 
 /// Inspects a file; `None` for a found file that is not a mesh, or does not have the requested format.
-pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspection> {
+#[must_use]
+pub fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspection> {
     let mut inspection = Inspection::new(input.clone(), depth);
     match open(input, how, &mut inspection) {
         Ok(None) => return None,
@@ -52,7 +55,7 @@ pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> ser
     inspection.bytes = bytes;
     look_at(file.clone(), true, &mut inspection);
     let mut text = Vec::new();
-    json_text::write(&mut text, &json::object(&inspection))?;
+    json_text::write(&mut text, &object(&inspection))?;
     String::from_utf8(text).map_err(serde::ser::Error::custom)
 }
 
@@ -108,14 +111,16 @@ impl Reads {
 const REQUESTS: usize = 32;
 
 /// The result of a check of every value of a file.
-pub(crate) struct Checked {
-    pub(crate) findings: Vec<Finding>,
+pub struct Checked {
+    /// The findings.
+    pub findings: Vec<Finding>,
     /// The parts that cannot be used.
-    pub(crate) damage: Vec<Damage>,
+    pub damage: Vec<Damage>,
 }
 
 /// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
-pub(crate) fn check(file: &MeshFile) -> Checked {
+#[must_use]
+pub fn check(file: &MeshFile) -> Checked {
     let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
     Checked { findings, damage: damages.list }
 }
@@ -226,6 +231,13 @@ fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<F
     }
 }
 
+/// The text of a finding about one value: `positions[3].x is inf`. `None` for findings about something else.
+#[must_use]
+pub fn value_words(finding: &Finding) -> Option<String> {
+    let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
+    Some(format!("{address}.{}", finding.detail))
+}
+
 /// The parts of a file that break rules so that they cannot be used.
 fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
     for finding in findings.iter().filter(|finding| finding.severity() == Severity::Unusable) {
@@ -237,7 +249,7 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
         let problem = match again(file, finding) {
             Some(error) => error.into(),
             None => {
-                let words = words::of_value(finding)
+                let words = value_words(finding)
                     .unwrap_or_else(|| format!("{}: {}", finding.rule.name, finding.detail));
                 Problem::other("malformed", format!("{words}{count}"))
             }
@@ -275,7 +287,7 @@ fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
 }
 
 /// Format and version: `IQM 2`.
-pub(crate) fn variant(file: &MeshFile) -> String {
+fn variant(file: &MeshFile) -> String {
     let own = [
         file.as_cgeo().map(cgeo::variant),
         file.as_iqm().map(|model| format!("IQM {}", model.version())),

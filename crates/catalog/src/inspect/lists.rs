@@ -14,7 +14,7 @@ const FILE: u64 = 10 << 20;
 
 /// Cuts the lists of one object, and counts what is left out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
+pub(super) struct Lists {
     scale: u64,
     /// The number of elements that each cut list lacks, by its name, such as `iqm.joints`.
     pub(super) omitted: BTreeMap<String, u64>,
@@ -45,7 +45,8 @@ impl Lists {
 }
 
 /// An object whose lists are cut. Its last property, `omitted`, has the number of elements that each cut list lacks.
-pub(crate) fn cut(mut object: Value) -> Value {
+#[must_use]
+pub fn cut(mut object: Value) -> Value {
     let mut lists = Lists::default();
     for (name, value) in object.as_object_mut().into_iter().flatten() {
         if let Value::Array(list) = value {

@@ -17,23 +17,31 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::batch::Columns;
 use super::columns::{COLUMNS, Of};
 use super::row::Row;
-use crate::{json_text, text};
+use crate::{json, text};
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+#[non_exhaustive]
+pub enum FileKind {
+    /// Comma-separated values, with a line of column names.
     Csv,
     /// An object on each line.
     Json,
+    /// Parquet, compressed with gzip.
     #[cfg(feature = "parquet")]
     Parquet,
+    /// Arrow IPC.
     #[cfg(feature = "parquet")]
     Arrow,
 }
 
-impl Kind {
-    /// By the ending of the file's name. An error says what is expected.
-    pub(crate) fn of_path(path: &Path) -> Result<Self, &'static str> {
+impl FileKind {
+    /// The kind by the extension of a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message with the extensions that this build supports.
+    pub fn of_path(path: &Path) -> Result<Self, &'static str> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
             "csv" => Ok(Self::Csv),
@@ -52,7 +60,9 @@ impl Kind {
 }
 
 /// Writes rows, some at a time.
-pub(crate) enum Writer<W: Write + Send> {
+pub struct Writer<W: Write + Send>(Inner<W>);
+
+enum Inner<W: Write + Send> {
     Csv(W),
     Json(W),
     #[cfg(feature = "parquet")]
@@ -62,56 +72,71 @@ pub(crate) enum Writer<W: Write + Send> {
 }
 
 impl<W: Write + Send> Writer<W> {
-    pub(crate) fn new(kind: Kind, mut out: W) -> io::Result<Self> {
-        Ok(match kind {
-            Kind::Csv => {
+    /// Begins a file of this kind.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of `out`.
+    pub fn new(kind: FileKind, mut out: W) -> io::Result<Self> {
+        Ok(Self(match kind {
+            FileKind::Csv => {
                 writeln!(out, "{}", COLUMNS.map(|column| column.name).join(","))?;
-                Self::Csv(out)
+                Inner::Csv(out)
             }
-            Kind::Json => Self::Json(out),
+            FileKind::Json => Inner::Json(out),
             #[cfg(feature = "parquet")]
-            Kind::Parquet => {
+            FileKind::Parquet => {
                 let properties = WriterProperties::builder()
                     .set_compression(Compression::GZIP(GzipLevel::default()))
                     .build();
                 let writer = ArrowWriter::try_new(out, Columns::all().schema(), Some(properties));
-                Self::Parquet(writer.map_err(io::Error::other)?)
+                Inner::Parquet(writer.map_err(io::Error::other)?)
             }
             #[cfg(feature = "parquet")]
-            Kind::Arrow => {
-                Self::Arrow(FileWriter::try_new(out, &Columns::all().schema()).map_err(io::Error::other)?)
+            FileKind::Arrow => {
+                Inner::Arrow(FileWriter::try_new(out, &Columns::all().schema()).map_err(io::Error::other)?)
             }
-        })
+        }))
     }
 
-    pub(crate) fn write(&mut self, rows: &[Row]) -> io::Result<()> {
-        match self {
-            Self::Csv(out) => rows.iter().try_for_each(|row| {
+    /// Writes rows.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the output.
+    pub fn write(&mut self, rows: &[Row]) -> io::Result<()> {
+        match &mut self.0 {
+            Inner::Csv(out) => rows.iter().try_for_each(|row| {
                 let cells: Vec<String> = COLUMNS.iter().map(|column| cell(&column.of, row)).collect();
                 writeln!(out, "{}", cells.join(","))
             }),
-            Self::Json(out) => rows.iter().try_for_each(|row| {
-                json_text::write(&mut *out, &Object(row))?;
+            Inner::Json(out) => rows.iter().try_for_each(|row| {
+                json::write(&mut *out, &Object(row))?;
                 writeln!(out)
             }),
             #[cfg(feature = "parquet")]
-            Self::Parquet(writer) => {
+            Inner::Parquet(writer) => {
                 writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
             #[cfg(feature = "parquet")]
-            Self::Arrow(writer) => {
+            Inner::Arrow(writer) => {
                 writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
         }
     }
 
-    pub(crate) fn finish(self) -> io::Result<W> {
-        match self {
-            Self::Csv(out) | Self::Json(out) => Ok(out),
+    /// Completes the file, and returns the output.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the output.
+    pub fn finish(self) -> io::Result<W> {
+        match self.0 {
+            Inner::Csv(out) | Inner::Json(out) => Ok(out),
             #[cfg(feature = "parquet")]
-            Self::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
+            Inner::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
             #[cfg(feature = "parquet")]
-            Self::Arrow(mut writer) => {
+            Inner::Arrow(mut writer) => {
                 writer.finish().map_err(io::Error::other)?;
                 writer.into_inner().map_err(io::Error::other)
             }

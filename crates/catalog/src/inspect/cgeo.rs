@@ -15,7 +15,7 @@ use super::model::{
     AttributeInfo, Damage, Damages, Depth, Facts, Group, MeshInfo, PartDetail, State, Summary, WORTH_READING,
     corners, lossy,
 };
-use crate::inputs::Problem;
+use crate::input::Problem;
 use crate::text;
 
 /// The number of snapshots that are inspected without a request, because reading the first bytes of each takes time.
@@ -42,7 +42,11 @@ fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str
 }
 
 /// A dialect by the names of JSON: `zlib,stored,first_section,none`.
-pub(crate) fn parse_dialect(text: &str) -> Result<Dialect, String> {
+///
+/// # Errors
+///
+/// Returns a message that lists the names.
+pub fn parse_dialect(text: &str) -> Result<Dialect, String> {
     fn named<T: Copy>(names: &[(&str, T)], text: &str) -> Option<T> {
         names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use meshmap::Source;
 
-use crate::inputs::{self, Choice, FileList, Input, Memory, Reading};
+use crate::find::{Found, Selection};
+use crate::input::{Input, Reading};
 
 /// A file of a catalogue, before it is opened.
 #[derive(Clone)]
@@ -68,22 +69,15 @@ impl Item {
 /// The files named, and those below the directories named, in order. Found files that hold no mesh will have no row.
 #[must_use]
 pub fn find(paths: &[PathBuf]) -> Vec<Item> {
-    let choice = Choice {
-        globs: Vec::new(),
-        format: None,
-        hidden: false,
-        list: FileList::default(),
-        threads: None,
-        quiet: true,
-        mmap: false,
-        memory: Memory::default(),
-    };
-    items(paths, &choice)
+    crate::find::find(paths, &Selection::default()).into()
 }
 
-pub(crate) fn items(paths: &[PathBuf], choice: &Choice) -> Vec<Item> {
-    let found = inputs::find(paths, choice);
-    let files = found.files.into_iter().map(|input| Item(Kind::File(input)));
-    let unreadable = found.unreadable.into_iter().map(|(path, error)| Item(Kind::Unreadable(path, error)));
-    files.chain(unreadable).collect()
+impl From<Found> for Vec<Item> {
+    /// The files, and the directories that cannot be read.
+    fn from(found: Found) -> Self {
+        let files = found.files.into_iter().map(|input| Item(Kind::File(input)));
+        let unreadable =
+            found.unreadable.into_iter().map(|(path, error)| Item(Kind::Unreadable(path, error)));
+        files.chain(unreadable).collect()
+    }
 }

@@ -19,13 +19,13 @@ pub(super) enum Of {
 
 impl Column {
     /// Returns `false` for a column with a value in every row.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "arrow")]
     pub(super) fn is_nullable(&self) -> bool {
         !["path", "notes", "suspicious", "forbidden", "unusable"].contains(&self.name)
     }
 
     /// Returns `false` for a column whose values the headers of a file contain, or its name, its size and its identity.
-    #[cfg(feature = "parquet")]
+    #[cfg(feature = "arrow")]
     pub(super) fn needs_values(&self) -> bool {
         const KNOWN: [&str; 13] = [
             "path",

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::json::{as_map, as_pair};
 use super::lists::Lists;
-use crate::inputs::{Input, Problem};
+use crate::input::{Input, Problem};
 use crate::text;
 
 /// Stored bytes that may be read for an exact number without being asked to.
@@ -19,7 +19,7 @@ pub(super) const WORTH_READING: u64 = 16 << 20;
 
 /// The amount of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub enum Depth {
     /// Only what costs little.
     Look,
     /// Everything, with a check of every value.
@@ -28,21 +28,28 @@ pub(crate) enum Depth {
 
 /// The state of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) enum State {
+pub enum State {
+    /// All values were checked, and can be used.
     #[serde(rename = "intact")]
     Intact,
+    /// Nothing is known to be wrong, but not every value was checked.
     #[serde(rename = "not checked")]
     NotChecked,
+    /// It cannot be used.
     #[serde(rename = "broken")]
     Broken,
+    /// The file ends inside of it.
     #[serde(rename = "incomplete")]
     Incomplete,
+    /// The file ends before it.
     #[serde(rename = "missing")]
     Missing,
 }
 
 impl State {
-    pub(crate) fn name(self) -> &'static str {
+    /// The name, as JSON has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Intact => "intact",
             Self::NotChecked => "not checked",
@@ -55,13 +62,17 @@ impl State {
 
 /// A part that cannot be used.
 #[derive(Clone, Debug)]
-pub(crate) struct Damage {
-    pub(crate) address: Address,
-    pub(crate) state: State,
-    pub(crate) range: Option<Range<u64>>,
-    pub(crate) problem: Problem,
+pub struct Damage {
+    /// The address of the part.
+    pub address: Address,
+    /// The state of the part.
+    pub state: State,
+    /// The bytes of the part, or the bytes that the problem is about.
+    pub range: Option<Range<u64>>,
+    /// The reason.
+    pub problem: Problem,
     /// The rule, where a value breaks one.
-    pub(crate) rule: Option<Rule>,
+    pub rule: Option<Rule>,
 }
 
 impl Damage {
@@ -77,13 +88,15 @@ impl Damage {
     }
 
     /// The number of its bytes that exist, if it is truncated.
-    pub(crate) fn there(&self, bytes: Option<u64>) -> Option<(u64, u64)> {
+    #[must_use]
+    pub fn there(&self, bytes: Option<u64>) -> Option<(u64, u64)> {
         let (range, bytes) = (self.range.as_ref()?, bytes?);
         (range.end > bytes).then(|| (bytes.saturating_sub(range.start), range.end - range.start))
     }
 
     /// The problem and its location, on one line: `tmf: meshes[0].vertex_triangles[4] (0x88..0x8d): index out of range: ..`.
-    pub(crate) fn line(&self, format: Format) -> String {
+    #[must_use]
+    pub fn line(&self, format: Format) -> String {
         if self.problem.library().is_some() {
             return self.problem.to_string();
         }
@@ -92,7 +105,8 @@ impl Damage {
     }
 
     /// The problem, without its location.
-    pub(crate) fn reason(&self) -> String {
+    #[must_use]
+    pub fn reason(&self) -> String {
         match self.problem.library() {
             Some(error) => error.message_at(&self.address),
             None => self.problem.to_string(),
@@ -102,7 +116,7 @@ impl Damage {
 
 /// The parts of a file that cannot be used, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Damages {
+pub(super) struct Damages {
     pub(super) list: Vec<Damage>,
     seen: HashSet<String>,
 }
@@ -123,14 +137,16 @@ impl Damages {
 
 /// The parts that cannot be used, by their addresses.
 #[derive(Default)]
-pub(crate) struct ByAddress<'a> {
+pub struct ByAddress<'a> {
     own: HashMap<String, &'a Damage>,
     /// The first of the parts that each part contains.
     within: HashMap<String, &'a Damage>,
 }
 
 impl<'a> ByAddress<'a> {
-    pub(crate) fn new(damage: &'a [Damage]) -> Self {
+    /// The parts of a list, of which the first one counts at each address.
+    #[must_use]
+    pub fn new(damage: &'a [Damage]) -> Self {
         let mut known = Self::default();
         for part in damage {
             let address = part.address.to_string();
@@ -143,7 +159,8 @@ impl<'a> ByAddress<'a> {
     }
 
     /// The unusable part at an address: the part itself, a part of it, or the part that it belongs to.
-    pub(crate) fn at(&self, address: &str) -> Option<&'a Damage> {
+    #[must_use]
+    pub fn at(&self, address: &str) -> Option<&'a Damage> {
         let around = || ancestors(address).find_map(|ancestor| self.own.get(ancestor));
         self.within.get(address).or_else(around).copied()
     }
@@ -151,20 +168,29 @@ impl<'a> ByAddress<'a> {
 
 /// A mesh, as JSON lists it.
 #[derive(Debug, Serialize)]
-pub(crate) struct MeshInfo {
-    pub(crate) address: String,
-    pub(crate) name: Option<String>,
-    pub(crate) role: &'static str,
-    pub(crate) material: Option<String>,
-    pub(crate) vertices: Option<u64>,
-    pub(crate) triangles: Option<u64>,
-    pub(crate) attributes: Arc<[AttributeInfo]>,
+pub struct MeshInfo {
+    /// The address of the mesh, snapshot, body or face.
+    pub address: String,
+    /// The name in the file, if the format has names.
+    pub name: Option<String>,
+    /// `geometry`, `lod0` to `lod3`, `physics` or `snapshot`.
+    pub role: &'static str,
+    /// The name of the material, if the format has one.
+    pub material: Option<String>,
+    /// The number of stored positions, if it is known.
+    pub vertices: Option<u64>,
+    /// The number of triangles, if it is known.
+    pub triangles: Option<u64>,
+    /// The properties of the vertices.
+    pub attributes: Arc<[AttributeInfo]>,
+    /// The box around the finite positions: minimum and maximum; `None` if it is not known without decoding.
     #[serde(rename = "box")]
-    pub(crate) bounds: Option<[[f32; 3]; 2]>,
-    pub(crate) groups: Option<Vec<Group>>,
+    pub bounds: Option<[[f32; 3]; 2]>,
+    /// The triangles of each material, if the file has material IDs and they were decoded.
+    pub groups: Option<Vec<Group>>,
     /// `true` for a snapshot that is complete, and not a difference from snapshot 0.
     #[serde(skip)]
-    pub(crate) is_complete: bool,
+    pub is_complete: bool,
 }
 
 impl MeshInfo {
@@ -198,9 +224,11 @@ pub(super) fn single(number: f32) -> Value {
 
 /// A property of the vertices.
 #[derive(Debug, Serialize)]
-pub(crate) struct AttributeInfo {
-    pub(crate) semantic: String,
-    pub(crate) format: String,
+pub struct AttributeInfo {
+    /// The meaning, such as `position`.
+    pub semantic: String,
+    /// The type and the number of components, such as `f32x3`.
+    pub format: String,
 }
 
 impl AttributeInfo {
@@ -211,67 +239,81 @@ impl AttributeInfo {
 
 /// Triangles of one material.
 #[derive(Debug, Serialize)]
-pub(crate) struct Group {
-    pub(crate) material: u32,
-    pub(crate) triangles: u64,
+pub struct Group {
+    /// The material ID.
+    pub material: u32,
+    /// The number of its triangles.
+    pub triangles: u64,
 }
 
 /// The facts about an item that the library does not list.
 #[derive(Debug, Default)]
-pub(crate) struct PartDetail {
-    pub(crate) decoded: Option<u64>,
-    pub(crate) counts: Vec<(&'static str, u64)>,
-    pub(crate) is_intact: bool,
+pub(super) struct PartDetail {
+    pub decoded: Option<u64>,
+    pub counts: Vec<(&'static str, u64)>,
+    pub is_intact: bool,
 }
 
 /// All that is known of a file, whatever its format.
-pub(crate) struct Inspection {
-    pub(crate) input: Input,
-    pub(crate) bytes: Option<u64>,
+pub struct Inspection {
+    /// The file.
+    pub input: Input,
+    /// The length of the file, if it is known.
+    pub bytes: Option<u64>,
     /// The reason why it could not be opened.
-    pub(crate) problem: Option<Problem>,
-    pub(crate) format: Option<meshmap::Format>,
-    pub(crate) file: Option<MeshFile>,
-    pub(crate) depth: Depth,
-    pub(crate) variant: Option<String>,
+    pub problem: Option<Problem>,
+    /// The format, if it is known.
+    pub format: Option<meshmap::Format>,
+    /// The open file; `None` if it could not be opened.
+    pub file: Option<MeshFile>,
+    pub(super) depth: Depth,
+    /// Format and version, for people.
+    pub variant: Option<String>,
     /// `None` if they were not asked for, or the file could not be opened.
-    pub(crate) facts: Option<Facts>,
+    pub facts: Option<Facts>,
     /// The lists of the facts, and the numbers of elements that they lack.
     pub(super) lists: Lists,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) damage: Vec<Damage>,
+    /// The rules that the file breaks.
+    pub findings: Vec<Finding>,
+    /// The parts that cannot be used.
+    pub damage: Vec<Damage>,
     /// Sections of a file that could not be opened, as its header declares them.
-    pub(crate) salvaged: Vec<Part>,
+    pub salvaged: Vec<Part>,
     /// The number of reads, and of bytes.
-    pub(crate) reads: [u64; 2],
+    pub reads: [u64; 2],
 }
 
 /// The facts of a file that depend on its format.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
-    pub(crate) variant: String,
+pub struct Facts {
+    pub(super) variant: String,
     /// Named values, an object of JSON.
-    pub(crate) values: Value,
+    pub values: Value,
     /// The words that a page has in place of values, by the names of these; no words for values that it leaves out.
-    pub(crate) words: Vec<(&'static str, String)>,
-    pub(crate) summary: Summary,
+    pub words: Vec<(&'static str, String)>,
+    /// The file in a few words.
+    pub summary: Summary,
     pub(super) meshes: Vec<MeshInfo>,
     pub(super) details: HashMap<String, PartDetail>,
 }
 
 /// A file in a few words, for one row of many.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
-    pub(crate) vertices: Option<u64>,
-    pub(crate) triangles: Option<u64>,
+pub struct Summary {
+    /// The vertices of the meshes that are drawn, if the number is known.
+    pub vertices: Option<u64>,
+    /// Their triangles, if the number is known.
+    pub triangles: Option<u64>,
     /// `true` if the number of triangles is an estimate.
-    pub(crate) is_estimate: bool,
-    pub(crate) words: String,
+    pub is_estimate: bool,
+    /// Numbers of other parts, such as `5 joints, 31 frames`.
+    pub words: String,
 }
 
 impl Summary {
     /// The numbers of vertices and triangles, as far as they are known, each with the word for it and its plural.
-    pub(crate) fn counts(&self, [vertex, triangle]: [&str; 2]) -> [Option<String>; 2] {
+    #[must_use]
+    pub fn counts(&self, [vertex, triangle]: [&str; 2]) -> [Option<String>; 2] {
         let mark = if self.is_estimate { "~" } else { "" };
         [
             self.vertices.map(|count| text::plural(count, vertex)),
@@ -307,22 +349,26 @@ impl Inspection {
         }
     }
 
-    pub(crate) fn meshes(&self) -> &[MeshInfo] {
+    /// The meshes; none if facts were not requested.
+    #[must_use]
+    pub fn meshes(&self) -> &[MeshInfo] {
         self.facts.as_ref().map_or(&[], |facts| &facts.meshes)
     }
 
     /// Returns `true` if something cannot be used.
-    pub(crate) fn is_broken(&self) -> bool {
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
         self.problem.is_some() || !self.damage.is_empty()
     }
 
     /// `true` if every value was checked. Otherwise a value that is out of range or not finite may have been missed.
-    pub(crate) fn is_checked(&self) -> bool {
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
         self.file.is_some() && self.depth == Depth::Check
     }
 
     /// The end of a file whose parts extend beyond it, and the expected end, if it is declared.
-    pub(crate) fn cut_at(&self) -> Option<(u64, Option<u64>)> {
+    fn cut_at(&self) -> Option<(u64, Option<u64>)> {
         let bytes = self.bytes?;
         let salvaged = self.salvaged.iter().map(|part| part.range.end);
         let ends = self.damage.iter().filter_map(|damage| Some(damage.range.as_ref()?.end)).chain(salvaged);
@@ -334,7 +380,8 @@ impl Inspection {
     }
 
     /// `file cut off at 4,000,000 of 7,073,072 bytes`.
-    pub(crate) fn cut_words(&self) -> Option<String> {
+    #[must_use]
+    pub fn cut_words(&self) -> Option<String> {
         let (bytes, end) = self.cut_at()?;
         Some(match end {
             Some(end) => {
@@ -345,7 +392,8 @@ impl Inspection {
     }
 
     /// The parts with what is known of each.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+    #[must_use]
+    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let states = self.states();
         let salvaged = self.salvaged.iter().cloned();
         let usual = if self.depth == Depth::Check { State::Intact } else { State::NotChecked };
@@ -409,16 +457,23 @@ fn ancestors(address: &str) -> impl Iterator<Item = &str> {
 
 /// A part of a file, as JSON lists it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Part {
-    pub(crate) address: String,
+pub struct Part {
+    /// The address of the part.
+    pub address: String,
+    /// Its bytes in the file.
     #[serde(serialize_with = "as_pair")]
-    pub(crate) range: Range<u64>,
-    pub(crate) codec: &'static str,
-    pub(crate) stored: u64,
-    pub(crate) decoded: Option<u64>,
+    pub range: Range<u64>,
+    /// The compression: `none`, `zlib`, `deflate`, `gzip`, `lzma`, `bits` or `other`.
+    pub codec: &'static str,
+    /// Its size in the file.
+    pub stored: u64,
+    /// Its decoded size, if it is known.
+    pub decoded: Option<u64>,
+    /// Its counts, named as in the specification.
     #[serde(serialize_with = "as_map")]
-    pub(crate) counts: Vec<(&'static str, u64)>,
-    pub(crate) state: State,
+    pub counts: Vec<(&'static str, u64)>,
+    /// Its state.
+    pub state: State,
 }
 
 impl Part {

@@ -6,16 +6,27 @@ use meshmap::ArrayData;
 
 /// A kind of match between meshes that are not equal.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Match {
+pub enum Match {
     /// The triangles of the array of this address, by vertices in the same order.
-    TrianglesReordered { indices: String },
+    TrianglesReordered {
+        /// The address of the indices.
+        indices: String,
+    },
     /// The triangles, by where their corners are.
-    VerticesReordered { positions: String, indices: String, largest: f64 },
+    VerticesReordered {
+        /// The address of the positions.
+        positions: String,
+        /// The address of the indices.
+        indices: String,
+        /// The greatest distance of two vertices on an axis.
+        largest: f64,
+    },
 }
 
 /// Looks for the positions and the indices among pairs of arrays; `None` if these are equal, or also differ in
 /// another order.
-pub(crate) fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Option<Match> {
+#[must_use]
+pub fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Option<Match> {
     let ends_with = |endings: &[&str]| {
         pairs.iter().find(|(address, ..)| endings.iter().any(|ending| address.ends_with(ending)))
     };

@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::model::{Damage, Inspection, MeshInfo, Part};
-use crate::inputs::Problem;
+use crate::input::Problem;
 
 /// The object of a file, or of a directory that cannot be read.
 #[derive(Serialize)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     meshmap: u32,
     path: String,
     path_bytes: Option<String>,
@@ -33,7 +33,8 @@ pub(crate) struct Object<'a> {
 }
 
 /// The object of a file. Its lists are cut if they are long.
-pub(crate) fn object(inspection: &Inspection) -> Object<'_> {
+#[must_use]
+pub fn object(inspection: &Inspection) -> Object<'_> {
     let mut lists = inspection.lists.clone();
     let facts = inspection.format.zip(inspection.facts.as_ref());
     let error = match &inspection.problem {
@@ -56,7 +57,8 @@ pub(crate) fn object(inspection: &Inspection) -> Object<'_> {
 }
 
 /// The object of something that is not a file, such as a directory that cannot be read.
-pub(crate) fn of_no_file(path: &Path, message: &str) -> Object<'static> {
+#[must_use]
+pub fn object_of_no_file(path: &Path, message: &str) -> Object<'static> {
     let problem = Problem::other("io", message.to_owned());
     Object { error: Some(ErrorInfo::new(&problem, None, None)), ..empty(path) }
 }
@@ -81,7 +83,7 @@ fn empty(path: &Path) -> Object<'static> {
 
 /// A problem, as JSON has it.
 #[derive(Serialize)]
-pub(crate) struct ErrorInfo {
+pub struct ErrorInfo {
     kind: &'static str,
     address: Option<String>,
     range: Option<[u64; 2]>,
@@ -95,11 +97,14 @@ fn pair(range: Range<u64>) -> [u64; 2] {
 
 impl ErrorInfo {
     /// The problem of a part that cannot be used.
-    pub(crate) fn of_part(damage: &Damage) -> Self {
+    #[must_use]
+    pub fn of_part(damage: &Damage) -> Self {
         Self::new(&damage.problem, Some(damage.address.to_string()), damage.range.clone())
     }
 
-    pub(crate) fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
+    /// A problem; `address` and `range` are used if the problem has none.
+    #[must_use]
+    pub fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {
                 kind: error.kind().name(),
@@ -152,7 +157,8 @@ pub(super) fn as_map<S: Serializer>(counts: &[(&str, u64)], serializer: S) -> Re
 }
 
 /// The bytes of a path as base64, if it is not UTF-8.
-pub(crate) fn path_bytes(path: &Path) -> Option<String> {
+#[must_use]
+pub fn path_bytes(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()))
 }
 

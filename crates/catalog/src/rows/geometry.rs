@@ -13,7 +13,7 @@ use meshmap::{Attribute, MeshView, Scalar, Semantic};
 use super::batch;
 use super::columns::{COLUMNS, Column};
 use super::row::Row;
-use crate::inputs::Problem;
+use crate::input::Problem;
 
 /// The facts of a mesh that rows with geometry have. Others of a catalogue are about the whole file, or need all of its values.
 const FACTS: [&str; 16] = [

@@ -2,7 +2,7 @@
 
 use meshmap::{Error, Format};
 
-use crate::inputs::Problem;
+use crate::input::Problem;
 use crate::inspect::Damage;
 use crate::text;
 
@@ -52,7 +52,8 @@ pub struct Row {
 
 impl Row {
     /// Bytes in memory, and about as many in a file; up to six times as many if names consist of characters that JSON escapes.
-    pub(crate) fn byte_len(&self) -> u64 {
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
         let Self { path, path_bytes, address, name, material, identity, hash, error, .. } = self;
         let texts = [Some(path), path_bytes.as_ref(), address.as_ref(), name.as_ref(), material.as_ref()];
         let texts = texts.into_iter().chain([identity.as_ref(), hash.as_ref(), error.as_ref()]).flatten();

@@ -7,7 +7,7 @@ use meshmap::{Address, Charge, Encoding, Format, MeshFile, Meter, Scalar};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::inputs::meter_of;
+use crate::input::meter_of;
 use crate::{inspect, text};
 
 /// The reason why a digest cannot be made.

@@ -4,38 +4,37 @@
 
 use meshmap::{Format, Limits};
 
-use crate::inputs::Memory;
+use crate::input::Reading;
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 mod batch;
 mod columns;
 mod file;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 mod geometry;
 mod item;
 mod limited;
 mod look;
 mod row;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 mod shapes;
 mod write;
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 pub use batch::Columns;
-pub use file::rows;
-#[cfg(feature = "parquet")]
+pub use file::of;
+#[cfg(feature = "arrow")]
 pub use geometry::Geometry;
-pub(crate) use item::items;
 pub use item::{Item, find};
 pub use row::Row;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "arrow")]
 pub use shapes::Shapes;
-pub(crate) use write::{Kind, Writer};
+pub use write::{FileKind, Writer};
 
 /// The contents of a catalogue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct How {
+pub struct Options {
     /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
     /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
     pub full: bool,
@@ -47,13 +46,20 @@ pub struct How {
     pub formats: Vec<Format>,
     /// The limits for each file.
     pub limits: Limits,
-    /// The memory of which the limits are a share, for standard input and pipes.
-    pub(crate) memory: Memory,
+    /// The memory of which the limits are a share, in bytes, for standard input and pipes.
+    pub memory: u64,
     /// The bytes of rows that a file may have, in place of the usual limit.
-    pub(crate) max_output: Option<u64>,
+    pub max_output: Option<u64>,
 }
 
-impl How {
+impl Default for Options {
+    fn default() -> Self {
+        let Reading { memory, limits, .. } = Reading::default();
+        Self { full: false, hash: false, mmap: false, formats: Vec::new(), limits, memory, max_output: None }
+    }
+}
+
+impl Options {
     /// Sets [`full`](Self::full).
     #[must_use]
     pub fn with_full(self, full: bool) -> Self {
@@ -87,5 +93,17 @@ impl How {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets [`memory`](Self::memory).
+    #[must_use]
+    pub fn with_memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Sets [`max_output`](Self::max_output).
+    #[must_use]
+    pub fn with_max_output(self, max_output: Option<u64>) -> Self {
+        Self { max_output, ..self }
     }
 }

@@ -7,18 +7,27 @@ use serde_json::Value;
 use serde_json::ser::Formatter;
 
 /// Writes a value.
-pub(crate) fn write(out: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
+///
+/// # Errors
+///
+/// Returns the errors of `out`.
+pub fn write(out: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(out, Escaping))
 }
 
 /// Writes a value on a line.
-pub(crate) fn write_line(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Returns the errors of `out`.
+pub fn write_line(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
     write(&mut out, value)?;
     writeln!(out)
 }
 
 /// An object with the properties of another one after its own.
-pub(crate) fn with(mut object: Value, more: Value) -> Value {
+#[must_use]
+pub fn with(mut object: Value, more: Value) -> Value {
     if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
         object.extend(more);
     }

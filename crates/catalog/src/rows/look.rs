@@ -9,7 +9,7 @@ use meshmap::{Bounds, Error, MeshEntry, MeshFile, Result, Scratch};
 
 use super::limited::Limited;
 use super::row::Row;
-use crate::inputs::memory_for;
+use crate::input::memory_for;
 use crate::inspect::ByAddress;
 
 /// The parts of a file that cannot be used; `None` if only headers are read.

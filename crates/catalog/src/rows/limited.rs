@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use meshmap::MeshFile;
 
 use super::row::Row;
-use crate::inputs::memory_for;
+use crate::input::memory_for;
 use crate::text;
 
 /// Bytes of rows that a small file may always have, and bytes for each byte of a larger file: as much as `convert` writes.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use meshmap::{Bytes, ReadRange, Source};
 
-use crate::inputs::Problem;
+use crate::input::Problem;
 
 /// Longer reads gain nothing from a window.
 const SMALL: u64 = 16 << 10;

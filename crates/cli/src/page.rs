@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use meshmap::{Conventions, Finding, LengthUnit, Severity, VOrigin, Winding};
 use serde_json::{Map, Value};
 
-use super::model::{Damage, Facts, Inspection, MeshInfo, Part, State};
 use crate::screen::{Screen, Style};
 use crate::table::Table;
-use crate::{text, words};
+use crate::{damage, text};
+use meshmap_catalog::inspect::{Facts, Inspection, MeshInfo, Part, State, value_words};
 
 /// A page ends before this line, if it can.
 const PAGE: usize = 25;
@@ -355,7 +355,7 @@ pub(crate) fn list(proxy: &meshmap::cgeo::Proxy, inspection: &Inspection, what: 
 /// Lists damaged parts and broken rules.
 fn marks(inspection: &Inspection, screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(what) = what_is_broken(inspection) {
+    if let Some(what) = damage::what_is_broken(inspection) {
         lines.extend(marked("x", &what, screen));
     }
     lines.extend(findings(inspection, Severity::Suspicious, screen));
@@ -397,159 +397,9 @@ fn finding(finding: &Finding) -> String {
         0 | 1 => String::new(),
         count => format!(" ({} occurrences)", text::count(count)),
     };
-    match words::of_value(finding) {
+    match value_words(finding) {
         Some(words) => format!("{words}{count}"),
         None => format!("{place}{}: {}{count}", finding.rule.name, finding.detail),
-    }
-}
-
-/// All that is broken of a file that could be opened, or could not: on one line.
-pub(crate) fn what_is_broken(inspection: &Inspection) -> Option<String> {
-    let problem = inspection.problem.as_ref().map(ToString::to_string);
-    if inspection.damage.is_empty() && inspection.salvaged.is_empty() {
-        return problem;
-    }
-    let format = inspection.format.map(|format| format!("{format}: ")).unwrap_or_default();
-    let mut clauses = Vec::new();
-    if let Some(words) = inspection.cut_words() {
-        clauses.push(words);
-    } else {
-        clauses.extend(problem);
-    }
-    let names = |state: State| folded(inspection.parts_in(state));
-    let broken: Vec<&Damage> =
-        inspection.damage.iter().filter(|damage| damage.state == State::Broken).collect();
-    for group in groups(&broken).into_iter().take(4) {
-        clauses.push(format!("{}: {}", group.name, text::line(&group.reason)));
-    }
-    if let Some(intact) = inspection.intact() {
-        clauses.push(format!("intact: {intact}"));
-    }
-    for (state, label) in [(State::Incomplete, "incomplete"), (State::Missing, "missing")] {
-        let names = names(state);
-        if !names.is_empty() {
-            clauses.push(format!("{label}: {names}"));
-        }
-    }
-    if clauses.len() == 1 && !broken.is_empty() {
-        clauses.push("other parts are not affected".to_owned());
-    }
-    Some(format!("{format}{}", clauses.join("; ")))
-}
-
-/// Damaged parts with the same reason, one after the other.
-pub(crate) struct GroupOf<'a> {
-    pub(crate) name: String,
-    pub(crate) reason: String,
-    pub(crate) first: &'a Damage,
-    pub(crate) count: usize,
-}
-
-/// Damage folded: `snapshots[14..39]`.
-pub(crate) fn groups<'a>(damage: &[&'a Damage]) -> Vec<GroupOf<'a>> {
-    let mut groups: Vec<(GroupOf<'a>, String)> = Vec::new();
-    for damage in damage {
-        let key = damage.fold_key();
-        let (stem, index, rest) = indexed(&damage.address.to_string());
-        match groups.last_mut() {
-            Some((group, last)) if *last == key => {
-                let first = indexed(&group.first.address.to_string());
-                if let (Some(index), Some(from)) = (index, first.1)
-                    && stem == first.0
-                    && rest == first.2
-                    && index == from + group.count as u64
-                {
-                    group.count += 1;
-                    group.name = format!("{stem}[{from}..{index}]{rest}");
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        let group =
-            GroupOf { name: damage.address.to_string(), reason: damage.reason(), first: damage, count: 1 };
-        groups.push((group, key));
-    }
-    groups.into_iter().map(|(group, _)| group).collect()
-}
-
-/// `snapshots[3].positions` as `snapshots`, 3 and `.positions`.
-fn indexed(address: &str) -> (String, Option<u64>, String) {
-    let parts = address.split_once('[').and_then(|(stem, rest)| {
-        let (index, rest) = rest.split_once(']')?;
-        Some((stem.to_owned(), Some(index.parse().ok()?), rest.to_owned()))
-    });
-    parts.unwrap_or_else(|| (address.to_owned(), None, String::new()))
-}
-
-/// The text before an index, the first and the last index, and the text after it.
-type Run = (String, Option<(u64, u64)>, String);
-
-/// Names of parts in a few words: runs of indices folded, no more than a few.
-fn folded(addresses: Vec<String>) -> String {
-    const MOST: usize = 8;
-    let mut runs: Vec<Run> = Vec::new();
-    for address in addresses {
-        let (stem, index, rest) = indexed(&address);
-        match (runs.last_mut(), index) {
-            (Some((last, Some((_, to)), tail)), Some(index))
-                if *last == stem && *tail == rest && *to + 1 == index =>
-            {
-                *to = index;
-            }
-            _ => runs.push((stem, index.map(|index| (index, index)), rest)),
-        }
-    }
-    let more = runs.len().saturating_sub(MOST);
-    let mut names: Vec<String> = runs
-        .into_iter()
-        .take(MOST)
-        .map(|(stem, index, rest)| match index {
-            None => stem,
-            Some((from, to)) if from == to => format!("{stem}[{from}]{rest}"),
-            Some((from, to)) => format!("{stem}[{from}..{to}]{rest}"),
-        })
-        .collect();
-    if more > 0 {
-        names.push(format!("{} more", text::count(more)));
-    }
-    names.join(", ")
-}
-
-impl Damage {
-    /// Damage with the same key is reported once.
-    fn fold_key(&self) -> String {
-        let what = match self.problem.library() {
-            Some(error) => format!("{}{:?}", error.what(), error.kind()),
-            None => self.problem.to_string(),
-        };
-        format!("{:?} {what}", self.state)
-    }
-}
-
-impl Inspection {
-    /// The addresses of the parts that are in this state.
-    pub(crate) fn parts_in(&self, state: State) -> Vec<String> {
-        // Parts of parts are listed if they are damaged themselves.
-        const PLACES: [&str; 3] = ["header", "offset_table", "text"];
-        if state == State::Intact {
-            let all = self.parts().filter(|part| part.state == state && !PLACES.contains(&&*part.address));
-            return all.map(|part| part.address).collect();
-        }
-        let salvaged =
-            self.salvaged.iter().filter(|part| part.state == state).map(|part| part.address.clone());
-        let damaged = self.damage.iter().filter(|damage| damage.state == state);
-        salvaged.chain(damaged.map(|damage| damage.address.to_string())).collect()
-    }
-}
-
-impl Inspection {
-    /// The parts that are intact, where others are not, in a few words.
-    pub(crate) fn intact(&self) -> Option<String> {
-        let mut parts = self.parts_in(State::Intact);
-        let salvaged = self.salvaged.iter().filter(|part| part.state < State::Broken);
-        parts.extend(salvaged.map(|part| part.address.clone()));
-        (!parts.is_empty()).then(|| text::line(&folded(parts)))
     }
 }
 

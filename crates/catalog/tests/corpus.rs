@@ -1,6 +1,6 @@
 //! Every file of the corpora reads as independent implementations read it, or is refused.
 //!
-//! `cargo test -p meshmap-cli --test corpus -- --ignored corpus_` runs the tests that need `MESHMAP_CORPUS`.
+//! `cargo test -p meshmap-catalog --test corpus -- --ignored corpus_` runs the tests that need `MESHMAP_CORPUS`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn digest(path: &Path) -> Result<Value, String> {
 }
 
 fn digest_of(file: &MeshFile) -> Result<Value, String> {
-    let digest = meshmap_cli::digest::of(file).map_err(|error| error.message())?;
+    let digest = meshmap_catalog::digest::of(file).map_err(|error| error.message())?;
     Ok(serde_json::to_value(digest).unwrap())
 }
 
@@ -174,7 +174,7 @@ fn messages(path: &Path) -> Vec<String> {
         });
         messages.extend(read.err().map(|error| error.to_string()));
     }
-    messages.extend(meshmap_cli::digest::of(&file).err().map(|error| error.to_string()));
+    messages.extend(meshmap_catalog::digest::of(&file).err().map(|error| error.to_string()));
     messages
 }
 

@@ -9,13 +9,13 @@ use arrow_schema::ArrowError;
 use meshmap::{MeshEntry, MeshFile, Role};
 use rayon::prelude::*;
 
-use super::How;
+use super::Options;
 use super::file::{of_item, open};
 use super::geometry::{Geometry, Shape, Values};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
-use crate::inputs::{Problem, memory_for};
+use crate::input::{Problem, memory_for};
 use crate::text;
 
 /// Files that are opened together.
@@ -28,7 +28,7 @@ const ROWS: usize = 8192;
 /// Memory is bounded by the bytes of a table, and by the meshes that are decoded together: one for each thread if they are large.
 pub struct Shapes {
     items: Arc<Vec<Item>>,
-    how: How,
+    how: Options,
     geometry: Arc<Geometry>,
     drawn: bool,
     batch_bytes: usize,
@@ -50,7 +50,7 @@ impl Shapes {
     #[must_use]
     pub fn new(
         items: Arc<Vec<Item>>,
-        how: How,
+        how: Options,
         geometry: Arc<Geometry>,
         drawn: bool,
         batch_bytes: usize,

@@ -8,21 +8,20 @@ use std::time::UNIX_EPOCH;
 use meshmap::{Finding, Format, MeshFile, Severity, Source};
 use sha2::{Digest, Sha256};
 
-use super::How;
+use super::Options;
 use super::item::{Item, Kind};
 use super::limited::Limited;
 use super::look;
 use super::row::Row;
-use crate::inputs::{Problem, Reading};
-use crate::inspect::json::path_bytes;
-use crate::inspect::{self, ByAddress, Checked, Damage};
+use crate::input::{Problem, Reading};
+use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
 use crate::text;
 
 /// The rows of a file: at least one, except for a file that was found and holds no mesh at all.
 ///
 /// Never fails, whatever the file is.
 #[must_use]
-pub fn rows(item: &Item, how: &How) -> Vec<Row> {
+pub fn of(item: &Item, how: &Options) -> Vec<Row> {
     let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
     read.unwrap_or_else(|_| vec![of_item(item).panicked()])
 }
@@ -41,7 +40,7 @@ pub(super) fn of_item(item: &Item) -> Row {
     }
 }
 
-fn read(item: &Item, how: &How) -> Vec<Row> {
+fn read(item: &Item, how: &Options) -> Vec<Row> {
     match open(item, how) {
         Ok(None) => Vec::new(),
         Ok(Some((row, file))) => {
@@ -61,7 +60,7 @@ fn read(item: &Item, how: &How) -> Vec<Row> {
 }
 
 /// Opens a file. `None` if it has no rows; its only row if it cannot be opened.
-pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
+pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
     let mut row = of_item(item);
     // Files are worked on side by side, each by one thread.
     let reading = Reading {
@@ -98,7 +97,7 @@ fn describe(
     row: &mut Row,
     source: &Source,
     version: impl FnOnce() -> Option<String>,
-    how: &How,
+    how: &Options,
 ) -> Result<(), Problem> {
     row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
     row.identity = version().or_else(|| of_file(source));

@@ -674,7 +674,13 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         Command::Info { paths, json, full, snapshots, boxes, report, hex, dialect, list, choice, .. } => {
             let choice = with_list(choice, list);
             let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
-            info::run(&paths, &info::Wish { json, full, list, report, hex, dialect }, &choice, screen, out)
+            info::run(
+                &paths,
+                &info::InfoArgs { json, full, list, report, hex, dialect },
+                &choice,
+                screen,
+                out,
+            )
         }
         Command::Verify { rules: true, .. } => {
             for [format, id, severity, name] in rules::list() {
@@ -689,18 +695,18 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 Some(FailOn::Suspicious) => Severity::Suspicious,
                 Some(FailOn::Forbidden) => Severity::Forbidden,
             };
-            let wish = verify::Wish { fail_on, allowed: allow, cross_check, json };
+            let wish = verify::VerifyArgs { fail_on, allowed: allow, cross_check, json };
             verify::run(&paths, &wish, &choice, screen, out)
         }
         Command::Dump { path, address, list: _, form, head, stats, output, mmap, memory } => {
-            let wish = dump::Wish { form, head, stats, output, mmap, memory };
+            let wish = dump::DumpArgs { form, head, stats, output, mmap, memory };
             wish.memory.job(|| dump::run(&path, address.as_deref(), &wish, screen, out))
         }
         Command::Diff { a, b, tolerance, picture, json, choice, .. } => {
             threads(&choice);
             // Without --schema, clap has required them.
             let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-            diff::run(&a, &b, &diff::Wish { tolerance, picture, json }, &choice, screen, out)
+            diff::run(&a, &b, &diff::DiffArgs { tolerance, picture, json }, &choice, screen, out)
         }
         Command::Convert {
             paths,
@@ -776,7 +782,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let options = Options::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
             let options = options.with_limits(choice.memory.limits_of(2)).with_memory(choice.memory.whole());
             let options = options.with_max_output(max_output);
-            catalog::run(&paths, &catalog::Wish { output, options, json }, &choice, out)
+            catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {
             view::run(&paths, !no_open, &with_list(choice, list), out)

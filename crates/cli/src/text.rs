@@ -106,6 +106,11 @@ pub(crate) fn listed<T>(
     listed
 }
 
+/// Lines as one text, each with its end.
+pub(crate) fn joined(lines: Vec<String>) -> Vec<u8> {
+    lines.into_iter().map(|line| line + "\n").collect::<String>().into_bytes()
+}
+
 /// A text padded with blanks to `columns` columns.
 pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     let blanks = " ".repeat(columns.saturating_sub(width(text)));

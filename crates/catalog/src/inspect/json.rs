@@ -12,7 +12,7 @@ use super::model::{Damage, Inspection, MeshInfo, Part};
 use crate::input::Problem;
 
 /// The object of a file, or of a directory that cannot be read.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Object<'a> {
     meshmap: u32,
     path: String,
@@ -64,21 +64,8 @@ pub fn object_of_no_file(path: &Path, message: &str) -> Object<'static> {
 }
 
 fn empty(path: &Path) -> Object<'static> {
-    Object {
-        meshmap: 1,
-        path: path.to_string_lossy().into_owned(),
-        path_bytes: path_bytes(path),
-        format: None,
-        variant: None,
-        bytes: None,
-        error: None,
-        checked: false,
-        findings: Vec::new(),
-        parts: Vec::new(),
-        meshes: Vec::new(),
-        facts: BTreeMap::new(),
-        omitted: BTreeMap::new(),
-    }
+    let (path, path_bytes) = (path.to_string_lossy().into_owned(), path_bytes(path));
+    Object { meshmap: 1, path, path_bytes, ..Object::default() }
 }
 
 /// A problem, as JSON has it.

@@ -392,7 +392,6 @@ impl Inspection {
     }
 
     /// The parts with what is known of each.
-    #[must_use]
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let states = self.states();
         let salvaged = self.salvaged.iter().cloned();

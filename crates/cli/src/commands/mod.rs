@@ -1,4 +1,4 @@
-//! The commands: each takes wishes, writes to `out`, and returns how it ended.
+//! The commands: each takes its arguments, writes to `out`, and returns how it ended.
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -17,7 +17,7 @@ use crate::{cross_check, damage, interrupt, page, text};
 
 /// The strictness of the verdict, and the parts to print.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct VerifyArgs {
     /// The least severity for which a file fails; parts that cannot be used always make it fail.
     pub(crate) fail_on: Severity,
     pub(crate) allowed: Vec<Allowed>,
@@ -35,14 +35,14 @@ struct Verdict {
 
 /// The sum over files.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct Summary {
     files: u64,
     broken: u64,
     warned: u64,
     failed: u64,
 }
 
-impl Sum {
+impl Summary {
     fn add(&mut self, verdict: Verdict) {
         self.files += 1;
         self.broken += u64::from(verdict.is_broken);
@@ -60,7 +60,7 @@ impl Sum {
 
 pub(crate) fn run(
     paths: &[PathBuf],
-    wish: &Wish,
+    args: &VerifyArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
@@ -72,14 +72,14 @@ pub(crate) fn run(
         mmap: choice.mmap,
         format: choice.format,
         is_one_of_many: !single,
-        ..choice.memory.reading(if wish.cross_check { TWO_FILES } else { 2 })
+        ..choice.memory.reading(if args.cross_check { TWO_FILES } else { 2 })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
-    let mut sum = Sum::default();
+    let mut sum = Summary::default();
     let work = {
-        let wish = wish.clone();
-        move |input: &Input| check(input, &wish, &how, single, screen)
+        let args = args.clone();
+        move |input: &Input| check(input, &args, &how, single, screen)
     };
     let told = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
         let Some((printed, verdict)) = result else {
@@ -93,12 +93,10 @@ pub(crate) fn run(
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
-        if wish.json {
+        if args.json {
             json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
-            for line in lines_of_file("x", &text::path(path), error, screen) {
-                writeln!(out, "{line}")?;
-            }
+            out.write_all(&text::joined(lines_of_file("x", &text::path(path), error, screen)))?;
         }
     }
     // Files that were not looked at may turn out to be no meshes.
@@ -106,14 +104,14 @@ pub(crate) fn run(
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
     let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    Manner { quiet: choice.quiet, json: wish.json }.conclude(&painted, is_done, out)?;
+    Manner { quiet: choice.quiet, json: args.json }.conclude(&painted, is_done, out)?;
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
         (false, _) => Outcome::Interrupted,
         (true, good) => Outcome::good_if(good),
     })
 }
 
-fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
+fn verdict_line(sum: Summary, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
     let words = sum.words();
     let files = text::count(sum.files);
     let with = |separator: &str| if words.is_empty() { String::new() } else { format!("{separator}{words}") };
@@ -135,13 +133,13 @@ fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static st
 /// Checks a file: what is printed of it, and how it did.
 fn check(
     input: &Input,
-    wish: &Wish,
+    args: &VerifyArgs,
     how: &Reading,
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspection = inspect::inspect(input, how, Depth::Check, wish.json)?;
-    if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
+    let mut inspection = inspect::inspect(input, how, Depth::Check, args.json)?;
+    if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {
                 address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
@@ -157,7 +155,7 @@ fn check(
         }));
     }
     if let Some(format) = inspection.format {
-        let allowed = |rule: meshmap::Rule| wish.allowed.iter().any(|allowed| allowed.is(format, rule));
+        let allowed = |rule: meshmap::Rule| args.allowed.iter().any(|allowed| allowed.is(format, rule));
         inspection.damage.retain(|damage| !damage.rule.is_some_and(allowed));
         inspection.findings.retain(|finding| !allowed(finding.rule));
     }
@@ -166,18 +164,15 @@ fn check(
     let verdict = Verdict {
         is_broken,
         has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
-        fails: is_broken || worst.is_some_and(|worst| worst >= wish.fail_on),
+        fails: is_broken || worst.is_some_and(|worst| worst >= args.fail_on),
     };
     let mut printed = Vec::new();
-    if wish.json {
+    if args.json {
         // Writing to memory does not fail.
         drop(json::write_line(&mut printed, &inspect::object(&inspection)));
     } else {
         let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
-        for line in lines {
-            printed.extend_from_slice(line.as_bytes());
-            printed.push(b'\n');
-        }
+        printed = text::joined(lines);
     }
     Some((printed, verdict))
 }

@@ -1,5 +1,7 @@
 //! Axes, winding, texture origin and unit of the formats.
 
+use std::fmt;
+
 use crate::format::Format;
 
 /// Up axis, front face, texture origin and unit of a format, a file or a program; `None` for what is not known.
@@ -71,7 +73,6 @@ impl Conventions {
 
 /// A coordinate axis, in its positive direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Axis {
     /// The first coordinate.
@@ -80,6 +81,24 @@ pub enum Axis {
     Y,
     /// The third coordinate.
     Z,
+}
+
+impl Axis {
+    /// Returns the axis's name: `x`, `y` or `z`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X => "x",
+            Self::Y => "y",
+            Self::Z => "z",
+        }
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// A direction around a triangle.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::conventions::Axis;
 use crate::mesh::Semantic;
 use crate::report::Address;
 
@@ -44,4 +45,4 @@ macro_rules! as_text {
     )+};
 }
 
-as_text!(Address, Semantic);
+as_text!(Address, Axis, Semantic);

@@ -2,9 +2,11 @@
 //! an error of one line and leaves nothing behind.
 #![no_main]
 
+use std::num::NonZero;
+
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile};
-use meshmap_export::{Convert, Error, Lods, NonFinite, Target};
+use meshmap_export::{Convert, Error, Lods, Target};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
 
 /// Bytes of an input that select options.
@@ -30,11 +32,13 @@ fuzz_target!(|data: &[u8]| {
 fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     let most = choices.of(&[1 << 20, 0, 1, 256, 4096, 64 << 10]);
     let [check, again, drop, merge, ..] = choices.flags();
-    let convert = Convert::new(target)
-        .with_max_output_bytes(most)
-        .with_drop_degenerate(drop)
-        .with_merge_materials(merge && !matches!(target, Target::Ply | Target::Stl));
-    let convert = with_options(file, (convert, target), &mut choices);
+    let convert = Convert {
+        max_output_bytes: Some(most),
+        drop_degenerate: drop,
+        merge_materials: merge && !matches!(target, Target::Ply | Target::Stl),
+        ..Convert::new(target)
+    };
+    let convert = with_options(file, convert, &mut choices);
     let folder = Folder::new("convert");
     let path = folder.file(&format!("out.{}", target.name()));
     let outcome = match convert.write_file(file, &path) {
@@ -81,61 +85,53 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     }
 }
 
-fn with_options(file: &MeshFile, (convert, target): (Convert, Target), choices: &mut Choices<'_>) -> Convert {
+fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) -> Convert {
     let [zero, flip, dense, quantized, nest, morph_normals, attach, named] = choices.flags();
-    // By default numbers that are not finite become 0, because the first one in a file would end the conversion.
-    let non_finite = if zero { NonFinite::Refuse } else { NonFinite::Zero };
-    // Options that a target has no use for are an error, which would end the conversion as well.
-    let is_gltf = matches!(target, Target::Glb | Target::Gltf);
-    let has_units = is_gltf || target == Target::Usdc;
-    let mut convert = convert
-        .with_non_finite(non_finite)
-        .with_flip(flip)
-        .with_dense(dense && is_gltf)
-        .with_quantized(quantized && is_gltf)
-        .with_nested_joints(nest && is_gltf)
-        .with_morph_normals(morph_normals && is_gltf)
-        .with_lods(choices.of(&[
-            Lods::Finest,
-            Lods::All,
-            Lods::Only(0),
-            Lods::Only(3),
-            Lods::Only(u32::MAX),
-        ]));
-    let up = choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]);
-    if let Some(up) = up.filter(|_| has_units) {
-        convert = convert.with_up(up);
-    }
+    // Options that a target has no use for are an error, which would end the conversion.
+    let is_gltf = matches!(convert.target, Target::Glb | Target::Gltf);
+    let has_units = is_gltf || convert.target == Target::Usdc;
+    let mut convert = Convert {
+        // By default numbers that are not finite become 0, because the first one in a file would end the conversion as well.
+        zero_non_finite: !zero,
+        flip,
+        dense: dense && is_gltf,
+        quantized: quantized && is_gltf,
+        nest: nest && is_gltf,
+        morph_normals: morph_normals && is_gltf,
+        lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
+        up: choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]).filter(|_| has_units),
+        ..convert
+    };
     let number = NUMBERS[choices.below(NUMBERS.len())];
     let index = choices.byte();
-    convert = match choices.byte() % 8 {
-        0..3 => convert,
-        3 => convert.with_snapshots(usize::from(index & 3)..=usize::from(index >> 2)),
-        4 => convert.with_every(index.into()),
-        5 => convert.with_frame(index.into()),
-        6 => convert.with_time(number),
-        _ => convert.with_frame(u32::MAX),
-    };
-    convert = match choices.byte() % 8 {
-        0..4 => convert,
-        4..7 if !has_units => convert,
-        4 => convert.with_rate(number),
-        5 => convert.with_unit(number),
-        6 => convert.with_rate(number).with_unit(number),
-        _ => convert.with_time(f64::from(index) / 8.0),
-    };
+    match choices.byte() % 8 {
+        0..3 => {}
+        3 => convert.snapshots = Some((usize::from(index & 3)..=usize::from(index >> 2)).into()),
+        4 => convert.every = NonZero::new(index.into()),
+        5 => convert.frame = Some(index.into()),
+        6 => convert.seconds = Some(number),
+        _ => convert.frame = Some(u32::MAX),
+    }
+    match choices.byte() % 8 {
+        0..4 => {}
+        4..7 if !has_units => {}
+        4 => convert.fps = Some(number),
+        5 => convert.unit_millimeters = Some(number),
+        6 => (convert.fps, convert.unit_millimeters) = (Some(number), Some(number)),
+        _ => convert.seconds = Some(f64::from(index) / 8.0),
+    }
     if let (true, Some(model)) = (attach, file.as_iqm()) {
-        convert = convert.with_animations("again", model.clone());
+        convert.animations.push(("again".to_owned(), model.clone()));
     }
     if let (true, Some(model)) = (named, file.as_iqm()) {
         let name =
             model.anims().nth(usize::from(index & 7)).map(|anim| anim.name.to_string_lossy().into_owned());
-        convert = convert.with_anim(name.unwrap_or_else(|| "no such animation".to_owned()));
+        convert.anim = Some(name.unwrap_or_else(|| "no such animation".to_owned()));
     }
     for _ in 0..choices.below(4) {
         let index = choices.byte().into();
         if let Some(entry) = file.meshes().ok().and_then(|mut meshes| meshes.nth(index)) {
-            convert = convert.with_mesh(entry.address);
+            convert.meshes.push(entry.address);
         }
     }
     convert

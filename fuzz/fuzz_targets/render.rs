@@ -4,11 +4,12 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::num::NonZero;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile, Parallelism};
-use meshmap_export::{Error, Lods, Mode, NonFinite, Render, Rendered, Samples};
+use meshmap_export::{Error, Lods, Mode, Render, Rendered, Samples};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
 
 /// Bytes of an input that select options.
@@ -20,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let [threads, difference, ..] = choices.flags();
     let mut size = || [16, 1, 3, 24, 40][choices.below(5)];
     let size = [size(), size()];
-    let render = with_options(&file, Render::new().with_size(size[0], size[1]), &mut choices);
+    let render = with_options(&file, Render { size: Some(size), ..Render::default() }, &mut choices);
     let folder = Folder::new("render");
     let path = folder.file("out.png");
     let rendered = match render.write_file(&file, &path) {
@@ -38,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     assert_png(&path, &rendered);
     if threads {
         let before = std::fs::read(&path).expect("the picture");
-        let second = render.clone().with_parallelism(Parallelism::Off).write_file(&file, &path);
+        let second = Render { parallelism: Parallelism::Off, ..render.clone() }.write_file(&file, &path);
         assert_eq!(second.expect("the same picture"), rendered);
         assert!(before == std::fs::read(&path).expect("the picture"), "one thread draws another picture");
     }
@@ -52,45 +53,39 @@ fuzz_target!(|data: &[u8]| {
 
 fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> Render {
     let [refuse, named, ..] = choices.flags();
-    let mut render = render
-        .with_samples(choices.of(&[Samples::One, Samples::Four, Samples::Nine]))
-        .with_mode(choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]))
-        .with_non_finite(if refuse { NonFinite::Refuse } else { NonFinite::Zero })
-        .with_lods(choices.of(&[
-            Lods::Finest,
-            Lods::All,
-            Lods::Only(0),
-            Lods::Only(3),
-            Lods::Only(u32::MAX),
-        ]));
-    if let Some(up) = choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]) {
-        render = render.with_up(up);
-    }
+    let mut render = Render {
+        samples: choices.of(&[Samples::One, Samples::Four, Samples::Nine]),
+        mode: choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]),
+        zero_non_finite: !refuse,
+        lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
+        up: choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]),
+        ..render
+    };
     let index = choices.byte();
-    render = match choices.byte() % 8 {
-        0..4 => render,
-        4 => render.with_snapshot(index.into()),
-        5 => render.with_frame(index.into()),
-        6 => render.with_time(NUMBERS[usize::from(index) % NUMBERS.len()]),
-        _ => render.with_time(f64::from(index) / 8.0),
-    };
-    render = match choices.byte() % 8 {
-        0..3 => render,
-        3 => render.with_turntable(u32::from(index) % 4),
-        4 | 5 => render.with_animation(),
-        _ => render.with_sheet(),
-    };
+    match choices.byte() % 8 {
+        0..4 => {}
+        4 => render.snapshot = Some(index.into()),
+        5 => render.frame = Some(index.into()),
+        6 => render.seconds = Some(NUMBERS[usize::from(index) % NUMBERS.len()]),
+        _ => render.seconds = Some(f64::from(index) / 8.0),
+    }
+    match choices.byte() % 8 {
+        0..3 => {}
+        3 => render.turntable = Some(u32::from(index) % 4),
+        4 | 5 => render.animation = true,
+        _ => render.sheet = true,
+    }
     // Pictures of thousands of frames take longer than an input should.
-    render = render.with_every(64 + usize::from(index) * 16);
+    render.every = NonZero::new(64 + usize::from(index) * 16);
     if let (true, Some(model)) = (named, file.as_iqm()) {
         let name =
             model.anims().nth(usize::from(index & 7)).map(|anim| anim.name.to_string_lossy().into_owned());
-        render = render.with_anim(name.unwrap_or_else(|| "no such animation".to_owned()));
+        render.anim = Some(name.unwrap_or_else(|| "no such animation".to_owned()));
     }
     for _ in 0..choices.below(4) {
         let index = choices.byte().into();
         if let Some(entry) = file.meshes().ok().and_then(|mut meshes| meshes.nth(index)) {
-            render = render.with_mesh(entry.address);
+            render.meshes.push(entry.address);
         }
     }
     render

@@ -1,6 +1,7 @@
 use std::str::FromStr;
 
 use super::address::ParseError;
+use crate::conventions::Axis;
 use crate::format::Format;
 
 /// The one of `all` that is called so.
@@ -29,17 +30,31 @@ impl FromStr for Format {
     }
 }
 
+/// By its [`name`](Axis::name).
+impl FromStr for Axis {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        parse_name(text, "an axis", [Self::X, Self::Y, Self::Z], Self::name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_read_as_they_are_displayed() {
+    fn names_are_read_as_they_are_displayed() {
         for format in Format::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let error = "IQM".parse::<Format>().unwrap_err();
         let text = "not a format: expected one of cgeo, openctm, slmesh, iqm, tmf, found \"IQM\"";
         assert_eq!(error.to_string(), text);
+        for axis in [Axis::X, Axis::Y, Axis::Z] {
+            assert_eq!(axis.to_string().parse(), Ok(axis));
+        }
+        let error = "X".parse::<Axis>().unwrap_err();
+        assert_eq!(error.to_string(), "not an axis: expected one of x, y, z, found \"X\"");
     }
 }

@@ -64,7 +64,7 @@ impl Selection {
 /// Files found, in order, and the skipped files.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The files, those that are named and those that are found.
+    /// The named files and the found ones, in order.
     pub files: Vec<Input>,
     /// The skipped files.
     pub skipped: Skipped,

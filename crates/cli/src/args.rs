@@ -4,19 +4,19 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::num::NonZero;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use meshmap::Severity;
 use meshmap::cgeo::Dialect;
-use meshmap::{Address, Axis, Severity};
 use meshmap_catalog::inspect::parse_dialect;
 use meshmap_catalog::rows::Options;
-use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Target};
+use meshmap_export::Output;
 
 use crate::commands::catalog;
+use crate::commands::convert::ConvertArgs;
+use crate::commands::render::RenderArgs;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
 use crate::interrupt;
@@ -194,92 +194,8 @@ enum Command {
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
-        /// Files, directories to search, or `-` for standard input.
-        #[arg(required_unless_present_any = ["files_from", "schema"])]
-        paths: Vec<PathBuf>,
-        /// The file to write or, for directories and several files, the directory; `-` is standard output.
-        #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
-        output: Option<PathBuf>,
-        #[arg(long, value_name = "FORMAT", value_parser = parse_target, help = help_of_targets())]
-        to: Option<Target>,
-        /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given several
-        /// times.
-        #[arg(long, value_name = "ADDRESS")]
-        mesh: Vec<Address>,
-        /// The axis that points up, for glTF and USD: x, y or z [default: the axis of the format].
-        #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
-        up: Option<Axis>,
-        /// Reverse the winding of all triangles.
-        #[arg(long)]
-        flip: bool,
-        /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
-        /// 0..39:2. Targets without animations use the first.
-        #[arg(long, value_name = "RANGE", value_parser = parse_snapshots)]
-        snapshot: Option<Snapshots>,
-        /// One frame of an IQM animation, counted from 0: moved vertices, without joints.
-        #[arg(long, value_name = "N", conflicts_with = "snapshot")]
-        frame: Option<u32>,
-        /// The snapshot or frame nearest to this time.
-        #[arg(long, value_name = "SECONDS", conflicts_with_all = ["frame", "snapshot"], value_parser = parse_time)]
-        time: Option<f64>,
-        /// Select the IQM animation with this name. Without it, --frame and --time use the first.
-        #[arg(long, value_name = "NAME")]
-        anim: Option<String>,
-        /// Use only every N-th snapshot.
-        #[arg(long, value_name = "N")]
-        every: Option<NonZero<usize>>,
-        /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest].
-        #[arg(long, value_name = "LEVEL", value_parser = parse_lods)]
-        lod: Option<Lods>,
-        /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
-        #[arg(long, value_name = "PATH", num_args = 1..)]
-        with: Vec<PathBuf>,
-        /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
-        #[arg(long, value_name = "RATE", value_parser = parse_rate)]
-        fps: Option<f64>,
-        /// The unit, for glTF and USD: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the file].
-        #[arg(long, value_name = "LENGTH", value_parser = parse_unit)]
-        unit: Option<f64>,
-        /// In glTF, write the integers of a Second Life asset as stored. Not all programs read them.
-        #[arg(long)]
-        quantized: bool,
-        /// In glTF, write the joints of a Second Life asset as children of their parents.
-        #[arg(long)]
-        nest: bool,
-        /// In glTF, also write the normals of snapshots.
-        #[arg(long)]
-        morph_normals: bool,
-        /// In glTF, write all values of morph targets, for programs that cannot read sparse ones.
-        #[arg(long)]
-        dense: bool,
-        /// Leave out triangles with two equal corners, which crash some programs, and print their number.
-        #[arg(long)]
-        drop_degenerate: bool,
-        /// Write one material for all material IDs of a CGeo file, and the IDs as an attribute if the format has attributes.
-        #[arg(long)]
-        merge_materials: bool,
-        /// Write 0 for NaN and infinite values.
-        #[arg(long)]
-        zero_non_finite: bool,
-        /// Read the output again, compare it with the file, and report what is equal bit for bit.
-        #[arg(long)]
-        check: bool,
-        /// Limit the output for one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
-        #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-        max_output: Option<u64>,
-        /// Print the outputs, and write nothing.
-        #[arg(long)]
-        dry_run: bool,
-        /// Print a JSON object for each file, one per line, and the summary on standard error.
-        #[arg(long, conflicts_with = "dry_run")]
-        json: bool,
-        /// Print the schema of the JSON objects.
-        #[arg(long, exclusive = true)]
-        schema: bool,
-        /// Write outputs in a directory even if they are up to date: made from the same file, with the same options, by this
-        /// version.
-        #[arg(long)]
-        force: bool,
+        #[command(flatten)]
+        args: ConvertArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -292,27 +208,8 @@ enum Command {
         each file\n  meshmap render assets/ --sheet -o sheet.png     one with a tile for each file\n  meshmap render \
         proxy.cgeo --sheet --every 4 -o sheet.png"))]
     Render {
-        /// Files, directories to search, or `-` for standard input.
-        #[arg(required_unless_present_any = ["files_from", "schema"])]
-        paths: Vec<PathBuf>,
-        /// The PNG to write or, for directories and several files, the directory [default: the terminal].
-        #[arg(short, long, value_name = "PATH")]
-        output: Option<PathBuf>,
-        /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
-        #[arg(long, requires = "output", conflicts_with = "motion")]
-        thumbnail: bool,
         #[command(flatten)]
-        how: Drawing,
-        /// Print a JSON object for each file, one per line, and the summary on standard error.
-        #[arg(long, requires = "output")]
-        json: bool,
-        /// Print the schema of the JSON objects.
-        #[arg(long, exclusive = true)]
-        schema: bool,
-        /// Draw pictures in a directory even if they are up to date: made from the same file, with the same options, by this
-        /// version.
-        #[arg(long)]
-        force: bool,
+        args: RenderArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -389,210 +286,6 @@ enum Command {
     Man,
 }
 
-/// The style of the picture.
-#[derive(clap::Args)]
-struct Drawing {
-    /// Width and height in pixels [default: 1024x1024; tiles 256x256, or 128x128 if there are more than 400].
-    #[arg(long, value_name = "WxH", value_parser = parse_size)]
-    size: Option<[u32; 2]>,
-    /// Samples per pixel: 1, 4 or 9.
-    #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
-    samples: Samples,
-    /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
-    #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
-    mode: Mode,
-    /// The axis that points up: x, y or z [default: the axis of the format].
-    #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
-    up: Option<Axis>,
-    /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given several
-    /// times.
-    #[arg(long, value_name = "ADDRESS")]
-    mesh: Vec<Address>,
-    /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest].
-    #[arg(long, value_name = "LEVEL", value_parser = parse_lods, conflicts_with = "mesh")]
-    lod: Option<Lods>,
-    /// The snapshot of a CGeo file, counted from 0.
-    #[arg(long, value_name = "N", group = "moment")]
-    snapshot: Option<usize>,
-    /// The frame of an IQM animation, counted from 0.
-    #[arg(long, value_name = "N", group = "moment")]
-    frame: Option<u32>,
-    /// The snapshot or frame nearest to this time.
-    #[arg(long, value_name = "SECONDS", group = "moment", value_parser = parse_time)]
-    time: Option<f64>,
-    /// The IQM animation with this name [default: the first].
-    #[arg(long, value_name = "NAME")]
-    anim: Option<String>,
-    /// Write an APNG of N pictures in which the mesh turns around.
-    #[arg(long, value_name = "N", group = "motion", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    turntable: Option<u32>,
-    /// Write an APNG of all snapshots or frames.
-    #[arg(long, group = "motion", conflicts_with = "moment")]
-    animate: bool,
-    /// Write a contact sheet of all files or, for a single file, of its snapshots or frames.
-    #[arg(long, group = "motion")]
-    sheet: bool,
-    /// Use only every N-th snapshot or frame.
-    #[arg(long, value_name = "N", default_value = "1")]
-    every: std::num::NonZero<usize>,
-    /// Draw 0 for NaN and infinite values.
-    #[arg(long)]
-    zero_non_finite: bool,
-}
-
-impl Drawing {
-    fn into_wish(self, output: Option<PathBuf>, force: bool, json: bool) -> render::Wish {
-        let non_finite = if self.zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
-        let mut render = Render::new()
-            .with_samples(self.samples)
-            .with_mode(self.mode)
-            .with_every(self.every.get())
-            .with_non_finite(non_finite);
-        render = self.mesh.into_iter().fold(render, Render::with_mesh);
-        render = said(render, self.size, |render, [width, height]| render.with_size(width, height));
-        render = said(render, self.up, Render::with_up);
-        render = said(render, self.lod, Render::with_lods);
-        render = said(render, self.snapshot, Render::with_snapshot);
-        render = said(render, self.frame, Render::with_frame);
-        render = said(render, self.time, Render::with_time);
-        render = said(render, self.anim, Render::with_anim);
-        render = said(render, self.turntable, Render::with_turntable);
-        render = said(render, self.animate.then_some(()), |render, ()| render.with_animation());
-        render = said(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
-        let moves = self.turntable.is_some() || self.animate;
-        render::Wish {
-            output,
-            thumbnail: false,
-            render,
-            size: self.size,
-            sheet: self.sheet,
-            moves,
-            force,
-            json,
-        }
-    }
-}
-
-/// A picture or a conversion with a setting, if the option was given.
-fn said<B, T>(builder: B, value: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
-    match value {
-        Some(value) => set(builder, value),
-        None => builder,
-    }
-}
-
-fn parse_size(text: &str) -> Result<[u32; 2], String> {
-    const LONGEST: u32 = 8192;
-    let sides =
-        text.split_once('x').and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
-    let is_possible = |sides: &[u32; 2]| sides.iter().all(|side| (1..=LONGEST).contains(side));
-    sides.filter(is_possible).ok_or_else(|| format!("expected WIDTHxHEIGHT, each from 1 to {LONGEST}"))
-}
-
-fn parse_samples(text: &str) -> Result<Samples, String> {
-    match text {
-        "1" => Ok(Samples::One),
-        "4" => Ok(Samples::Four),
-        "9" => Ok(Samples::Nine),
-        _ => Err("expected 1, 4 or 9".to_owned()),
-    }
-}
-
-fn parse_mode(text: &str) -> Result<Mode, String> {
-    match text {
-        "shaded" => Ok(Mode::Shaded),
-        "clay" => Ok(Mode::Clay),
-        "wireframe" => Ok(Mode::Wireframe),
-        "normals" => Ok(Mode::Normals),
-        _ => Err("expected shaded, clay, wireframe or normals".to_owned()),
-    }
-}
-
-fn parse_time(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        _ => Err("expected a number".to_owned()),
-    }
-}
-
-/// Lists the targets in the help of `--to`.
-fn help_of_targets() -> String {
-    let [others @ .., last] = Target::ALL.map(Target::name);
-    format!("The format: {} or {last} [default: by the ending of the output]", others.join(", "))
-}
-
-fn parse_target(text: &str) -> Result<Target, String> {
-    let target = Target::ALL.into_iter().find(|target| target.name() == text);
-    target.ok_or_else(|| format!("expected {}", Target::ALL.map(Target::name).join(", ")))
-}
-
-/// A range of snapshots, and the step from one to the next.
-#[derive(Clone, Debug, PartialEq)]
-struct Snapshots {
-    range: RangeInclusive<usize>,
-    every: Option<NonZero<usize>>,
-}
-
-fn parse_snapshots(text: &str) -> Result<Snapshots, String> {
-    let (range, every) = match text.split_once(':') {
-        Some((range, every)) => (range, Some(every.parse::<NonZero<usize>>().ok())),
-        None => (text, None),
-    };
-    let number = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
-    let ends = match range.split_once("..") {
-        Some((first, last)) => number(first, 0).zip(number(last, usize::MAX)),
-        None => range.parse().ok().map(|one| (one, one)),
-    };
-    match (ends, every) {
-        (Some((first, last)), None) if first <= last => Ok(Snapshots { range: first..=last, every: None }),
-        (Some((first, last)), Some(Some(every))) if first <= last => {
-            Ok(Snapshots { range: first..=last, every: Some(every) })
-        }
-        _ => Err("expected a number such as 7, or a range such as 0..39 or 0..39:2".to_owned()),
-    }
-}
-
-fn parse_lods(text: &str) -> Result<Lods, String> {
-    match text.strip_suffix("_lod").unwrap_or(text) {
-        "high" => Ok(Lods::Only(0)),
-        "medium" => Ok(Lods::Only(1)),
-        "low" => Ok(Lods::Only(2)),
-        "lowest" => Ok(Lods::Only(3)),
-        "all" => Ok(Lods::All),
-        _ => Err("expected high, medium, low, lowest or all".to_owned()),
-    }
-}
-
-/// A length in millimetres.
-fn parse_unit(text: &str) -> Result<f64, String> {
-    match text {
-        "mm" => Ok(1.0),
-        "cm" => Ok(10.0),
-        "m" => Ok(1000.0),
-        "in" => Ok(25.4),
-        "ft" => Ok(304.8),
-        _ => {
-            parse_rate(text).map_err(|_| "expected mm, cm, m, in, ft, or a number of millimetres".to_owned())
-        }
-    }
-}
-
-fn parse_axis(text: &str) -> Result<Axis, String> {
-    match text {
-        "x" => Ok(Axis::X),
-        "y" => Ok(Axis::Y),
-        "z" => Ok(Axis::Z),
-        _ => Err("expected x, y or z".to_owned()),
-    }
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number above 0".to_owned()),
-    }
-}
-
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
@@ -666,9 +359,8 @@ fn print(text: &str, out: &mut impl Write) -> io::Result<Outcome> {
 fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
     match command {
         Command::Info { schema: true, .. } => print(SCHEMA, out),
-        Command::Convert { schema: true, .. } | Command::Render { schema: true, .. } => {
-            print(SCHEMA_OF_OUTPUTS, out)
-        }
+        Command::Convert { args: ConvertArgs { schema: true, .. }, .. }
+        | Command::Render { args: RenderArgs { schema: true, .. }, .. } => print(SCHEMA_OF_OUTPUTS, out),
         Command::Diff { schema: true, .. } => print(SCHEMA_OF_DIFF, out),
         Command::Catalog { schema: true, .. } => print(SCHEMA_OF_CATALOG, out),
         Command::Info { paths, json, full, snapshots, boxes, report, hex, dialect, list, choice, .. } => {
@@ -708,75 +400,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
             diff::run(&a, &b, &diff::DiffArgs { tolerance, picture, json }, &choice, screen, out)
         }
-        Command::Convert {
-            paths,
-            output,
-            to,
-            mesh,
-            up,
-            flip,
-            snapshot,
-            frame,
-            time,
-            anim,
-            every,
-            lod,
-            with,
-            fps,
-            unit,
-            quantized,
-            nest,
-            morph_normals,
-            dense,
-            drop_degenerate,
-            merge_materials,
-            zero_non_finite,
-            check,
-            max_output,
-            dry_run,
-            json,
-            force,
-            list,
-            choice,
-            ..
-        } => {
-            let choice = with_list(choice, list);
-            let non_finite = if zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
-            let convert = move |target| {
-                let mut convert = Convert::new(target)
-                    .with_flip(flip)
-                    .with_dense(dense)
-                    .with_drop_degenerate(drop_degenerate)
-                    .with_merge_materials(merge_materials)
-                    .with_non_finite(non_finite)
-                    .with_lods(lod.unwrap_or_default())
-                    .with_quantized(quantized)
-                    .with_nested_joints(nest)
-                    .with_morph_normals(morph_normals);
-                if let Some(Snapshots { range, .. }) = &snapshot {
-                    convert = convert.with_snapshots(range.clone());
-                }
-                let every = snapshot.as_ref().and_then(|snapshot| snapshot.every).or(every);
-                convert = said(convert, every.map(NonZero::get), Convert::with_every);
-                convert = said(convert, up, Convert::with_up);
-                convert = said(convert, max_output, Convert::with_max_output_bytes);
-                convert = said(convert, fps, Convert::with_rate);
-                convert = said(convert, unit, Convert::with_unit);
-                convert = said(convert, frame, Convert::with_frame);
-                convert = said(convert, time, Convert::with_time);
-                convert = said(convert, anim.clone(), Convert::with_anim);
-                mesh.iter().cloned().fold(convert, Convert::with_mesh)
-            };
-            let output = output.unwrap_or_default();
-            let wish =
-                convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force, json };
-            convert::run(&paths, &wish, &choice, screen, out)
-        }
-        Command::Render { paths, output, thumbnail, how, json, force, list, choice, .. } => {
-            let choice = with_list(choice, list);
-            let wish = render::Wish { thumbnail, ..how.into_wish(output, force, json) };
-            render::run(&paths, &wish, &choice, screen, out)
-        }
+        Command::Convert { args, list, choice } => convert::run(&args, &with_list(choice, list), screen, out),
+        Command::Render { args, list, choice } => render::run(&args, &with_list(choice, list), screen, out),
         Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
             let options = Options::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);

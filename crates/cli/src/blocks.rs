@@ -79,7 +79,8 @@ mod tests {
     fn two_rows_of_pixels_are_a_line_whose_colours_are_told_where_they_change() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
         let file = meshmap::MeshFile::open(root.join("tmf/valid/v021_unified_cube.tmf")).unwrap();
-        let (picture, _) = meshmap_export::Render::new().with_size(20, 9).picture(&file).unwrap();
+        let render = meshmap_export::Render { size: Some([20, 9]), ..Default::default() };
+        let (picture, _) = render.picture(&file).unwrap();
         for (colors, kind) in [(Colors::All, "38;2;"), (Colors::Few, "38;5;")] {
             let text = lines(&picture, colors);
             assert_eq!(text.matches('\u{2580}').count(), 20 * 5);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use cpu_time::ProcessTime;
 use meshmap::{MeshFile, Parallelism};
-use meshmap_export::{Render, Samples};
+use meshmap_export::Render;
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,12 +14,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         eprintln!("usage: render FOLDER SAMPLES TIMES FILE...");
         return Ok(ExitCode::from(2));
     };
-    let samples = match samples.as_str() {
-        "1" => Samples::One,
-        "9" => Samples::Nine,
-        _ => Samples::Four,
-    };
-    let render = Render::new().with_samples(samples).with_parallelism(Parallelism::Off);
+    let samples = samples.parse()?;
+    let render = Render { samples, parallelism: Parallelism::Off, ..Render::default() };
     let mut status = ExitCode::SUCCESS;
     for path in files {
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned() + ".png";
@@ -29,7 +25,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             let drawn = start.elapsed();
             // Reading and all that grows with the mesh, with next to no pixels.
             let start = ProcessTime::now();
-            let tiny = render.clone().with_size(1, 1);
+            let tiny = Render { size: Some([1, 1]), ..render.clone() };
             drop(
                 MeshFile::open(path)
                     .map_err(meshmap_export::Error::from)

@@ -2,6 +2,7 @@
 //!
 //! Each kind of file has very many of one thing, so that memory for it that is not charged shows.
 
+use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::cgeo::Dialect;
@@ -13,8 +14,10 @@ use meshmap_testing::kinds;
 use crate::budget::Budget;
 use crate::budget::tests::MOST_CHARGED;
 use crate::error::Result;
-use crate::source::select;
-use crate::{Convert, Lods, NonFinite, Render, Target};
+use crate::moment::{Named, Still};
+use crate::outcome::Outcome;
+use crate::scene::{Scene, Selection};
+use crate::{Convert, Lods, Render, Target};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -58,17 +61,21 @@ fn calls() -> Vec<(String, Call)> {
         calls.push((format!("checking {name}"), Box::new(check)));
     };
     for target in Target::ALL {
-        add_conversion(target.name(), Convert::new(target).with_non_finite(NonFinite::Zero));
+        add_conversion(target.name(), Convert { zero_non_finite: true, ..Convert::new(target) });
     }
-    let all = Convert::new(Target::Glb).with_non_finite(NonFinite::Zero).with_lods(Lods::All);
-    let all = all.with_quantized(true).with_nested_joints(true).with_morph_normals(true);
+    let all = Convert { zero_non_finite: true, lod: Lods::All, ..Convert::new(Target::Glb) };
+    let all = Convert { quantized: true, nest: true, morph_normals: true, ..all };
     add_conversion("glb with everything", all);
-    let render =
-        Render::new().with_size(24, 24).with_non_finite(NonFinite::Zero).with_parallelism(Parallelism::Off);
+    let render = Render {
+        size: Some([24, 24]),
+        zero_non_finite: true,
+        parallelism: Parallelism::Off,
+        ..Render::default()
+    };
     for (name, render) in [
         ("a picture", render.clone()),
-        ("a sheet", render.clone().with_sheet().with_every(16)),
-        ("an animation", render.with_animation().with_every(16)),
+        ("a sheet", Render { sheet: true, every: NonZero::new(16), ..render.clone() }),
+        ("an animation", Render { animation: true, every: NonZero::new(16), ..render }),
     ] {
         let write =
             move |file: &MeshFile, path: &Path| render.write_file(file, path.with_extension("png")).map(drop);
@@ -97,7 +104,18 @@ fn calls_take_no_more_than_they_charge() {
             }
             // The library has another budget, to which it charges the views.
             let (_, views) = counted(|| {
-                select::drawn(&file, &[], Lods::All, 0, &Budget::unlimited(), &mut |_| ()).map(drop)
+                let still = Still::of(Named::stored());
+                let wanted = Selection {
+                    meshes: &[],
+                    lods: Lods::All,
+                    snapshots: vec![0],
+                    still: &still,
+                    animations: &[],
+                    target: "glb",
+                    budget: &Budget::unlimited(),
+                };
+                let scene = Scene::of(&file, &wanted, &mut Outcome::default())?;
+                scene.meshes(wanted.budget, &mut Outcome::default()).map(drop)
             });
             MOST_CHARGED.set(0);
             let (result, taken) = counted(|| call(&file, &path));

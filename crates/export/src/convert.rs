@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use meshmap::MeshFile;
-use meshmap::cgeo::Proxy;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::scene::{Scene, Unit};
 use crate::settings::{Convert, Job, Target, WITH_UNITS};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
@@ -29,23 +29,33 @@ impl Convert {
         let mut outcome = Outcome::default();
         // Refused before anything is written.
         self.check_settings()?;
-        let moment = self.still(file)?.named.name;
+        let still = self.still(file)?;
         let takes_animations = matches!(self.target, Target::Glb | Target::Gltf) || self.is_still();
         if !self.animations.is_empty() && !takes_animations {
             outcome.leave_out("the animations of other files");
         }
-        let has_unit = WITH_UNITS.contains(&self.target);
-        if let Some(unit) = file.as_cgeo().and_then(Proxy::unit_length).filter(|_| !has_unit) {
-            outcome.leave_out(format!("the unit, {} mm", unit.millimeters));
+        // Without reading the meshes.
+        if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
+            return Err(pc2::refusal(file.format()));
+        }
+        let scene = Scene::of_job(file, job, &still, &mut outcome)?;
+        if let Unit::Millimeters(unit) = scene.unit
+            && !WITH_UNITS.contains(&self.target)
+        {
+            outcome.leave_out(format!("the unit, {unit} mm"));
+        }
+        if scene.is_empty() {
+            outcome.check_any(scene.has_animations)?;
         }
         match self.target {
-            Target::Glb | Target::Gltf => gltf::write(file, job, path, &mut outcome)?,
-            Target::Obj => obj::write(file, job, path, &mut outcome)?,
-            Target::Ply => ply::write(file, job, path, &mut outcome)?,
-            Target::Stl => stl::write(file, job, path, &mut outcome)?,
-            Target::Pc2 => pc2::write(file, job, path, &mut outcome)?,
-            Target::Usdc => usd::write(file, job, path, &mut outcome)?,
+            Target::Glb | Target::Gltf => gltf::write(&scene, job, path, &mut outcome)?,
+            Target::Obj => obj::write(&scene, job, path, &mut outcome)?,
+            Target::Ply => ply::write(&scene, job, path, &mut outcome)?,
+            Target::Stl => stl::write(&scene, job, path, &mut outcome)?,
+            Target::Pc2 => pc2::write(&scene, job, path, &mut outcome)?,
+            Target::Usdc => usd::write(&scene, job, path, &mut outcome)?,
         }
+        let moment = still.named.name;
         if !moment.is_empty() {
             outcome.note(format!("written as in {moment}"));
         }

@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// More materials than programs can import.
     #[error(
-        "{target}: expected at most {most} materials, found {count}; merge them with `Convert::with_merge_materials`, or \
+        "{target}: expected at most {most} materials, found {count}; merge them with `Convert::merge_materials`, or \
          write USD"
     )]
     TooManyMaterials {
@@ -42,14 +42,14 @@ pub enum Error {
     Unused {
         /// The name of the target.
         target: &'static str,
-        /// The name of the setting, as the command has it.
+        /// The name of the option, as a field of [`Convert`](crate::Convert).
         setting: &'static str,
         /// The names of the targets that have a use for it.
         targets: Vec<&'static str>,
     },
     /// A NaN or infinite number of the positions of the file, which may not be replaced.
     #[error(
-        "{address} is {value}, which files of this kind cannot hold; `NonFinite::Zero` writes 0 in its place"
+        "{address} is {value}, which files of this kind cannot hold; `zero_non_finite` writes 0 in its place"
     )]
     NonFinite {
         /// The address of the number, such as `high_lod.faces[0].position[3]`.
@@ -83,7 +83,7 @@ fn list(targets: &[&str]) -> String {
 /// A remedy for a file that has only animations.
 fn hint(has_animations: bool) -> &'static str {
     if has_animations {
-        "; its animations can be added to a file with triangles: `Convert::with_animations`"
+        "; its animations can be added to a file with triangles: `Convert::animations`"
     } else {
         ""
     }
@@ -104,8 +104,8 @@ impl Limit {
     #[must_use]
     pub fn setter(self) -> &'static str {
         match self {
-            Self::Output => "Convert::with_max_output_bytes",
-            Self::Pictures => "Render::with_every, which leaves pictures out",
+            Self::Output => "Convert::max_output_bytes",
+            Self::Pictures => "Render::every, which leaves pictures out",
         }
     }
 }

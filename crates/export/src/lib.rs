@@ -25,28 +25,28 @@ mod convert;
 mod destination;
 mod error;
 mod gltf;
-mod hierarchy;
 mod matrix;
 mod moment;
 mod obj;
+mod options;
 mod outcome;
 mod output;
 mod pc2;
 mod ply;
-mod pose;
 mod render;
+mod scene;
 mod settings;
-mod source;
 mod stl;
 mod usd;
 mod vector;
 mod verify;
 
 pub use error::{Error, Limit, Result};
+pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
 pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
-pub use settings::{Convert, Lods, NonFinite, Target};
+pub use settings::{Convert, Lods, Target};
 pub use verify::Checked;
 
 /// The examples of the README.

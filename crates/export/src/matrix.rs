@@ -2,6 +2,22 @@
 
 use crate::vector::{cross, dot};
 
+/// The matrix that changes nothing.
+pub(crate) const IDENTITY: [f32; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
+
+/// The matrix of three rows, and 0 0 0 1.
+pub(crate) fn of_rows(rows: &[[f64; 4]; 3]) -> [f64; 16] {
+    std::array::from_fn(|index| match rows.get(index % 4) {
+        Some(row) => row[index / 4],
+        None => f64::from(u8::from(index == 15)),
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+pub(crate) fn rounded(matrix: &[f64; 16]) -> [f32; 16] {
+    matrix.map(|number| number as f32)
+}
+
 /// The product `a * b`.
 pub(crate) fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
     let mut product = [0.0; 16];

@@ -7,19 +7,11 @@ use meshmap::iqm::{Anim, Model};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::one_line;
-use crate::pose::Pose;
 
 /// The snapshots or frames per second of a file that does not specify them.
 pub(crate) const USUAL_RATE: f32 = 24.0;
 
 /// The requested moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
-    pub(crate) when: When,
-    /// The IQM animation that it is of; otherwise the first.
-    pub(crate) anim: Option<String>,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum When {
     /// As the file is by itself.
@@ -29,6 +21,14 @@ pub(crate) enum When {
     /// A frame, counted from the first one of the animation.
     Frame(u32),
     Seconds(f64),
+}
+
+impl When {
+    /// The last of these that is given.
+    pub(crate) fn of(snapshot: Option<usize>, frame: Option<u32>, seconds: Option<f64>) -> Self {
+        let when = seconds.map(Self::Seconds).or(frame.map(Self::Frame)).or(snapshot.map(Self::Snapshot));
+        when.unwrap_or_default()
+    }
 }
 
 /// The state in which a file is drawn or written.
@@ -67,14 +67,6 @@ impl Still {
     pub(crate) fn of(named: Named) -> Self {
         Self { named, model: None }
     }
-
-    /// The pose of the vertices in a frame of an animation.
-    pub(crate) fn pose(&self, budget: &Budget, target: &'static str) -> Result<Option<Pose>> {
-        match (self.named.moment, &self.model) {
-            (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, budget, target).map(Some),
-            _ => Ok(None),
-        }
-    }
 }
 
 /// Moments that follow each other, as fast as this.
@@ -88,7 +80,9 @@ pub(crate) struct Run {
 /// Finds moments; `target` is the name of their target.
 #[derive(Clone, Copy)]
 pub(crate) struct Finder<'a> {
-    pub(crate) wanted: &'a Wanted,
+    pub(crate) when: When,
+    /// The IQM animation that the moment is of; otherwise the first.
+    pub(crate) anim: Option<&'a str>,
     pub(crate) target: &'static str,
 }
 
@@ -99,8 +93,8 @@ impl Finder<'_> {
 
     /// The moment that is asked for.
     pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
-        let when = self.wanted.when;
-        if when == When::Usual && self.wanted.anim.is_none() {
+        let when = self.when;
+        if when == When::Usual && self.anim.is_none() {
             return Ok(Named::stored());
         }
         if let Some(proxy) = file.as_cgeo() {
@@ -115,7 +109,7 @@ impl Finder<'_> {
 
     /// The snapshot that is asked for, or the one that is nearest to the time.
     pub(crate) fn snapshot(self, proxy: &Proxy) -> Result<Named> {
-        match self.wanted.when {
+        match self.when {
             When::Snapshot(index) if index >= proxy.snapshot_count() => self.refused(format!(
                 "no snapshot {index}: the file has {}, counted from 0",
                 proxy.snapshot_count()
@@ -139,7 +133,7 @@ impl Finder<'_> {
     /// The frame that is asked for, or the one that is nearest to the time.
     pub(crate) fn frame(self, model: &Model) -> Result<Named> {
         let anim = self.anim(model)?;
-        let number = match self.wanted.when {
+        let number = match self.when {
             When::Frame(number) => number,
             When::Seconds(seconds) => {
                 let Some((from, to, fraction)) = anim.frames_at(seconds, USUAL_RATE) else {
@@ -159,11 +153,11 @@ impl Finder<'_> {
 
     /// The animation that is asked for, or the first.
     pub(crate) fn anim(self, model: &Model) -> Result<Anim> {
-        let found = match &self.wanted.anim {
+        let found = match self.anim {
             Some(name) => model.anims().find(|anim| anim.name == name.as_bytes()),
             None => model.anims().next(),
         };
-        match (found, &self.wanted.anim) {
+        match (found, self.anim) {
             (Some(anim), _) => Ok(anim),
             (None, Some(name)) => {
                 let names: Vec<String> =
@@ -188,7 +182,7 @@ impl Finder<'_> {
                 let step = step.filter(|step| *step > 0.0 && step.is_finite());
                 (moments.collect(), step.map(|step| 1.0 / step))
             }
-            (_, Some(model)) if model.anims().len() > 0 || self.wanted.anim.is_some() => {
+            (_, Some(model)) if model.anims().len() > 0 || self.anim.is_some() => {
                 let anim = self.anim(model)?;
                 if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
                     return Ok(None);

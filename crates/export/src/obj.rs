@@ -4,36 +4,41 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::cgeo::{Mesh, Parts, Proxy};
-use meshmap::{Format, MeshFile, MeshView, Semantic};
+use meshmap::cgeo::{self, Parts};
+use meshmap::{MeshView, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::pose::Pose;
+use crate::scene::cgeo::Snapshots;
+use crate::scene::check::{finite, kept_count, turned, usable, winding};
+use crate::scene::names::free;
+use crate::scene::pose::Pose;
+use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
-use crate::source::check::{finite, kept_count, turned, usable, winding};
-use crate::source::names::free;
-use crate::source::read;
-use crate::source::select::{self, Meshes};
 
-pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    match file.as_cgeo() {
-        Some(proxy) if job.meshes.is_empty() => {
-            if proxy.snapshot_count() > 1 {
-                outcome.leave_out("all snapshots but one");
-            }
-            write_cgeo(proxy, job, path, outcome)
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    match &scene.snapshots {
+        Some(snapshots) => {
+            snapshots.report_others(outcome);
+            write_snapshot(scene, snapshots, job, path, outcome)
         }
-        _ => write_views(file, job, path, outcome),
+        None => write_meshes(scene, job, path, outcome),
     }
 }
 
-/// The first of the snapshots of a CGeo file, with the indices of each stream as they are stored.
-pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let snapshot = job.snapshots(proxy)?.first().copied().unwrap_or_default();
+/// The first of the snapshots that are written, with the indices of each stream as they are stored.
+pub(crate) fn write_snapshot(
+    scene: &Scene,
+    snapshots: &Snapshots,
+    job: &Job<'_>,
+    path: &Path,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let first = snapshots.first()?;
+    let snapshot = first.index();
     let _scope = job.budget.scope();
-    let mesh = proxy.snapshot(snapshot)?.mesh(Parts::ALL)?;
+    let mesh = first.mesh(Parts::ALL)?;
     let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
     job.budget.read_geometry(points as u64, triangles as u64)?;
     // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
@@ -42,13 +47,12 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     job.budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
     job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
     job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
-    let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
+    let cgeo::Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
     let mut materials = BTreeSet::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
-    writeln!(out, "o {}", token(job.name_of(&name), "mesh"))?;
+    writeln!(out, "o {}", token(job.name_of(&snapshots.name), "mesh"))?;
     let mut positions = positions.to_vec();
     finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
     let mut checked = |mut values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
@@ -104,7 +108,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     if job.merge_materials && ids.is_some() {
         outcome.leave_out("material IDs");
     }
-    let turns = job.turns(meshmap::Format::CGeo);
+    let turns = job.turns(scene.format);
     let mut current = None;
     for (index, triangle) in corners.iter().enumerate().filter(|(_, corners)| job.keeps(**corners)) {
         let id = ids.as_ref().and_then(|ids| ids.get(index));
@@ -120,7 +124,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
-    outcome.check_any(None)?;
+    outcome.check_any(scene.has_animations)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.
@@ -128,10 +132,9 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     output.finish_into(outcome)
 }
 
-fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let turns = job.turns(file.format());
-    let flips_v = job.flips_v(file.format());
+fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let (turns, flips_v) = (job.turns(scene.format), job.flips_v(scene.format));
+    let pose = scene.pose.as_ref();
     let (mut materials, mut taken) = (BTreeSet::new(), HashMap::new());
     // Materials of different names stay different: each name of the file has one in the output.
     let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
@@ -140,15 +143,11 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     begin(path, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
-    for view in &views {
+    for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
         let _scope = job.budget.scope();
         let address = view.address().to_string();
-        // Faces of Second Life meshes are distinguished by their addresses.
-        let name = if view.name().is_empty() && file.format() != Format::SlMesh && !job.name.is_empty() {
-            free(&job.name, &mut taken)
-        } else {
-            view.name().to_owned()
-        };
+        let name =
+            if name.is_empty() && !job.name.is_empty() { free(&job.name, &mut taken) } else { name.clone() };
         writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
             let is_held = matches!(
@@ -159,10 +158,10 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
                 outcome.leave_out(info.semantic.to_string());
             }
         }
-        let positions = read::positions(view, pose.as_ref(), job, outcome)?;
-        let coords = array::<2>((view, pose.as_ref()), &Semantic::TexCoord(0), job, outcome)?;
-        let normals = array::<3>((view, pose.as_ref()), &Semantic::Normal, job, outcome)?;
-        let colors = array::<4>((view, pose.as_ref()), &Semantic::Color(0), job, outcome)?;
+        let positions = read::positions(view, pose, job, outcome)?;
+        let coords = array::<2>((view, pose), &Semantic::TexCoord(0), job, outcome)?;
+        let normals = array::<3>((view, pose), &Semantic::Normal, job, outcome)?;
+        let colors = array::<4>((view, pose), &Semantic::Color(0), job, outcome)?;
         match &colors {
             Some(colors) => colored_lines(out, &positions, colors)?,
             None => lines(out, "v", &positions)?,
@@ -192,7 +191,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         }
         let mut current = None;
         for group in view.groups() {
-            let material = match (view.material(), view.material_ids()) {
+            let material = match (material.as_deref(), view.material_ids()) {
                 (Some(name), _) => Some(match written.get(name) {
                     Some(known) => String::clone(known),
                     None => {
@@ -230,7 +229,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
             *first += count as u64;
         }
     }
-    outcome.check_any(Some(file))?;
+    outcome.check_any(scene.has_animations)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use meshmap::MeshFile;
-
 use crate::error::{Error, Result};
 use crate::vector::is_degenerate;
 
@@ -44,13 +42,9 @@ impl Outcome {
         self.triangles += triangles as u64;
     }
 
-    /// Fails if no triangle was written. Only files other than CGeo files can have other animations.
-    pub(crate) fn check_any(&self, file: Option<&MeshFile>) -> Result<()> {
-        if self.triangles > 0 {
-            return Ok(());
-        }
-        let model = file.and_then(MeshFile::as_iqm);
-        Err(Error::NothingToConvert { has_animations: model.is_some_and(|model| model.anims().len() > 0) })
+    /// Fails if no triangle was written. The error says whether the file has animations, which another one may take.
+    pub(crate) fn check_any(&self, has_animations: bool) -> Result<()> {
+        if self.triangles > 0 { Ok(()) } else { Err(Error::NothingToConvert { has_animations }) }
     }
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.
@@ -75,6 +69,29 @@ impl Outcome {
         if elements > 0 {
             *self.changed.entry(what).or_default() += elements;
         }
+    }
+}
+
+/// Takes note of the parts that are neither written nor drawn.
+pub(crate) trait Report {
+    /// A part cannot be used.
+    fn lacks(&mut self, what: String);
+    /// A part was not asked for.
+    fn skips(&mut self, what: String);
+    fn note(&mut self, note: String);
+}
+
+impl Report for Outcome {
+    fn lacks(&mut self, what: String) {
+        self.leave_out(what);
+    }
+
+    fn skips(&mut self, what: String) {
+        self.leave_out(what);
+    }
+
+    fn note(&mut self, note: String) {
+        Self::note(self, note);
     }
 }
 

@@ -144,7 +144,7 @@ impl Output {
         let Some(file) = self.file.get_mut().file.as_mut().map(NamedTempFile::as_file_mut) else {
             return Ok(());
         };
-        let mut buffer = vec![0; 1 << 20];
+        let mut buffer = vec![0; 256 << 10];
         let mut moved = 0;
         while moved < length {
             let step = (length - moved).min(buffer.len() as u64);

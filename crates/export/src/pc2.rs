@@ -5,27 +5,35 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, Scratch};
+use meshmap::{Format, Scratch};
 
 use crate::error::{Error, Result};
 use crate::obj;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::scene::Scene;
+use crate::scene::cgeo::Topology;
+use crate::scene::check::finite;
 use crate::settings::Job;
-use crate::source::check::finite;
-use crate::source::topology::Topology;
 
-pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let not_held = |what: String| Error::NotHeld { target: "pc2", what };
-    let Some(proxy) = file.as_cgeo() else {
-        return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
-    };
-    if !job.meshes.is_empty() {
-        let what = "a point cache has whole snapshots: select a range of them, not meshes by their addresses";
-        return Err(not_held(what.to_owned()));
-    }
-    let snapshots = job.snapshots(proxy)?;
-    let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
+/// The error for files without snapshots, and for meshes that are not whole snapshots.
+pub(crate) fn refusal(format: Format) -> Error {
+    not_held(match format {
+        Format::CGeo => {
+            "a point cache has whole snapshots: select a range of them, not meshes by their addresses"
+                .to_owned()
+        }
+        _ => "only snapshots of CGeo files are point caches".to_owned(),
+    })
+}
+
+fn not_held(what: String) -> Error {
+    Error::NotHeld { target: "pc2", what }
+}
+
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let Some(snapshots) = &scene.snapshots else { return Err(refusal(scene.format)) };
+    let first = snapshots.first()?;
     let (first_index, points) = (first.index(), first.counts(&mut Scratch::default())?.vertices);
     let mut topology = Topology::of(first)?;
     let mut output = Output::create_within(path, &job.budget)?;
@@ -36,11 +44,11 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     out.write_all(&number(points as usize)?.to_le_bytes())?;
     out.write_all(&0_f32.to_le_bytes())?;
     out.write_all(&1_f32.to_le_bytes())?;
-    out.write_all(&number(snapshots.len())?.to_le_bytes())?;
+    out.write_all(&number(snapshots.indices.len())?.to_le_bytes())?;
     job.budget.charge_for::<[[f32; 3]; 2]>(points as usize, "positions of a snapshot")?;
     let (mut positions, mut scratch, mut bytes) = (Vec::new(), Scratch::default(), Vec::new());
-    for index in snapshots {
-        let snapshot = proxy.snapshot(index)?;
+    for index in snapshots.indices.iter().copied() {
+        let snapshot = snapshots.at(index)?;
         if !topology.is_of(&snapshot, &mut scratch, &job.budget)? {
             return Err(not_held(format!(
                 "snapshot {index} has other triangles than snapshot {}",
@@ -59,6 +67,6 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
-    obj::write_cgeo(proxy, job, &path.with_extension("obj"), outcome)?;
+    obj::write_snapshot(scene, snapshots, job, &path.with_extension("obj"), outcome)?;
     output.finish_into(outcome)
 }

@@ -4,17 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, MeshView, Semantic};
+use meshmap::{MeshView, Semantic};
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::pose::Pose;
-use crate::settings::{Job, NonFinite};
-use crate::source::check::{kept, kept_count, replace_non_finite, turned};
-use crate::source::names::free;
-use crate::source::read;
-use crate::source::select::{self, Meshes};
+use crate::scene::check::{kept, kept_count, replace_non_finite, turned};
+use crate::scene::names::free;
+use crate::scene::pose::Pose;
+use crate::scene::{Scene, read};
+use crate::settings::Job;
 
 /// An attribute, and the names of the properties that hold it.
 struct Column {
@@ -29,10 +28,12 @@ impl Column {
     }
 }
 
-pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let columns = columns((&views, pose.as_ref()), job, outcome)?;
-    let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let meshes = scene.meshes(&job.budget, outcome)?;
+    let views: Vec<&MeshView> = meshes.iter().map(|mesh| &mesh.view).collect();
+    let pose = scene.pose.as_ref();
+    let columns = columns((&views, pose), job, outcome)?;
+    let vertices: usize = views.iter().map(|view| view.vertex_count()).sum();
     let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
     if u32::try_from(vertices).is_err() {
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
@@ -54,11 +55,11 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         writeln!(out, "property int material_index")?;
     }
     writeln!(out, "end_header")?;
-    let flips_v = job.flips_v(file.format());
+    let flips_v = job.flips_v(scene.format);
     for view in &views {
-        write_vertices((view, pose.as_ref()), flips_v, &columns, job, out, outcome)?;
+        write_vertices((view, pose), flips_v, &columns, job, out, outcome)?;
     }
-    let turns = job.turns(file.format());
+    let turns = job.turns(scene.format);
     let (mut first, mut mesh) = (0_u32, 0_i32);
     for view in &views {
         let ids = view.material_ids();
@@ -76,12 +77,12 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
         mesh += 1;
     }
-    outcome.check_any(Some(file))?;
+    outcome.check_any(scene.has_animations)?;
     output.finish_into(outcome)
 }
 
 /// Returns `true` if triangles have several materials.
-fn has_materials(views: &[MeshView]) -> bool {
+fn has_materials(views: &[&MeshView]) -> bool {
     let mut groups = views.iter().enumerate().flat_map(|(mesh, view)| {
         let has_ids = view.material_ids().is_some();
         let of = move |material| if has_ids { (0, material) } else { (mesh, 0) };
@@ -93,7 +94,7 @@ fn has_materials(views: &[MeshView]) -> bool {
 
 /// The attributes that all meshes have, in the order of the first mesh.
 fn columns(
-    (views, pose): (&[MeshView], Option<&Pose>),
+    (views, pose): (&[&MeshView], Option<&Pose>),
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Vec<Column>> {
@@ -104,7 +105,7 @@ fn columns(
     let are_posed = pose.is_some_and(Pose::is_frame);
     let mut columns: Vec<Column> = Vec::new();
     let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
-    let infos = views.iter().flat_map(MeshView::attributes);
+    let infos = views.iter().flat_map(|view| view.attributes());
     for info in infos {
         let semantic = &info.semantic;
         if !seen.insert(semantic) {
@@ -147,8 +148,13 @@ fn columns(
 }
 
 /// Returns `true` if an attribute can be written of every mesh: otherwise it is reported as left out.
-fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &mut Outcome) -> Result<bool> {
-    if job.non_finite == NonFinite::Zero {
+fn are_finite(
+    views: &[&MeshView],
+    semantic: &Semantic,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<bool> {
+    if job.zero_non_finite {
         return Ok(true);
     }
     for view in views {
@@ -157,7 +163,7 @@ fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &
         job.budget.charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
         let mut values = attribute.to_f32::<4>();
         let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
-        match replace_non_finite(&mut values, address_of, job.non_finite) {
+        match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
                 outcome.leave_out(format!("{semantic}, because {address} is {value}"));
                 return Ok(false);

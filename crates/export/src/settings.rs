@@ -1,6 +1,7 @@
-//! The settings of a conversion.
+//! The targets, and the options of a conversion.
 
-use std::ops::{Deref, RangeInclusive};
+use std::num::NonZero;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Proxy;
@@ -9,7 +10,10 @@ use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
+use crate::moment::{Finder, Moment, Named, Still, When};
+#[cfg(feature = "clap")]
+use crate::options::parse;
+use crate::options::{Snapshots, options, texts};
 use crate::vector::is_degenerate;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
@@ -19,10 +23,11 @@ pub(crate) const ROUGHNESS: f32 = 0.8;
 pub(crate) const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
 
 /// A format that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
     /// Binary glTF 2.0: geometry, materials, skins, animations, and snapshots as morph targets.
+    #[default]
     Glb,
     /// glTF 2.0 as JSON, with the numbers in files below 2 GiB next to it: `NAME.bin`, `NAME_1.bin` and so on.
     Gltf,
@@ -99,17 +104,6 @@ impl Target {
     }
 }
 
-/// The treatment of NaN and infinite values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NonFinite {
-    /// They are an error that names the first one.
-    #[default]
-    Refuse,
-    /// They become 0, and are counted.
-    Zero,
-}
-
 /// The levels of detail that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -123,29 +117,133 @@ pub enum Lods {
     All,
 }
 
-/// A conversion, and its settings.
-#[derive(Clone, Debug)]
-pub struct Convert {
-    pub(crate) target: Target,
-    pub(crate) meshes: Vec<Address>,
-    pub(crate) up: Option<Axis>,
-    pub(crate) flip: bool,
-    pub(crate) non_finite: NonFinite,
-    pub(crate) dense: bool,
-    snapshots: RangeInclusive<usize>,
-    every: usize,
-    pub(crate) rate: Option<f64>,
-    pub(crate) millimeters: Option<f64>,
-    pub(crate) lods: Lods,
-    pub(crate) quantized: bool,
-    pub(crate) nest: bool,
-    pub(crate) morph_normals: bool,
-    pub(crate) drop_degenerate: bool,
-    pub(crate) merge_materials: bool,
-    pub(crate) name: String,
-    pub(crate) animations: Vec<(String, Model)>,
-    max_output_bytes: Option<u64>,
-    wanted: Wanted,
+texts!(Lods, [
+    ("finest", Lods::Finest),
+    ("high", Lods::Only(0)),
+    ("medium", Lods::Only(1)),
+    ("low", Lods::Only(2)),
+    ("lowest", Lods::Only(3)),
+    ("all", Lods::All),
+], except "_lod");
+
+texts!(Target, Target::ALL.map(|target| (target.name(), target)));
+
+const ALL: &[Target] = &Target::ALL;
+const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
+const WITH_MATERIALS: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
+
+options! {
+    /// A conversion, and its options.
+    ///
+    /// By default it writes what is drawn by default: all geometry, the finest level of detail, all snapshots if the target has
+    /// time, otherwise the first. Snapshots that `meshes` names are written as meshes, not as an animation. If both are set,
+    /// `seconds` overrides `frame`, and the step of `snapshots` overrides `every`.
+    ///
+    /// The default limit of the output, `max_output_bytes`, keeps the numbers in a small file from filling a disk. Memory is limited by the
+    /// [`Limits`](meshmap::Limits) with which the mesh file was opened.
+    ///
+    /// Each field but the last three is an option of the command and of Python as well. Options may be added: end an expression of
+    /// this type with `..Convert::new(target)`.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use meshmap::MeshFile;
+    /// use meshmap_export::{Convert, Lods, Target};
+    ///
+    /// let file = MeshFile::open("body.slmesh")?;
+    /// let convert = Convert { lod: Lods::All, quantized: true, ..Convert::new(Target::Glb) };
+    /// convert.write_file(&file, "body.glb")?;
+    /// # Ok::<(), meshmap_export::Error>(())
+    /// ```
+    Convert {
+        for ALL {
+            /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
+            /// given several times.
+            #[arg(long = "mesh", value_name = "ADDRESS")]
+            meshes: Vec<Address>,
+            /// Reverse the winding of all triangles.
+            #[arg(long)]
+            flip: bool,
+            /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
+            /// 0..39:2. Targets without animations use the first.
+            #[arg(long = "snapshot", value_name = "RANGE")]
+            snapshots: Option<Snapshots>,
+            /// One frame of an IQM animation, counted from 0: moved vertices, without joints.
+            #[arg(long, value_name = "N", conflicts_with = "snapshots")]
+            frame: Option<u32>,
+            /// The snapshot or frame nearest to this time.
+            #[arg(
+                long = "time",
+                value_name = "SECONDS",
+                conflicts_with_all = ["frame", "snapshots"],
+                value_parser = parse::finite
+            )]
+            seconds: Option<f64>,
+            /// Select the IQM animation with this name. Without it, a frame or time is of the first.
+            #[arg(long, value_name = "NAME")]
+            anim: Option<String>,
+            /// Use only every N-th snapshot.
+            #[arg(long, value_name = "N")]
+            every: Option<NonZero<usize>>,
+            /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
+            #[arg(long, value_name = "LEVEL", default_value_t)]
+            lod: Lods,
+            /// Leave out triangles with two equal corners, which crash some programs, and report their number.
+            #[arg(long)]
+            drop_degenerate: bool,
+            /// Write 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes are left out.
+            #[arg(long)]
+            zero_non_finite: bool,
+            /// Limit the output for one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
+            #[arg(long = "max-output", value_name = "SIZE")]
+            max_output_bytes: Option<u64>,
+        }
+        for WITH_UNITS {
+            /// The axis that points up, for glTF and USD: x, y or z [default: the axis of the format].
+            #[arg(long, value_name = "AXIS")]
+            up: Option<Axis>,
+            /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
+            #[arg(long, value_name = "RATE", value_parser = parse::above_zero)]
+            fps: Option<f64>,
+            /// The unit, for glTF and USD: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the
+            /// file].
+            #[arg(long = "unit", value_name = "LENGTH", value_parser = parse::millimeters)]
+            unit_millimeters: Option<f64>,
+        }
+        for GLTF {
+            /// In glTF, write the integers of a Second Life asset as stored (KHR_mesh_quantization). Not all programs read them.
+            #[arg(long)]
+            quantized: bool,
+            /// In glTF, write the joints of a Second Life asset as children of their parents. Otherwise they are siblings.
+            #[arg(long)]
+            nest: bool,
+            /// In glTF, also write the normals of snapshots.
+            #[arg(long)]
+            morph_normals: bool,
+            /// In glTF, write all values of morph targets, for programs that cannot read sparse ones.
+            #[arg(long)]
+            dense: bool,
+        }
+        for WITH_MATERIALS {
+            /// Write one material for all material IDs of a CGeo file, and the IDs as an attribute if the format has attributes.
+            ///
+            /// The attribute is `_MATERIAL_ID` of vertices in glTF, and `primvars:material_id` of triangles in USD.
+            #[arg(long)]
+            merge_materials: bool,
+        }
+    } and {
+        /// The format of the output.
+        #[serde(rename = "to")]
+        target: Target,
+        /// The name of objects that have none in the file, such as the stem of the file's name.
+        #[serde(skip)]
+        name: String,
+        /// Other IQM files whose animations are added to the file's own in glTF, each with a name for the outcome, which reports
+        /// the animations that are left out because their joints differ.
+        #[serde(skip)]
+        animations: Vec<(String, Model)>,
+    }
 }
 
 /// A conversion of one file: its settings, and what it may still take.
@@ -163,173 +261,10 @@ impl Deref for Job<'_> {
 }
 
 impl Convert {
-    /// A conversion to this format, of what is drawn by default: all geometry, the finest level of detail, all
-    /// snapshots where the target has time, else the first.
+    /// A conversion to this format, with the default of each option.
     #[must_use]
     pub fn new(target: Target) -> Self {
-        Self {
-            target,
-            meshes: Vec::new(),
-            up: None,
-            flip: false,
-            non_finite: NonFinite::Refuse,
-            dense: false,
-            snapshots: 0..=usize::MAX,
-            every: 1,
-            rate: None,
-            millimeters: None,
-            lods: Lods::Finest,
-            quantized: false,
-            nest: false,
-            morph_normals: false,
-            drop_degenerate: false,
-            merge_materials: false,
-            name: String::new(),
-            animations: Vec::new(),
-            max_output_bytes: None,
-            wanted: Wanted::default(),
-        }
-    }
-
-    /// Writes this mesh; several calls write several. Snapshots of a CGeo file go together as an animation: see
-    /// [`with_snapshots`](Self::with_snapshots).
-    #[must_use]
-    pub fn with_mesh(mut self, address: Address) -> Self {
-        self.meshes.push(address);
-        self
-    }
-
-    /// Uses this axis as the up axis, instead of the format's. It is rotated to Y in glTF, and
-    /// stored in USD. Other targets have no up axis: see [`check_settings`](Self::check_settings).
-    #[must_use]
-    pub fn with_up(self, up: Axis) -> Self {
-        Self { up: Some(up), ..self }
-    }
-
-    /// Turns all triangles around.
-    #[must_use]
-    pub fn with_flip(self, flip: bool) -> Self {
-        Self { flip, ..self }
-    }
-
-    /// Sets the treatment of NaN and infinite values.
-    #[must_use]
-    pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
-        Self { non_finite, ..self }
-    }
-
-    /// Writes all values of morph targets of glTF, for programs that cannot read sparse ones.
-    #[must_use]
-    pub fn with_dense(self, dense: bool) -> Self {
-        Self { dense, ..self }
-    }
-
-    /// Writes these snapshots of a CGeo file; targets without time hold the first of them.
-    #[must_use]
-    pub fn with_snapshots(self, snapshots: RangeInclusive<usize>) -> Self {
-        Self { snapshots, ..self }
-    }
-
-    /// Writes each `every`-th of the snapshots.
-    #[must_use]
-    pub fn with_every(self, every: usize) -> Self {
-        Self { every: every.max(1), ..self }
-    }
-
-    /// Snapshots, or frames, a second, whatever the file says. Only glTF and USD have times.
-    #[must_use]
-    pub fn with_rate(self, rate: f64) -> Self {
-        Self { rate: Some(rate), ..self }
-    }
-
-    /// Takes this for what a length of 1 means, in millimetres, whatever the file says. Only glTF and USD have a unit.
-    #[must_use]
-    pub fn with_unit(self, millimeters: f64) -> Self {
-        Self { millimeters: Some(millimeters), ..self }
-    }
-
-    /// Sets the levels of detail of a Second Life asset to write.
-    #[must_use]
-    pub fn with_lods(self, lods: Lods) -> Self {
-        Self { lods, ..self }
-    }
-
-    /// Writes positions and texture coordinates of a Second Life asset as glTF with the integers that the file stores
-    /// (`KHR_mesh_quantization`), which not all programs read.
-    #[must_use]
-    pub fn with_quantized(self, quantized: bool) -> Self {
-        Self { quantized, ..self }
-    }
-
-    /// Nests the joints of a Second Life asset in glTF under their parents in the avatar's skeleton. Otherwise all joints are
-    /// siblings.
-    #[must_use]
-    pub fn with_nested_joints(self, nest: bool) -> Self {
-        Self { nest, ..self }
-    }
-
-    /// Also writes the normals of snapshots as morph targets of glTF.
-    #[must_use]
-    pub fn with_morph_normals(self, morph_normals: bool) -> Self {
-        Self { morph_normals, ..self }
-    }
-
-    /// Leaves out triangles with two equal corners: two of their indices are the same. Such triangles have no area, and some
-    /// programs crash on them. [`Outcome::changed`](crate::Outcome::changed) counts them.
-    #[must_use]
-    pub fn with_drop_degenerate(self, drop_degenerate: bool) -> Self {
-        Self { drop_degenerate, ..self }
-    }
-
-    /// Writes one material for all material IDs of a CGeo file, and the IDs as an attribute: `_MATERIAL_ID` of vertices in
-    /// glTF, `primvars:material_id` of triangles in USD. OBJ loses the IDs; PLY has no materials, only IDs, and STL has neither.
-    #[must_use]
-    pub fn with_merge_materials(self, merge_materials: bool) -> Self {
-        Self { merge_materials, ..self }
-    }
-
-    /// Gives this name to objects that have none in the file, such as the stem of the file's name.
-    #[must_use]
-    pub fn with_name(self, name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..self }
-    }
-
-    /// Adds the animations of another IQM file to the file's own animations in glTF. `name` is what the outcome
-    /// calls it, if its joints differ and it is left out.
-    #[must_use]
-    pub fn with_animations(mut self, name: impl Into<String>, animations: Model) -> Self {
-        self.animations.push((name.into(), animations));
-        self
-    }
-
-    /// Writes one frame of an IQM animation, counted from 0: the vertices as it moves them, without joints.
-    #[must_use]
-    pub fn with_frame(mut self, frame: u32) -> Self {
-        self.wanted.when = When::Frame(frame);
-        self
-    }
-
-    /// Writes the snapshot, or the frame of the animation, that is nearest to a time in seconds.
-    #[must_use]
-    pub fn with_time(mut self, seconds: f64) -> Self {
-        self.wanted.when = When::Seconds(seconds);
-        self
-    }
-
-    /// Writes only the animation of this name of an IQM file, or takes the frame from it.
-    #[must_use]
-    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
-        self.wanted.anim = Some(name.into());
-        self
-    }
-
-    /// Limits the output of one conversion, all files together. By default it is 64 MiB, or 256 times the size of the mesh file
-    /// if that is more, so that the numbers in a small file cannot fill a disk.
-    ///
-    /// Memory is limited by the [`Limits`](meshmap::Limits) with which the mesh file was opened.
-    #[must_use]
-    pub fn with_max_output_bytes(self, bytes: u64) -> Self {
-        Self { max_output_bytes: Some(bytes), ..self }
+        Self { target, ..Self::default() }
     }
 
     /// Checks that the target has a use for each setting, before anything is read or written.
@@ -339,28 +274,9 @@ impl Convert {
     ///
     /// Returns [`Unused`](Error::Unused) for the first setting that would change nothing.
     pub fn check_settings(&self) -> Result<()> {
-        const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
-        const WITH_MATERIALS: &[Target] =
-            &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
-        let settings = [
-            ("up", self.up.is_some(), WITH_UNITS),
-            ("unit", self.millimeters.is_some(), WITH_UNITS),
-            ("fps", self.rate.is_some(), WITH_UNITS),
-            ("dense", self.dense, GLTF),
-            ("quantized", self.quantized, GLTF),
-            ("nest", self.nest, GLTF),
-            ("morph-normals", self.morph_normals, GLTF),
-            ("merge-materials", self.merge_materials, WITH_MATERIALS),
-        ];
-        let is_unused =
-            |(_, is_set, targets): &&(_, bool, &[Target])| *is_set && !targets.contains(&self.target);
-        match settings.iter().find(is_unused) {
-            Some((setting, _, targets)) => {
-                let targets = targets.iter().map(|target| target.name()).collect();
-                Err(Error::Unused { target: self.target.name(), setting, targets })
-            }
-            None => Ok(()),
-        }
+        let Some((setting, targets)) = self.unused(self.target) else { return Ok(()) };
+        let targets = targets.iter().map(|target| target.name()).collect();
+        Err(Error::Unused { target: self.target.name(), setting, targets })
     }
 
     /// Begins a conversion of this file.
@@ -385,16 +301,20 @@ impl Convert {
 
     /// Returns `true` if a single moment of an animated file is written.
     pub(crate) fn is_still(&self) -> bool {
-        self.wanted.when != When::Usual
+        self.frame.is_some() || self.seconds.is_some()
     }
 
     /// Returns `true` if an animation of this name is written.
     pub(crate) fn takes_anim(&self, name: &str) -> bool {
-        self.wanted.anim.as_deref().is_none_or(|wanted| wanted == name)
+        self.anim.as_deref().is_none_or(|wanted| wanted == name)
     }
 
     fn finder(&self) -> Finder<'_> {
-        Finder { wanted: &self.wanted, target: self.target.name() }
+        Finder {
+            when: When::of(None, self.frame, self.seconds),
+            anim: self.anim.as_deref(),
+            target: self.target.name(),
+        }
     }
 
     /// The moment that is written, if it is a single one.
@@ -404,7 +324,7 @@ impl Convert {
         };
         let model = self.animated(model);
         if !self.is_still() {
-            if self.wanted.anim.is_some() {
+            if self.anim.is_some() {
                 self.finder().anim(&model)?;
             }
             return Ok(Still::of(Named::stored()));
@@ -429,9 +349,9 @@ impl Convert {
             return Ok(vec![index]);
         }
         let count = proxy.snapshot_count();
-        let (start, end) = (*self.snapshots.start(), *self.snapshots.end());
+        let (start, end) = self.snapshots.clone().map_or((0, usize::MAX), |all| all.range.into_inner());
         if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
-            return Ok((start..=end.min(count - 1)).step_by(self.every).collect());
+            return Ok((start..=end.min(count - 1)).step_by(self.every()).collect());
         }
         let Some(last) = count.checked_sub(1) else {
             return Err(Error::NothingToConvert { has_animations: false });
@@ -442,12 +362,7 @@ impl Convert {
 
     /// The step between written snapshots.
     pub(crate) fn every(&self) -> usize {
-        self.every
-    }
-
-    /// The unit scale in metres; `stored` is the file's unit in millimetres.
-    pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
-        self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
+        self.snapshots.as_ref().and_then(|all| all.every).or(self.every).map_or(1, NonZero::get)
     }
 
     /// Returns `true` if corners are written in another order than the file's.

@@ -3,20 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, Semantic};
+use meshmap::Semantic;
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::scene::check::{kept_count, triangles};
+use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
-use crate::source::check::{kept_count, triangles};
-use crate::source::read;
-use crate::source::select::{self, Meshes};
 use crate::vector::{face_normal, unit_of_f64};
 
-pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let count: usize = views.iter().map(|view| kept_count(view, job)).sum();
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let meshes = scene.meshes(&job.budget, outcome)?;
+    let count: usize = meshes.iter().map(|mesh| kept_count(&mesh.view, job)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
@@ -28,15 +27,15 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     header[..7].copy_from_slice(b"meshmap");
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
-    let turns = job.turns(file.format());
-    for view in &views {
+    let turns = job.turns(scene.format);
+    for Mesh { view, .. } in meshes.iter() {
         let _scope = job.budget.scope();
         for info in view.attributes() {
             if info.semantic != Semantic::Position {
                 outcome.leave_out(info.semantic.to_string());
             }
         }
-        let positions = read::positions(view, pose.as_ref(), job, outcome)?;
+        let positions = read::positions(view, scene.pose.as_ref(), job, outcome)?;
         let corners = triangles(view, job, turns);
         outcome.wrote(positions.len(), corners.len());
         outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
@@ -52,6 +51,6 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
             out.write_all(&bytes)?;
         }
     }
-    outcome.check_any(Some(file))?;
+    outcome.check_any(scene.has_animations)?;
     output.finish_into(outcome)
 }

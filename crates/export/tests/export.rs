@@ -1,17 +1,18 @@
 //! Every good file as each target: what is read back is what the library reads.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
-use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
+use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::{data, drawn, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
     let path = folder.join("out").with_extension(target.name());
     let mesh = MeshFile::open(file)?;
-    let convert = Convert::new(target).with_non_finite(NonFinite::Zero);
+    let convert = Convert { zero_non_finite: true, ..Convert::new(target) };
     convert.write_file(&mesh, &path).map(|outcome| (path, outcome))
 }
 
@@ -385,11 +386,13 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
                 _ => true,
             };
             assert_eq!(outcome.left_out.contains(&line), is_held, "{target:?}: {:?}", outcome.left_out);
-            let zero = Convert::new(target).with_non_finite(NonFinite::Zero).write_file(&file, path(target));
+            let zero =
+                Convert { zero_non_finite: true, ..Convert::new(target) }.write_file(&file, path(target));
             let changed = zero.unwrap().changed.contains_key("NaN and infinite numbers, replaced by 0");
             assert_eq!(changed, is_held, "{target:?}");
         }
-        let (_, rendered) = meshmap_export::Render::new().with_size(16, 16).picture(&file).unwrap();
+        let (_, rendered) =
+            meshmap_export::Render { size: Some([16, 16]), ..Default::default() }.picture(&file).unwrap();
         assert_eq!(rendered.notes.iter().any(|note| note.contains("normal[0] is NaN")), name == "normal");
     }
     let mut bytes = clean;
@@ -469,7 +472,7 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
     assert!(outcome.changed.contains_key("vertices, now in the bind shape of the skin"), "{outcome:?}");
     // A quantized GLB has the integers of the file, and the shape in the matrices of its skin.
     let path = folder.path().join("out.gltf");
-    let convert = Convert::new(Target::Gltf).with_quantized(true);
+    let convert = Convert { quantized: true, ..Convert::new(Target::Gltf) };
     convert.write_file(&file, &path).unwrap();
     assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
 }
@@ -555,7 +558,10 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
         [("idle".to_owned(), vec![translation(2)]), ("walk".to_owned(), vec![translation(4)])]
     );
     // Also if it is the only one.
-    assert_eq!(clips(&file, &convert.clone().with_anim("idle")), [("idle".to_owned(), vec![translation(2)])]);
+    assert_eq!(
+        clips(&file, &Convert { anim: Some("idle".to_owned()), ..convert.clone() }),
+        [("idle".to_owned(), vec![translation(2)])]
+    );
     let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let moved = clips(&file, &convert).into_iter().map(|(_, channels)| {
         channels.into_iter().map(|(node, property, _)| (node, property)).collect::<Vec<_>>()
@@ -573,14 +579,14 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         let (is_gltf, has_unit) = (matches!(target, Target::Glb | Target::Gltf), target == Target::Usdc);
         let new = || Convert::new(target);
         for (convert, is_used) in [
-            (new().with_up(meshmap::Axis::Z), is_gltf || has_unit),
-            (new().with_unit(10.0), is_gltf || has_unit),
-            (new().with_rate(30.0), is_gltf || has_unit),
-            (new().with_dense(true), is_gltf),
-            (new().with_quantized(true), is_gltf),
-            (new().with_nested_joints(true), is_gltf),
-            (new().with_morph_normals(true), is_gltf),
-            (new().with_merge_materials(true), !matches!(target, Target::Ply | Target::Stl)),
+            (Convert { up: Some(meshmap::Axis::Z), ..new() }, is_gltf || has_unit),
+            (Convert { unit_millimeters: Some(10.0), ..new() }, is_gltf || has_unit),
+            (Convert { fps: Some(30.0), ..new() }, is_gltf || has_unit),
+            (Convert { dense: true, ..new() }, is_gltf),
+            (Convert { quantized: true, ..new() }, is_gltf),
+            (Convert { nest: true, ..new() }, is_gltf),
+            (Convert { morph_normals: true, ..new() }, is_gltf),
+            (Convert { merge_materials: true, ..new() }, !matches!(target, Target::Ply | Target::Stl)),
         ] {
             match convert.write_file(&file, &path) {
                 Ok(_) => assert!(is_used, "{convert:?}"),
@@ -592,7 +598,8 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
             assert_eq!(convert.check_settings().is_ok(), is_used);
         }
     }
-    let error = Convert::new(Target::Stl).with_up(meshmap::Axis::Z).check_settings().unwrap_err();
+    let error =
+        Convert { up: Some(meshmap::Axis::Z), ..Convert::new(Target::Stl) }.check_settings().unwrap_err();
     assert_eq!(error.to_string(), "stl: the option up has no effect; it is for glb, gltf and usdc");
     let outcome = Convert::new(Target::Stl).write_file(&file, folder.path().join("out.stl")).unwrap();
     let unit = file.as_cgeo().unwrap().unit_length();
@@ -614,7 +621,7 @@ fn numbers_that_are_none_are_named_unless_they_may_become_0() {
     let error = Convert::new(Target::Glb).write_file(&file, &path).unwrap_err().to_string();
     assert!(error.starts_with("meshes[0].position[0] is inf"), "{error}");
     assert!(!path.exists());
-    let convert = Convert::new(Target::Glb).with_non_finite(NonFinite::Zero);
+    let convert = Convert { zero_non_finite: true, ..Convert::new(Target::Glb) };
     let outcome = convert.write_file(&file, &path).unwrap();
     assert_eq!(outcome.changed.get("NaN and infinite numbers, replaced by 0"), Some(&1));
 }
@@ -624,7 +631,7 @@ fn each_third_snapshot_is_a_key() {
     let file = data::root().join("cgeo/valid/anim_a.cgeo");
     let file = MeshFile::open(file).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let every = Convert::new(Target::Glb).with_every(3);
+    let every = Convert { every: NonZero::new(3), ..Convert::new(Target::Glb) };
     every.write_file(&file, folder.path().join("out.glb")).unwrap();
     let glb = Glb::open(&folder.path().join("out.glb"));
     let snapshots = file.as_cgeo().unwrap().snapshot_count().div_ceil(3);

@@ -37,7 +37,7 @@ fn degenerate_triangles_are_counted_or_dropped() {
         for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
             let path = folder.path().join("out").with_extension(target.name());
             let all = write(&file, &Convert::new(target), &path);
-            let convert = Convert::new(target).with_drop_degenerate(true);
+            let convert = Convert { drop_degenerate: true, ..Convert::new(target) };
             let kept = match convert.write_file(&file, &path) {
                 Err(Error::NothingToConvert { .. }) => continue,
                 kept => kept.unwrap(),
@@ -58,7 +58,7 @@ fn merged_materials_are_one_and_an_attribute() {
     let has_materials = |target: &Target| !matches!(target, Target::Ply | Target::Stl);
     for target in Target::ALL.into_iter().filter(has_materials) {
         let path = folder.path().join("out").with_extension(target.name());
-        let outcome = write(&file, &Convert::new(target).with_merge_materials(true), &path);
+        let outcome = write(&file, &Convert { merge_materials: true, ..Convert::new(target) }, &path);
         let is_left_out = outcome.left_out.iter().any(|line| line == "material IDs");
         assert_eq!(is_left_out, matches!(target, Target::Obj | Target::Pc2), "{}", target.name());
     }
@@ -131,7 +131,7 @@ fn poses_with_other_parents_than_the_joints_are_converted() {
     let outcome = write(&file, &Convert::new(Target::Glb), &folder.path().join("out.glb"));
     assert!(outcome.changed.contains_key("poses, now relative to the parents of the joints"));
     assert!(outcome.animations > 0);
-    write(&file, &Convert::new(Target::Obj).with_frame(2), &folder.path().join("out.obj"));
+    write(&file, &Convert { frame: Some(2), ..Convert::new(Target::Obj) }, &folder.path().join("out.obj"));
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn objects_without_a_name_have_the_given_one() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("openctm", "hand_concat_b.ctm");
     let json = folder.path().join("out.gltf");
-    write(&file, &Convert::new(Target::Gltf).with_name("ball"), &json);
+    write(&file, &Convert { name: "ball".to_owned(), ..Convert::new(Target::Gltf) }, &json);
     let json: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     assert_eq!(json["meshes"][0]["name"], "ball");
     let objects = folder.path().join("out.obj");
-    write(&file, &Convert::new(Target::Obj).with_name("ball"), &objects);
+    write(&file, &Convert { name: "ball".to_owned(), ..Convert::new(Target::Obj) }, &objects);
     let text = fs::read_to_string(objects).unwrap();
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("o ")).collect();
     assert_eq!(names[0], "ball");
@@ -187,8 +187,8 @@ fn more_than_a_thousand_materials_are_refused_as_gltf() {
     let many = colorful(1001, 2);
     let error = Convert::new(Target::Glb).write_file(&many, &path).unwrap_err();
     assert!(matches!(error, Error::TooManyMaterials { count: 1001, most: 1000, .. }), "{error}");
-    assert!(error.to_string().contains("with_merge_materials"), "{error}");
-    write(&many, &Convert::new(Target::Glb).with_merge_materials(true), &path);
+    assert!(error.to_string().contains("Convert::merge_materials"), "{error}");
+    write(&many, &Convert { merge_materials: true, ..Convert::new(Target::Glb) }, &path);
     write(&many, &Convert::new(Target::Usdc), &folder.path().join("out.usdc"));
     write(&colorful(1000, 2), &Convert::new(Target::Glb), &path);
 }

@@ -1,6 +1,7 @@
 //! The options: levels of detail, snapshots, integers, nested joints, animations of other files.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::cgeo::Dialect;
@@ -26,6 +27,10 @@ fn json(file: &MeshFile, convert: &Convert, folder: &Path) -> (Value, Outcome) {
 
 fn parts() -> Convert {
     Convert::new(Target::Gltf)
+}
+
+fn named((name, animations): (&str, Model)) -> (String, Model) {
+    (name.to_owned(), animations)
 }
 
 #[test]
@@ -80,7 +85,7 @@ fn gltf_import(path: &Path) -> (gltf::Document, Vec<Vec<u8>>, ()) {
 fn all_levels_of_detail_stand_beside_the_finest() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("slmesh", "nodemv_02_static_4lod.slmesh");
-    let (json, outcome) = json(&file, &parts().with_lods(Lods::All), folder.path());
+    let (json, outcome) = json(&file, &Convert { lod: Lods::All, ..parts() }, folder.path());
     assert_eq!(json["meshes"].as_array().unwrap().len(), 4);
     assert_eq!(json["extensionsUsed"], serde_json::json!(["MSFT_lod"]));
     let nodes = json["nodes"].as_array().unwrap();
@@ -101,7 +106,7 @@ fn one_level_of_detail_can_be_chosen() {
     let file = open("slmesh", "nodemv_02_static_4lod.slmesh");
     let mut counts = Vec::new();
     for level in 0..4 {
-        let (_, outcome) = json(&file, &parts().with_lods(Lods::Only(level)), folder.path());
+        let (_, outcome) = json(&file, &Convert { lod: Lods::Only(level), ..parts() }, folder.path());
         assert_eq!(outcome.left_out.iter().filter(|what| what.contains("level of detail")).count(), 3);
         counts.push(outcome.triangles);
     }
@@ -113,7 +118,7 @@ fn quantized_positions_are_the_integers_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["nodemv_02_static_4lod.slmesh", "ours_skin_a.slmesh", "ours_gzip_a.slmesh"] {
         let file = open("slmesh", name);
-        let (json, outcome) = json(&file, &parts().with_quantized(true), folder.path());
+        let (json, outcome) = json(&file, &Convert { quantized: true, ..parts() }, folder.path());
         let bytes = fs::read(folder.path().join("out.bin")).unwrap();
         let asset = file.as_slmesh().unwrap();
         let lod = asset.lod(asset.best_lod(meshmap::slmesh::Lod::High).unwrap()).unwrap().unwrap();
@@ -165,7 +170,7 @@ fn nested_joints_are_where_flat_ones_are() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("slmesh", "odd_s08_pelvis_array.slmesh");
     let (flat, _) = json(&file, &parts(), folder.path());
-    let (nested, _) = json(&file, &parts().with_nested_joints(true), folder.path());
+    let (nested, _) = json(&file, &Convert { nest: true, ..parts() }, folder.path());
     let joint = |json: &Value, name: &str| {
         json["nodes"].as_array().unwrap().iter().position(|node| node["name"] == name).unwrap()
     };
@@ -182,13 +187,14 @@ fn nested_joints_are_where_flat_ones_are() {
 fn a_range_of_snapshots_begins_at_time_0() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("cgeo", "anim_a.cgeo");
-    let convert = parts().with_snapshots(3..=9).with_every(2);
+    let convert = Convert { snapshots: Some((3..=9).into()), every: NonZero::new(2), ..parts() };
     let (json, outcome) = json(&file, &convert, folder.path());
     assert_eq!(outcome.snapshots, 4);
     let input = &json["accessors"][index(&json["animations"][0]["samplers"][0]["input"])];
     assert_eq!(input["count"], 4);
     assert_eq!(input["min"], serde_json::json!([0.0]));
-    let beyond = parts().with_snapshots(3..=4000).write_file(&file, folder.path().join("out.gltf"));
+    let beyond = Convert { snapshots: Some((3..=4000).into()), ..parts() }
+        .write_file(&file, folder.path().join("out.gltf"));
     assert!(beyond.unwrap_err().to_string().contains("are not all among 0 to"));
 }
 
@@ -196,7 +202,7 @@ fn a_range_of_snapshots_begins_at_time_0() {
 fn normals_of_snapshots_are_targets_where_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("cgeo", "anim_a.cgeo");
-    let (json, outcome) = json(&file, &parts().with_morph_normals(true), folder.path());
+    let (json, outcome) = json(&file, &Convert { morph_normals: true, ..parts() }, folder.path());
     for target in json["meshes"][0]["primitives"][0]["targets"].as_array().unwrap() {
         assert!(target["NORMAL"].is_u64() && target["POSITION"].is_u64());
     }
@@ -207,7 +213,11 @@ fn normals_of_snapshots_are_targets_where_that_is_asked_for() {
 #[test]
 fn a_unit_is_the_scale_of_the_root() {
     let folder = tempfile::tempdir().unwrap();
-    let (json, _) = json(&open("tmf", "v011_multi_names.tmf"), &parts().with_unit(25.4), folder.path());
+    let (json, _) = json(
+        &open("tmf", "v011_multi_names.tmf"),
+        &Convert { unit_millimeters: Some(25.4), ..parts() },
+        folder.path(),
+    );
     let root = json["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "meshmap_root").unwrap();
     assert_eq!(root["scale"][0].as_f64().unwrap() as f32, 0.0254);
 }
@@ -218,15 +228,21 @@ fn animations_of_another_file_join_where_the_joints_are_the_same() {
     let file = open("iqm", "skin_multi_anim.iqm");
     let model = |name: &str| Model::open(data::valid("iqm", name)).unwrap();
     let own = model("skin_multi_anim.iqm").anims().len() as u64;
-    let convert = parts()
-        .with_animations("again.iqm", model("skin_multi_anim.iqm"))
-        .with_animations("other.iqm", model("ours_masks_a.iqm"));
+    let convert = Convert {
+        animations: [("again.iqm", model("skin_multi_anim.iqm")), ("other.iqm", model("ours_masks_a.iqm"))]
+            .map(named)
+            .to_vec(),
+        ..parts()
+    };
     let (json, outcome) = json(&file, &convert, folder.path());
     assert_eq!(json["animations"].as_array().unwrap().len() as u64, outcome.animations);
     assert!(outcome.animations > own, "{} of {own}", outcome.animations);
     let other = outcome.left_out.iter().find(|what| what.contains("other.iqm")).unwrap();
     assert!(other.contains("joint"), "{other}");
-    let ply = Convert::new(Target::Ply).with_animations("again.iqm", model("skin_multi_anim.iqm"));
+    let ply = Convert {
+        animations: vec![named(("again.iqm", model("skin_multi_anim.iqm")))],
+        ..Convert::new(Target::Ply)
+    };
     let outcome = ply.write_file(&file, folder.path().join("out.ply")).unwrap();
     assert!(outcome.left_out.contains(&"the animations of other files".to_owned()));
 }
@@ -269,7 +285,7 @@ fn a_check_finds_what_was_damaged() {
 fn a_point_cache_of_selected_meshes_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.pc2");
-    let convert = Convert::new(Target::Pc2).with_mesh("snapshots[3]".parse().unwrap());
+    let convert = Convert { meshes: vec!["snapshots[3]".parse().unwrap()], ..Convert::new(Target::Pc2) };
     let error = convert.write_file(&open("cgeo", "anim_a.cgeo"), &path).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -285,18 +301,18 @@ fn a_frame_is_written_as_the_library_moves_it() {
     let model = file.as_iqm().unwrap();
     for target in [Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Stl, Target::Usdc] {
         let path = folder.path().join("frame").with_extension(target.name());
-        let still = Convert::new(target).with_frame(3);
+        let still = Convert { frame: Some(3), ..Convert::new(target) };
         let outcome = still.write_file(&file, &path).unwrap();
         assert!(outcome.left_out.iter().any(|what| what == "the skeleton and animations"), "{outcome:?}");
         assert!(outcome.notes.iter().any(|note| note.contains("frame 3")), "{:?}", outcome.notes);
         let checked = still.check_file(&file, &path).unwrap();
         assert_eq!(checked.differs, [""; 0], "{target:?}");
         // Another frame is another mesh, which the check sees.
-        let other = Convert::new(target).with_frame(0).check_file(&file, &path).unwrap();
+        let other = Convert { frame: Some(0), ..Convert::new(target) }.check_file(&file, &path).unwrap();
         assert_ne!(other.differs, [""; 0], "{target:?}");
     }
     let anim = model.anims().nth(1).unwrap().name.to_string_lossy().into_owned();
-    let still = Convert::new(Target::Ply).with_anim(&anim).with_time(0.0);
+    let still = Convert { anim: Some(anim.clone()), seconds: Some(0.0), ..Convert::new(Target::Ply) };
     let path = folder.path().join("time.ply");
     let outcome = still.write_file(&file, &path).unwrap();
     assert!(
@@ -315,7 +331,7 @@ fn one_animation_can_be_chosen() {
     let (_, own) = json(&file, &parts(), folder.path());
     assert!(own.animations > 1);
     let first = model.anims().next().unwrap().name.to_string_lossy().into_owned();
-    let (one, outcome) = json(&file, &parts().with_anim(&first), folder.path());
+    let (one, outcome) = json(&file, &Convert { anim: Some(first.clone()), ..parts() }, folder.path());
     assert_eq!((outcome.animations, &one["animations"][0]["name"]), (1, &Value::from(first)));
     assert_eq!(one["animations"].as_array().unwrap().len(), 1);
 }
@@ -332,11 +348,11 @@ fn a_frame_of_another_file_moves_a_mesh_that_has_none() {
     let mesh = folder.path().join("mesh.iqm");
     fs::write(&mesh, bytes).unwrap();
     let file = MeshFile::open(&mesh).unwrap();
-    let ply = || Convert::new(Target::Ply).with_anim("run").with_frame(2);
+    let ply = || Convert { anim: Some("run".to_owned()), frame: Some(2), ..Convert::new(Target::Ply) };
     let [joined, own] = ["joined.ply", "own.ply"].map(|name| folder.path().join(name));
     let error = ply().write_file(&file, &joined).unwrap_err().to_string();
     assert!(error.contains("no animation run: the file has none"), "{error}");
-    let with = ply().with_animations("run.iqm", Model::open(&whole).unwrap());
+    let with = Convert { animations: vec![named(("run.iqm", Model::open(&whole).unwrap()))], ..ply() };
     with.write_file(&file, &joined).unwrap();
     assert_eq!(with.check_file(&file, &joined).unwrap().differs, [""; 0]);
     ply().write_file(&MeshFile::open(&whole).unwrap(), &own).unwrap();
@@ -352,9 +368,10 @@ fn a_time_of_a_proxy_is_the_nearest_snapshot() {
     for target in [Target::Glb, Target::Obj, Target::Ply, Target::Stl, Target::Pc2, Target::Usdc] {
         let [by_time, by_number] =
             ["time", "number"].map(|name| folder.path().join(name).with_extension(target.name()));
-        let outcome = Convert::new(target).with_time(seconds).write_file(&file, &by_time).unwrap();
+        let outcome =
+            Convert { seconds: Some(seconds), ..Convert::new(target) }.write_file(&file, &by_time).unwrap();
         assert!(outcome.notes.iter().any(|note| note.contains("snapshot 2")), "{:?}", outcome.notes);
-        let number = Convert::new(target).with_snapshots(2..=2);
+        let number = Convert { snapshots: Some((2..=2).into()), ..Convert::new(target) };
         number.write_file(&file, &by_number).unwrap();
         assert_eq!(number.check_file(&file, &by_time).unwrap().differs, [""; 0], "{target:?}");
         let same_name = fs::read(&by_number).unwrap().len();
@@ -368,10 +385,14 @@ fn moments_that_a_file_has_not_are_refused_before_anything_is_written() {
     let (man, wave) = (open("iqm", "skin_multi_anim.iqm"), open("cgeo", "anim_a.cgeo"));
     let obj = || Convert::new(Target::Obj);
     for (file, convert, why) in [
-        (&man, obj().with_frame(9999), "no frame 9999"),
-        (&man, obj().with_anim("nobody"), "no animation nobody"),
-        (&man, Convert::new(Target::Glb).with_anim("nobody"), "no animation nobody"),
-        (&wave, obj().with_frame(1), "cgeo files have no frames"),
+        (&man, Convert { frame: Some(9999), ..obj() }, "no frame 9999"),
+        (&man, Convert { anim: Some("nobody".to_owned()), ..obj() }, "no animation nobody"),
+        (
+            &man,
+            Convert { anim: Some("nobody".to_owned()), ..Convert::new(Target::Glb) },
+            "no animation nobody",
+        ),
+        (&wave, Convert { frame: Some(1), ..obj() }, "cgeo files have no frames"),
     ] {
         let error = convert.write_file(file, folder.path().join("out.obj")).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -395,8 +416,9 @@ fn output_beyond_the_limit_leaves_no_file_of_any_target() {
         );
         for most in limits {
             files().for_each(|path| fs::remove_file(path).unwrap());
-            let error =
-                Convert::new(target).with_max_output_bytes(most).write_file(&file, &path).unwrap_err();
+            let error = Convert { max_output_bytes: Some(most), ..Convert::new(target) }
+                .write_file(&file, &path)
+                .unwrap_err();
             assert!(
                 matches!(error, Error::LimitExceeded { .. }),
                 "{target:?}, {most} of {size} bytes: {error}"

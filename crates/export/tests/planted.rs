@@ -192,7 +192,7 @@ fn faults_of_second_life_skins_and_levels_of_detail_are_found() {
         written.number_fault(name, &json["meshes"][0]["primitives"][0]["attributes"][name]);
     }
 
-    let levels = Convert::new(Target::Gltf).with_lods(Lods::All);
+    let levels = Convert { lod: Lods::All, ..Convert::new(Target::Gltf) };
     let written = Written::of("slmesh", "nodemv_02_static_4lod.slmesh", levels, "gltf");
     let finest = |json: &Value| {
         let nodes = json["nodes"].as_array().unwrap();
@@ -234,10 +234,10 @@ fn faults_of_materials_are_found() {
     written.byte_fault("the triangles of a material", b"\0indices\0", b"\0indicez\0");
     written.byte_fault("the times of a stage", b"timeCodesPerSecond", b"timeCodesPerSeconf");
 
-    let merged = || Convert::new(Target::Usdc).with_merge_materials(true);
+    let merged = || Convert { merge_materials: true, ..Convert::new(Target::Usdc) };
     let written = Written::of("cgeo", "anim_a.cgeo", merged(), "usdc");
     written.byte_fault("the IDs of merged materials", b"primvars:material_id", b"primvars:material_ie");
-    let merged = Convert::new(Target::Gltf).with_merge_materials(true);
+    let merged = Convert { merge_materials: true, ..Convert::new(Target::Gltf) };
     let written = Written::of("cgeo", "anim_a.cgeo", merged, "gltf");
     let ids = written.json()["meshes"][0]["primitives"][0]["attributes"]["_MATERIAL_ID"].clone();
     written.number_fault("the IDs of merged materials", &ids);

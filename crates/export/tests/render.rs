@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{Axis, Format, MeshFile, Options, Parallelism, Source};
-use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
+use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use meshmap_testing::{data, fixtures};
@@ -36,7 +37,7 @@ fn bodies(bodies: &[Parts<'_>]) -> MeshFile {
 }
 
 fn small() -> Render {
-    Render::new().with_size(96, 96)
+    Render { size: Some([96, 96]), ..Render::default() }
 }
 
 fn picture(render: &Render, file: &MeshFile) -> Picture {
@@ -59,7 +60,7 @@ fn covered(picture: &Picture) -> usize {
 fn a_triangle_is_in_the_middle_and_the_ground_in_the_corners() {
     let file = bodies(&[(&[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])]);
     for samples in [Samples::One, Samples::Four, Samples::Nine] {
-        let picture = picture(&small().with_samples(samples), &file);
+        let picture = picture(&Render { samples, ..small() }, &file);
         assert_ne!(picture.pixel(48, 55), Some(GROUND));
         for (column, row) in [(0, 0), (95, 0), (0, 95), (95, 95)] {
             assert_eq!(picture.pixel(column, row), Some(GROUND));
@@ -74,7 +75,7 @@ fn a_triangle_is_in_the_middle_and_the_ground_in_the_corners() {
 fn more_samples_make_softer_edges() {
     let file = bodies(&[(&square(0.0), &SQUARE)]);
     let colors = |samples| {
-        let picture = picture(&small().with_samples(samples).with_mode(Mode::Normals), &file);
+        let picture = picture(&Render { samples, mode: Mode::Normals, ..small() }, &file);
         picture.bytes().as_chunks::<3>().0.iter().copied().collect::<BTreeSet<_>>().len()
     };
     let [one, four, nine] = [Samples::One, Samples::Four, Samples::Nine].map(colors);
@@ -104,7 +105,7 @@ fn clay_is_one_colour_whatever_the_materials() {
     let two = bodies(&[(&square(0.0), &SQUARE), (&square(-0.5), &SQUARE)]);
     let swapped = bodies(&[(&square(-0.5), &SQUARE), (&square(0.0), &SQUARE)]);
     assert_ne!(picture(&small(), &two), picture(&small(), &swapped));
-    let clay = small().with_mode(Mode::Clay);
+    let clay = Render { mode: Mode::Clay, ..small() };
     assert_eq!(picture(&clay, &two), picture(&clay, &swapped));
     // The first material has the colour of clay.
     let one = bodies(&[(&square(0.0), &SQUARE)]);
@@ -114,7 +115,7 @@ fn clay_is_one_colour_whatever_the_materials() {
 #[test]
 fn a_wireframe_is_drawn_at_edges_alone() {
     let file = bodies(&[(&[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])]);
-    let lines = picture(&small().with_mode(Mode::Wireframe), &file);
+    let lines = picture(&Render { mode: Mode::Wireframe, ..small() }, &file);
     let filled = picture(&small(), &file);
     assert_eq!(lines.pixel(48, 55), Some(GROUND));
     assert!(covered(&lines) > 100 && covered(&lines) * 4 < covered(&filled), "{}", covered(&lines));
@@ -135,7 +136,8 @@ fn a_wireframe_is_drawn_at_edges_alone() {
 #[test]
 fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
     let file = bodies(&[(&square(0.0), &SQUARE)]);
-    let middle = |up| picture(&small().with_mode(Mode::Normals).with_up(up), &file).pixel(48, 48).unwrap();
+    let middle =
+        |up| picture(&Render { mode: Mode::Normals, up: Some(up), ..small() }, &file).pixel(48, 48).unwrap();
     // To the front is blue; a square that lies down points up, which is green.
     assert_eq!(middle(Axis::Y), [128, 128, 255]);
     assert_eq!(middle(Axis::Z), [128, 255, 128]);
@@ -147,13 +149,13 @@ fn the_bytes_are_the_same_for_any_number_of_threads() {
     let rough = Body::sheet(RAW, 90).to_bytes();
     let rough = MeshFile::from_source(Source::from_bytes(rough), &Options::default()).unwrap();
     for file in [&man, &rough] {
-        let render = Render::new().with_size(203, 157);
+        let render = Render { size: Some([203, 157]), ..Render::default() };
         let bytes = |render: &Render| {
             let mut bytes = Vec::new();
             render.picture(file).unwrap().0.write_png(&mut bytes).unwrap();
             bytes
         };
-        let alone = bytes(&render.clone().with_parallelism(Parallelism::Off));
+        let alone = bytes(&Render { parallelism: Parallelism::Off, ..render.clone() });
         for threads in [1, 2, 8] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert!(pool.install(|| bytes(&render)) == alone, "{threads} threads");
@@ -167,14 +169,14 @@ fn the_bytes_are_the_same_for_any_number_of_threads() {
 /// products and sums, which are the same everywhere.
 #[test]
 fn pictures_are_the_same_bytes_on_every_host() {
-    let still = small().with_size(128, 128);
+    let still = Render { size: Some([128, 128]), ..small() };
     let cases = [
-        ("cgeo", "anim_a.cgeo", still.clone().with_snapshot(5), CGEO),
+        ("cgeo", "anim_a.cgeo", Render { snapshot: Some(5), ..still.clone() }, CGEO),
         ("iqm", "skin_multi_anim.iqm", still.clone(), IQM),
-        ("iqm", "skin_multi_anim.iqm", still.clone().with_frame(3), IQM_FRAME),
+        ("iqm", "skin_multi_anim.iqm", Render { frame: Some(3), ..still.clone() }, IQM_FRAME),
         ("openctm", "hand_mg1_a.ctm", still.clone(), OPENCTM),
         ("slmesh", "ours_skin_a.slmesh", still.clone(), SLMESH),
-        ("tmf", "v021_custom_3meshes.tmf", still.with_mode(Mode::Wireframe), TMF),
+        ("tmf", "v021_custom_3meshes.tmf", Render { mode: Mode::Wireframe, ..still }, TMF),
     ];
     let found: Vec<String> = cases
         .iter()
@@ -203,7 +205,8 @@ fn every_good_file_is_drawn_or_has_nothing_to_draw() {
         let (mut drawn, mut seen) = (0, 0);
         for path in data::folder(&format!("{format}/valid")) {
             let file = MeshFile::open(&path).unwrap();
-            match small().with_size(32, 32).with_non_finite(NonFinite::Zero).picture(&file) {
+            let render = Render { size: Some([32, 32]), zero_non_finite: true, ..small() };
+            match render.picture(&file) {
                 Ok((picture, rendered)) => {
                     assert!(rendered.triangles > 0);
                     assert!(covered(&picture) > 0, "{}", path.display());
@@ -237,10 +240,14 @@ fn bad_files_are_errors_or_pictures() {
                 continue;
             }
             for path in data::files(&folder) {
-                let render = small().with_size(24, 24).with_samples(Samples::One);
-                for render in [render.clone(), render.clone().with_frame(1), render.with_time(0.1)] {
+                let render = Render { size: Some([24, 24]), samples: Samples::One, ..small() };
+                for render in [
+                    render.clone(),
+                    Render { frame: Some(1), ..render.clone() },
+                    Render { seconds: Some(0.1), ..render },
+                ] {
                     if let Ok(file) = MeshFile::open(&path) {
-                        drop(render.with_non_finite(NonFinite::Zero).picture(&file));
+                        drop(Render { zero_non_finite: true, ..render }.picture(&file));
                         looked += 1;
                     }
                 }
@@ -258,7 +265,7 @@ fn numbers_that_are_not_finite_have_an_address_or_become_0() {
     assert!(matches!(&error, Error::NonFinite { .. }), "{error}");
     assert!(error.to_string().starts_with("bodies[0].position[1] is NaN"), "{error}");
     // Vertices that no triangle uses do not count.
-    let (_, rendered) = small().with_non_finite(NonFinite::Zero).picture(&file).unwrap();
+    let (_, rendered) = Render { zero_non_finite: true, ..small() }.picture(&file).unwrap();
     assert!(rendered.notes.iter().any(|note| note.contains(": 1 NaN")), "{:?}", rendered.notes);
 }
 
@@ -276,10 +283,15 @@ fn a_picture_without_a_drawn_pixel_is_an_error() {
         (bodies(&[(&far, &[[0, 1, 2], [3, 3, 3]])]), "is seen edge-on or is smaller than a pixel"),
     ] {
         for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
-            let error = small().with_mode(mode).picture(&file).unwrap_err();
+            let error = Render { mode, ..small() }.picture(&file).unwrap_err();
             assert!(matches!(&error, Error::NotHeld { what, .. } if what.contains(words)), "{error}");
         }
-        for render in [small(), small().with_turntable(3), small().with_animation(), small().with_sheet()] {
+        for render in [
+            small(),
+            Render { turntable: Some(3), ..small() },
+            Render { animation: true, ..small() },
+            Render { sheet: true, ..small() },
+        ] {
             assert!(render.write_file(&file, &path).unwrap_err().to_string().contains(words));
         }
         assert!(small().write_difference(&file, &file, &path).unwrap_err().to_string().contains(words));
@@ -295,14 +307,14 @@ fn an_animation_may_have_pictures_on_which_nothing_is_seen() {
     let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
     let file = cgeo::file(&snapshots, cgeo::dialects()[0]);
     let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
-    small().with_animation().write_file(&file, &path).unwrap();
+    Render { animation: true, ..small() }.write_file(&file, &path).unwrap();
     let is_empty = |frame: &[u8]| frame.as_chunks::<3>().0.iter().all(|pixel| *pixel == GROUND);
     assert_eq!(frames(&path).iter().map(|frame| is_empty(frame)).collect::<Vec<_>>(), [false, true]);
     // The tile of the second snapshot gives the reason.
-    small().with_sheet().write_file(&file, &path).unwrap();
+    Render { sheet: true, ..small() }.write_file(&file, &path).unwrap();
     let trouble = frames(&path)[0].as_chunks::<3>().0.iter().filter(|pixel| **pixel == TROUBLE).count();
     assert!((96 * 96 / 2..96 * 96).contains(&trouble), "{trouble}");
-    let error = small().with_snapshot(1).picture(&file).unwrap_err().to_string();
+    let error = Render { snapshot: Some(1), ..small() }.picture(&file).unwrap_err().to_string();
     assert!(error.contains("none of the 18 triangles has an area"), "{error}");
 }
 
@@ -341,7 +353,7 @@ fn the_scale_of_a_file_makes_no_difference() {
         let scaled = [cgeo(scale), openctm(scale), triangle(scale)];
         for (file, usual) in scaled.iter().zip(usual) {
             for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
-                assert!(covered(&picture(&small().with_mode(mode), file)) > 100, "{scale} {mode:?}");
+                assert!(covered(&picture(&Render { mode, ..small() }, file)) > 100, "{scale} {mode:?}");
             }
             let covered = covered(&picture(&small(), file));
             assert!(usual.abs_diff(covered) * 50 < usual, "{scale}: {usual} {covered}");
@@ -380,11 +392,11 @@ fn what_cannot_be_drawn_is_said_in_words() {
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let points = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
     let cases = [
-        (small().with_snapshot(0), &still, "tmf files have no snapshots"),
-        (small().with_frame(0), &wave, "cgeo files have no frames"),
-        (small().with_snapshot(99), &wave, "no snapshot 99: the file has 12"),
-        (small().with_frame(9999), &man, "no frame 9999"),
-        (small().with_anim("fly"), &man, "no animation fly"),
+        (Render { snapshot: Some(0), ..small() }, &still, "tmf files have no snapshots"),
+        (Render { frame: Some(0), ..small() }, &wave, "cgeo files have no frames"),
+        (Render { snapshot: Some(99), ..small() }, &wave, "no snapshot 99: the file has 12"),
+        (Render { frame: Some(9999), ..small() }, &man, "no frame 9999"),
+        (Render { anim: Some("fly".to_owned()), ..small() }, &man, "no animation fly"),
         (small(), &points, "no triangles"),
     ];
     for (render, file, words) in cases {
@@ -397,9 +409,9 @@ fn what_cannot_be_drawn_is_said_in_words() {
 fn frames_and_snapshots_move() {
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
-    assert_ne!(picture(&small(), &man), picture(&small().with_frame(5), &man));
-    assert_ne!(picture(&small(), &wave), picture(&small().with_snapshot(5), &wave));
-    let (_, rendered) = small().with_time(0.1).picture(&wave).unwrap();
+    assert_ne!(picture(&small(), &man), picture(&Render { frame: Some(5), ..small() }, &man));
+    assert_ne!(picture(&small(), &wave), picture(&Render { snapshot: Some(5), ..small() }, &wave));
+    let (_, rendered) = Render { seconds: Some(0.1), ..small() }.picture(&wave).unwrap();
     assert!(
         rendered.moment.starts_with("snapshot ") && rendered.moment.ends_with("nearest)"),
         "{}",
@@ -416,7 +428,7 @@ fn names_of_animations_are_one_line() {
         bytes.windows(name.len() + 1).position(|text| text == [name.as_bytes(), b"\0"].concat()).unwrap();
     bytes[at] = b'\n';
     let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
-    let (_, rendered) = small().with_frame(2).picture(&file).unwrap();
+    let (_, rendered) = Render { frame: Some(2), ..small() }.picture(&file).unwrap();
     assert!(rendered.moment.starts_with(&format!("\\n{} frame 2", &name[1..])), "{}", rendered.moment);
 }
 
@@ -444,12 +456,12 @@ fn an_animation_has_a_picture_for_each_snapshot_or_frame() {
     let (_folder, path) = folder();
     for (format, name, render, count) in [
         ("cgeo", "anim_a.cgeo", small(), 12),
-        ("cgeo", "anim_a.cgeo", small().with_every(5), 3),
-        ("iqm", "skin_multi_anim.iqm", small().with_every(4), 0),
+        ("cgeo", "anim_a.cgeo", Render { every: NonZero::new(5), ..small() }, 3),
+        ("iqm", "skin_multi_anim.iqm", Render { every: NonZero::new(4), ..small() }, 0),
         ("tmf", "v021_unified_cube.tmf", small(), 1),
     ] {
         let file = MeshFile::open(data::valid(format, name)).unwrap();
-        let rendered = render.with_animation().write_file(&file, &path).unwrap();
+        let rendered = Render { animation: true, ..render }.write_file(&file, &path).unwrap();
         let frames = frames(&path);
         assert_eq!(frames.len(), rendered.pictures as usize);
         assert!(count == 0 || frames.len() == count, "{name}: {}", frames.len());
@@ -465,7 +477,7 @@ fn an_animation_has_a_picture_for_each_snapshot_or_frame() {
 fn a_turntable_turns_once_around() {
     let (_folder, path) = folder();
     let file = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
-    let rendered = small().with_turntable(8).write_file(&file, &path).unwrap();
+    let rendered = Render { turntable: Some(8), ..small() }.write_file(&file, &path).unwrap();
     let frames = frames(&path);
     assert_eq!((frames.len(), rendered.pictures), (8, 8));
     assert_ne!(frames[0], frames[1]);
@@ -478,7 +490,7 @@ fn a_turntable_turns_once_around() {
 fn a_sheet_has_a_tile_with_words_for_each_picture() {
     let (_folder, path) = folder();
     let file = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
-    let tile = picture(&Render::new().with_size(64, 64), &file);
+    let tile = picture(&Render { size: Some([64, 64]), ..Render::default() }, &file);
     let mut sheet = Sheet::create(&path, 3, 64, 64).unwrap();
     sheet.push(&tile, &["cube", "12 triangles"]).unwrap();
     sheet.push_trouble("it is broken", &["bad.tmf"]).unwrap();
@@ -515,8 +527,9 @@ fn a_sheet_has_a_tile_with_words_for_each_picture() {
 fn a_sheet_of_an_animation_names_its_moments() {
     let (_folder, path) = folder();
     let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
-    let rendered =
-        Render::new().with_size(64, 64).with_every(4).with_sheet().write_file(&file, &path).unwrap();
+    let rendered = Render { size: Some([64, 64]), every: NonZero::new(4), sheet: true, ..Render::default() }
+        .write_file(&file, &path)
+        .unwrap();
     assert_eq!(rendered.pictures, 3);
     let bytes = frames(&path).remove(0);
     // Six lines of words.
@@ -560,7 +573,12 @@ fn the_difference_of_two_meshes_has_colours_and_a_scale() {
 fn what_fails_leaves_no_file() {
     let (folder, path) = folder();
     let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
-    for render in [small(), small().with_turntable(3), small().with_animation(), small().with_sheet()] {
+    for render in [
+        small(),
+        Render { turntable: Some(3), ..small() },
+        Render { animation: true, ..small() },
+        Render { sheet: true, ..small() },
+    ] {
         assert!(render.write_file(&file, &path).is_err());
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

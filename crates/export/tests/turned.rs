@@ -235,7 +235,7 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
             // USD files have the snapshots of CGeo files as samples: only the first one is plain.
             let mut convert = Convert::new(target);
             if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 0) {
-                convert = convert.with_mesh("snapshots[0]".parse().unwrap());
+                convert = Convert { meshes: vec!["snapshots[0]".parse().unwrap()], ..convert };
             }
             match convert.write_file(&file, &out) {
                 Ok(_) => {}

@@ -4,11 +4,12 @@
 mod usdc;
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
-use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
+use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
 use meshmap_testing::{data, drawn, has_bind_shape, test_files};
@@ -167,7 +168,8 @@ fn every_attribute_is_a_primvar_or_left_out(root: &Path) {
 fn a_snapshot_by_its_address_has_no_time() {
     let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let address = "snapshots[3]".parse().unwrap();
-    let (bytes, _) = written(&file, &Convert::new(Target::Usdc).with_mesh(address)).unwrap();
+    let (bytes, _) =
+        written(&file, &Convert { meshes: vec![address], ..Convert::new(Target::Usdc) }).unwrap();
     let whole = stage(&bytes);
     let (mesh, view) = (meshes(&whole)[0], file.as_cgeo().unwrap().snapshot(3).unwrap().view().unwrap());
     let points = &mesh.arrays["points"];
@@ -195,7 +197,12 @@ fn a_stage_says_its_units_axes_and_times() {
     assert_eq!(times("points"), times("extent"));
     assert!(mesh.arrays["faceVertexIndices"].times.is_empty());
 
-    let convert = Convert::new(Target::Usdc).with_every(3).with_rate(12.5).with_up(meshmap::Axis::X);
+    let convert = Convert {
+        every: NonZero::new(3),
+        fps: Some(12.5),
+        up: Some(meshmap::Axis::X),
+        ..Convert::new(Target::Usdc)
+    };
     let (bytes, _) = written(&file, &convert).unwrap();
     let third = stage(&bytes);
     assert_eq!((third.words["upAxis"].as_str(), third.numbers["timeCodesPerSecond"]), ("Y", 12.5));
@@ -346,7 +353,7 @@ fn numbers_that_are_none_are_refused_or_become_0() {
     let file = complete(&[Mesh::sheet(4, 1, 0.0), sheet]);
     let error = written(&file, &Convert::new(Target::Usdc)).unwrap_err().to_string();
     assert!(error.starts_with("snapshots[1].positions[5] is NaN"), "{error}");
-    let convert = Convert::new(Target::Usdc).with_non_finite(NonFinite::Zero);
+    let convert = Convert { zero_non_finite: true, ..Convert::new(Target::Usdc) };
     let (bytes, _) = written(&file, &convert).unwrap();
     let points = bits(meshes(&stage(&bytes))[0].arrays["points"].at(1.0));
     assert_eq!(points[16], 0);
@@ -417,7 +424,7 @@ fn triangles_that_are_stored_again_are_one_mesh() {
     };
     let meshes_of = |glb: &[u8]| String::from_utf8_lossy(glb).matches("\"primitives\"").count();
     for range in [0..=3, 1..=3, 3..=3] {
-        let all = |target| Convert::new(target).with_snapshots(range.clone());
+        let all = |target| Convert { snapshots: Some(range.clone().into()), ..Convert::new(target) };
         let count = range.clone().count() as u64;
         assert_eq!(write(&file, &all(Target::Pc2), "same.pc2").unwrap().1, count);
         let (glb, written) = write(&file, &all(Target::Glb), "same.glb").unwrap();

@@ -9,6 +9,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use meshmap::Options;
 use meshmap_object_store::{Blocking, Error, Remote, Settings};
 use meshmap_testing::data;
 use server::{Act, serve};

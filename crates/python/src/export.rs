@@ -1,13 +1,16 @@
 //! Writing other formats, and pictures.
 
+use std::fmt::Display;
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use meshmap::{Address, Axis, MeshFile};
-use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
-use pyo3::exceptions::PyValueError;
+use meshmap::MeshFile;
+use meshmap_export::{Convert, Render, Target};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PySequence, PySlice, PyTuple};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::buffer;
 use crate::call::call;
@@ -54,41 +57,69 @@ fn send(files: &[PathBuf], write: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-fn axis(name: &str) -> PyResult<Axis> {
-    match name {
-        "x" => Ok(Axis::X),
-        "y" => Ok(Axis::Y),
-        "z" => Ok(Axis::Z),
-        _ => Err(PyValueError::new_err(format!("up is {name:?}: expected 'x', 'y' or 'z'"))),
+/// A value of Python as JSON: a number, a text, or a sequence of these.
+fn value_of(value: &Bound<'_, PyAny>, is_element: bool) -> PyResult<Value> {
+    if let Ok(value) = value.extract::<bool>() {
+        return Ok(value.into());
+    }
+    if let Ok(value) = value.extract::<u64>() {
+        return Ok(value.into());
+    }
+    if let Ok(value) = value.extract::<i64>() {
+        return Ok(value.into());
+    }
+    if let Ok(value) = value.extract::<String>() {
+        return Ok(value.into());
+    }
+    if let Ok(value) = value.extract::<f64>() {
+        let number = serde_json::Number::from_f64(value).map(Value::Number);
+        return number.ok_or_else(|| PyValueError::new_err("expected a finite number"));
+    }
+    match value.cast::<PySequence>() {
+        Ok(elements) if !is_element => elements.try_iter()?.map(|value| value_of(&value?, true)).collect(),
+        _ => Err(PyTypeError::new_err("expected a number, a text or a sequence of these")),
     }
 }
 
-/// A level of detail, with or without the `_lod` of its name.
-fn lods(name: &str) -> PyResult<Lods> {
-    match name.strip_suffix("_lod").unwrap_or(name) {
-        "finest" => Ok(Lods::Finest),
-        "all" => Ok(Lods::All),
-        "high" => Ok(Lods::Only(0)),
-        "medium" => Ok(Lods::Only(1)),
-        "low" => Ok(Lods::Only(2)),
-        "lowest" => Ok(Lods::Only(3)),
-        _ => {
-            let expected = "'finest', 'all', 'high', 'medium', 'low' or 'lowest'";
-            Err(PyValueError::new_err(format!("lod is {name:?}: expected {expected}")))
+/// An error without Rust's names of types.
+fn in_python(error: &serde_json::Error) -> String {
+    const NAMES: [(&str, &str); 5] = [
+        ("a nonzero usize", "an integer above 0"),
+        ("usize", "an integer of 0 or above"),
+        ("u32", "an integer from 0 to 4294967295"),
+        ("u64", "an integer of 0 or above"),
+        ("f64", "a number"),
+    ];
+    let end = |why: &str| {
+        NAMES.into_iter().find_map(|(name, words)| Some((why.strip_suffix(name)?.to_owned(), words)))
+    };
+    let why = error.to_string();
+    end(&why).map_or(why, |(why, words)| why + words)
+}
+
+/// The options of these keyword arguments. An argument that is None counts as not given.
+fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
+    let mut options = serde_json::Map::new();
+    for (name, argument) in arguments.into_iter().flatten().filter(|(_, argument)| !argument.is_none()) {
+        let name: String = name.extract()?;
+        let (py, shown) = (argument.py(), argument.repr()?);
+        let wrong = |why: &dyn Display| format!("{name} is {shown}: {why}");
+        let named = |why: PyErr| PyErr::from_type(why.get_type(py), wrong(&why.value(py)));
+        let value = value_of(&argument, false).map_err(named)?;
+        // One at a time, so that an error is of this argument.
+        let alone = serde_json::from_value::<T>(json!({ &name: value }));
+        match alone.map_err(|error| in_python(&error)) {
+            Ok(_) => drop(options.insert(name, value)),
+            Err(why) if why.starts_with("unknown field") => {
+                let names = why.split_once(", ").map_or("", |(_, names)| names);
+                let message = format!("{function}() got an unexpected keyword argument '{name}': {names}");
+                return Err(PyTypeError::new_err(message));
+            }
+            Err(why) if why.starts_with("invalid type") => return Err(PyTypeError::new_err(wrong(&why))),
+            Err(why) => return Err(PyValueError::new_err(wrong(&why))),
         }
     }
-}
-
-fn addresses(meshes: Option<Vec<String>>) -> PyResult<Vec<Address>> {
-    let parse = |text: String| {
-        text.parse::<Address>()
-            .map_err(|_| PyValueError::new_err(format!("{text:?} is no address of a mesh")))
-    };
-    meshes.unwrap_or_default().into_iter().map(parse).collect()
-}
-
-fn non_finite(zero: bool) -> NonFinite {
-    if zero { NonFinite::Zero } else { NonFinite::Refuse }
+    serde_json::from_value(options.into()).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Converts a mesh file to `glb`, `gltf`, `usdc`, `obj`, `ply`, `stl` or `pc2`: the extension of `output`, or `to`. The output appears
@@ -110,6 +141,7 @@ fn non_finite(zero: bool) -> NonFinite {
 ///     fps: Snapshots or frames per second, instead of the rate of the file.
 ///     unit_millimeters: Millimetres per unit, instead of the unit of the file.
 ///     quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
+///     nest: Writes the joints of a Second Life asset as children of their parents.
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
 ///     morph_normals: Also writes the normals of snapshots.
 ///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
@@ -124,40 +156,23 @@ fn non_finite(zero: bool) -> NonFinite {
 ///     `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
 ///     `notes` lists assumptions.
 #[pyfunction]
-#[pyo3(signature = (
-    source, output, *, to=None, meshes=None, up=None, flip=false, snapshots=None, every=1, frame=None, seconds=None, anim=None,
-    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false,
-    drop_degenerate=false, merge_materials=false, zero_non_finite=false, max_output_bytes=None
-))]
-#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+#[pyo3(
+    signature = (source, output, *, to=None, **options),
+    text_signature = "(source, output, *, to=None, meshes=None, up=None, flip=False, snapshots=None, every=1, frame=None, \
+        seconds=None, anim=None, lod='finest', fps=None, unit_millimeters=None, quantized=False, nest=False, dense=False, \
+        morph_normals=False, drop_degenerate=False, merge_materials=False, zero_non_finite=False, max_output_bytes=None)"
+)]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     output: &Bound<'py, PyAny>,
     to: Option<&str>,
-    meshes: Option<Vec<String>>,
-    up: Option<&str>,
-    flip: bool,
-    snapshots: Option<(usize, usize)>,
-    every: usize,
-    frame: Option<u32>,
-    seconds: Option<f64>,
-    anim: Option<String>,
-    lod: &str,
-    fps: Option<f64>,
-    unit_millimeters: Option<f64>,
-    quantized: bool,
-    dense: bool,
-    morph_normals: bool,
-    drop_degenerate: bool,
-    merge_materials: bool,
-    zero_non_finite: bool,
-    max_output_bytes: Option<u64>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let write = output.getattr_opt("write")?;
     let path: PathBuf = if write.is_some() { PathBuf::new() } else { output.extract()? };
     let target = match to {
-        Some(name) => Target::ALL.into_iter().find(|target| target.name() == name),
+        Some(name) => name.parse().ok(),
         None => Target::of_path(&path),
     };
     let target = target.ok_or_else(|| {
@@ -167,46 +182,9 @@ pub(crate) fn convert<'py>(
             names.join(", ")
         ))
     })?;
-    let mut convert = Convert::new(target)
-        .with_flip(flip)
-        .with_every(every)
-        .with_lods(lods(lod)?)
-        .with_quantized(quantized)
-        .with_dense(dense)
-        .with_morph_normals(morph_normals)
-        .with_drop_degenerate(drop_degenerate)
-        .with_merge_materials(merge_materials)
-        .with_non_finite(non_finite(zero_non_finite));
-    if let Some(up) = up {
-        convert = convert.with_up(axis(up)?);
-    }
-    if let Some((start, stop)) = snapshots {
-        let last = stop.checked_sub(1).filter(|last| *last >= start);
-        let last =
-            last.ok_or_else(|| PyValueError::new_err("snapshots is (start, stop), with stop after start"))?;
-        convert = convert.with_snapshots(start..=last);
-    }
-    if let Some(frame) = frame {
-        convert = convert.with_frame(frame);
-    }
-    if let Some(seconds) = seconds {
-        convert = convert.with_time(seconds);
-    }
-    if let Some(anim) = anim {
-        convert = convert.with_anim(anim);
-    }
-    if let Some(rate) = fps {
-        convert = convert.with_rate(rate);
-    }
-    if let Some(millimeters) = unit_millimeters {
-        convert = convert.with_unit(millimeters);
-    }
-    if let Some(bytes) = max_output_bytes {
-        convert = convert.with_max_output_bytes(bytes);
-    }
-    convert = addresses(meshes)?.into_iter().fold(convert, Convert::with_mesh);
-    let (file, handle, stem) = file_of(py, source)?;
-    convert = convert.with_name(stem);
+    let convert: Convert = read_options("convert", options)?;
+    let (file, handle, name) = file_of(py, source)?;
+    let convert = Convert { target, name, ..convert };
     let outcome = match &write {
         None => handle.detached(py, true, || convert.write_file(&file, &path))?,
         Some(write) => {
@@ -256,81 +234,20 @@ pub(crate) fn convert<'py>(
 /// Returns:
 ///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
 #[pyfunction]
-#[pyo3(signature = (
-    source, output=None, *, size=(1024, 1024), samples=4, mode="shaded", up=None, meshes=None, lod=None, snapshot=None,
-    frame=None, seconds=None, anim=None, turntable=None, animation=false, sheet=false, every=1, zero_non_finite=false
-))]
-#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+#[pyo3(
+    signature = (source, output=None, **options),
+    text_signature = "(source, output=None, *, size=(1024, 1024), samples=4, mode='shaded', up=None, meshes=None, \
+        lod='finest', snapshot=None, frame=None, seconds=None, anim=None, turntable=None, animation=False, sheet=False, \
+        every=1, zero_non_finite=False)"
+)]
 pub(crate) fn render<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     output: Option<PathBuf>,
-    size: (u32, u32),
-    samples: u32,
-    mode: &str,
-    up: Option<&str>,
-    meshes: Option<Vec<String>>,
-    lod: Option<&str>,
-    snapshot: Option<usize>,
-    frame: Option<u32>,
-    seconds: Option<f64>,
-    anim: Option<String>,
-    turntable: Option<u32>,
-    animation: bool,
-    sheet: bool,
-    every: usize,
-    zero_non_finite: bool,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
-    let samples = match samples {
-        1 => Samples::One,
-        4 => Samples::Four,
-        9 => Samples::Nine,
-        _ => return Err(PyValueError::new_err("samples is 1, 4 or 9")),
-    };
-    let mode = match mode {
-        "shaded" => Mode::Shaded,
-        "clay" => Mode::Clay,
-        "wireframe" => Mode::Wireframe,
-        "normals" => Mode::Normals,
-        _ => {
-            let message = format!("mode is {mode:?}: expected 'shaded', 'clay', 'wireframe' or 'normals'");
-            return Err(PyValueError::new_err(message));
-        }
-    };
-    let mut render = Render::new()
-        .with_size(size.0, size.1)
-        .with_samples(samples)
-        .with_mode(mode)
-        .with_every(every)
-        .with_non_finite(non_finite(zero_non_finite));
-    if let Some(up) = up {
-        render = render.with_up(axis(up)?);
-    }
-    if let Some(lod) = lod {
-        render = render.with_lods(lods(lod)?);
-    }
-    if let Some(snapshot) = snapshot {
-        render = render.with_snapshot(snapshot);
-    }
-    if let Some(frame) = frame {
-        render = render.with_frame(frame);
-    }
-    if let Some(seconds) = seconds {
-        render = render.with_time(seconds);
-    }
-    if let Some(anim) = anim {
-        render = render.with_anim(anim);
-    }
-    if let Some(pictures) = turntable {
-        render = render.with_turntable(pictures);
-    }
-    if animation {
-        render = render.with_animation();
-    }
-    if sheet {
-        render = render.with_sheet();
-    }
-    render = addresses(meshes)?.into_iter().fold(render, Render::with_mesh);
+    let render: Render = read_options("render", options)?;
+    let render = Render { size: render.size.or(Some([1024, 1024])), ..render };
     let (file, handle, _) = file_of(py, source)?;
     if let Some(output) = output {
         let rendered = handle

@@ -46,12 +46,7 @@ impl Handle {
         use meshmap::{Axis, LengthUnit, VOrigin, Winding};
         let conventions = self.format.conventions();
         let dict = PyDict::new(py);
-        let up = conventions.up.map(|axis| match axis {
-            Axis::X => "x",
-            Axis::Y => "y",
-            _ => "z",
-        });
-        dict.set_item("up", up)?;
+        dict.set_item("up", conventions.up.map(Axis::name))?;
         let front = conventions.front_face.map(|winding| match winding {
             Winding::Clockwise => "clockwise",
             _ => "counter-clockwise",

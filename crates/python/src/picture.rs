@@ -1,7 +1,7 @@
 //! Pictures for notebooks.
 
 use meshmap::Address;
-use meshmap_export::{NonFinite, Render};
+use meshmap_export::Render;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -13,8 +13,8 @@ pub(crate) fn picture<'py>(
     handle: &Handle,
     mesh: Option<Address>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let render = Render::new().with_size(384, 384).with_non_finite(NonFinite::Zero);
-    let render = mesh.into_iter().fold(render, Render::with_mesh);
+    let meshes = mesh.into_iter().collect();
+    let render = Render { size: Some([384, 384]), zero_non_finite: true, meshes, ..Render::default() };
     let draw = || -> meshmap_export::Result<Vec<u8>> {
         let mut png = Vec::new();
         render.picture(&handle.open()?)?.0.write_png(&mut png)?;

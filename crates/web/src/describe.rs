@@ -6,11 +6,7 @@ use crate::json::{Object, list};
 
 /// Axes, winding and texture origin, where the format has them.
 pub(crate) fn conventions(conventions: Conventions) -> String {
-    let up = conventions.up.map(|axis| match axis {
-        Axis::X => "x",
-        Axis::Y => "y",
-        _ => "z",
-    });
+    let up = conventions.up.map(Axis::name);
     let front_face = conventions.front_face.map(|winding| match winding {
         Winding::Clockwise => "clockwise",
         _ => "counter_clockwise",

@@ -3,12 +3,13 @@
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_catalog::{inspect, json as json_text};
-use meshmap_export::{Convert, Target};
+use meshmap_export::{Convert, Error, Target};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Done, Job, Made, Plan, reading, said};
@@ -17,22 +18,67 @@ use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::{text, words};
 
-/// The outputs to write, and their location.
-pub(crate) struct Wish {
-    pub(crate) output: PathBuf,
-    /// The format; otherwise the ending of `output` says it.
-    pub(crate) to: Option<Target>,
-    /// Makes the conversion for a target, from `to` or `output`.
-    pub(crate) convert: Box<dyn Fn(Target) -> Convert>,
-    /// Files, and directories of files, whose animations are added.
-    pub(crate) with: Vec<PathBuf>,
-    /// `true` if the output is read again and compared.
-    pub(crate) check: bool,
-    pub(crate) dry_run: bool,
-    /// Also what is up to date.
-    pub(crate) force: bool,
-    /// Print a JSON object for each file.
-    pub(crate) json: bool,
+/// The arguments of `meshmap convert`.
+#[derive(Args)]
+#[command(mut_arg("max_output_bytes", |argument| argument.value_parser(inputs::parse_size)))]
+pub(crate) struct ConvertArgs {
+    /// Files, directories to search, or `-` for standard input.
+    #[arg(required_unless_present_any = ["files_from", "schema"])]
+    paths: Vec<PathBuf>,
+    /// The file to write or, for directories and several files, the directory; `-` is standard output.
+    #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
+    output: Option<PathBuf>,
+    #[arg(long, value_name = "FORMAT", help = help_of_targets())]
+    to: Option<Target>,
+    #[command(flatten)]
+    convert: Convert,
+    /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    with: Vec<PathBuf>,
+    /// Read the output again, compare it with the file, and report what is equal bit for bit.
+    #[arg(long)]
+    check: bool,
+    /// Print the outputs, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print a JSON object for each file, one per line, and the summary on standard error.
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
+    /// Print the schema of the JSON objects.
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
+    /// Write outputs in a directory even if they are up to date: made from the same file, with the same options, by this
+    /// version.
+    #[arg(long)]
+    force: bool,
+}
+
+impl ConvertArgs {
+    fn output(&self) -> &Path {
+        // Without --schema, clap has required it.
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The conversion to a target. Prints an error about an option that has no effect, with its name on the command line.
+    fn convert(&self, target: Target) -> Option<Convert> {
+        let convert = Convert { target, ..self.convert.clone() };
+        let Err(error) = convert.check_settings() else { return Some(convert) };
+        let mut line = error.to_string();
+        if let Error::Unused { setting, .. } = error {
+            let command = Convert::augment_args(clap::Command::default());
+            let argument = command.get_arguments().find(|argument| argument.get_id() == setting);
+            let name = argument.and_then(clap::Arg::get_long).unwrap_or(setting);
+            line = line.replace(&format!("option {setting} "), &format!("option {name} "));
+        }
+        tell(line);
+        None
+    }
+}
+
+/// Lists the targets in the help of `--to`.
+fn help_of_targets() -> String {
+    let [others @ .., last] = Target::ALL.map(Target::name);
+    format!("The format: {} or {last} [default: by the ending of the output]", others.join(", "))
 }
 
 /// Files up to this size are checked as a whole, also if only a part of them is converted.
@@ -42,39 +88,33 @@ const CHECKED: u64 = 64 << 20;
 const STANDARD_OUTPUT: &str = "-";
 
 pub(crate) fn run(
-    paths: &[PathBuf],
-    wish: &Wish,
+    args: &ConvertArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let found = inputs::find(paths, choice);
-    if wish.output.as_os_str() == STANDARD_OUTPUT {
-        return to_output(&found, wish, choice, out);
+    let found = inputs::find(&args.paths, choice);
+    let output = args.output();
+    if output.as_os_str() == STANDARD_OUTPUT {
+        return to_output(&found, args, choice, out);
     }
-    let is_one = found.single && found.files.len() == 1 && !wish.output.is_dir();
-    let Some(target) = wish.to.or_else(|| Target::of_path(&wish.output).filter(|_| is_one)) else {
+    let is_one = found.single && found.files.len() == 1 && !output.is_dir();
+    let Some(target) = args.to.or_else(|| Target::of_path(output).filter(|_| is_one)) else {
         let endings = Target::ALL.map(Target::name).join(", ");
         tell(match is_one {
-            true => format!(
-                "{}: no target has this file extension; pass --to {endings}",
-                text::path(&wish.output)
-            ),
+            true => format!("{}: no target has this file extension; pass --to {endings}", text::path(output)),
             false => format!("--to is needed for directories and several files: {endings}"),
         });
         return Ok(Outcome::Usage);
     };
-    if let Err(error) = (wish.convert)(target).check_settings() {
-        tell(error);
-        return Ok(Outcome::Usage);
-    }
+    let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
     let jobs = if is_one {
         let [input] = found.files.as_slice() else { return Ok(Outcome::Bad) };
-        vec![Job { input: input.clone(), output: wish.output.clone() }]
+        vec![Job { input: input.clone(), output: output.to_owned() }]
     } else {
-        outputs::jobs(paths, &found, target.name(), &wish.output)
+        outputs::jobs(&args.paths, &found, target.name(), output)
     };
-    if wish.dry_run {
+    if args.dry_run {
         for Job { input, output } in &jobs {
             writeln!(out, "{} -> {}", input.shown(), text::path(output))?;
         }
@@ -85,25 +125,23 @@ pub(crate) fn run(
         tell(why);
         return Ok(Outcome::Usage);
     }
-    let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
+    let Some(way) = way(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let also: Vec<PathBuf> = way.animations.iter().map(|animations| animations.input.path.clone()).collect();
     let plan = Plan {
-        root: (!is_one).then_some(&wish.output),
+        root: (!is_one).then_some(output),
         options: format!("{:?}\ncheck {}", way.convert, way.check),
         also,
-        force: wish.force,
-        manner: Manner { quiet: choice.quiet, json: wish.json },
+        force: args.force,
+        manner: Manner { quiet: choice.quiet, json: args.json },
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &way);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// The conversion of files, if their additional inputs can be read.
-fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Way> {
-    match animations(&wish.with, choice, how) {
-        Ok(animations) => {
-            Some(Way { target, convert: (wish.convert)(target), animations, check: wish.check })
-        }
+fn way(args: &ConvertArgs, convert: Convert, choice: &Choice, how: &Reading) -> Option<Way> {
+    match animations(&args.with, choice, how) {
+        Ok(animations) => Some(Way { convert, animations, check: args.check }),
         Err(problem) => {
             tell(problem);
             None
@@ -113,7 +151,6 @@ fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Wa
 
 /// The conversion of each file.
 struct Way {
-    target: Target,
     convert: Convert,
     animations: Vec<Animations>,
     check: bool,
@@ -128,12 +165,9 @@ impl Way {
             let joins = |model: &Model| !model.meshes().len() == 0 && model.attach(&animations.model).is_ok();
             animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
-        self.animations
-            .iter()
-            .filter(fits)
-            .fold(self.convert.clone().with_name(input.stem()), |convert, Animations { input, model }| {
-                convert.with_animations(input.name(), model.clone())
-            })
+        let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
+        let animations = self.animations.iter().filter(fits).map(named).collect();
+        Convert { name: input.stem(), animations, ..self.convert.clone() }
     }
 }
 
@@ -188,7 +222,7 @@ fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way, is_checked: bo
         Ok(outcome) => outcome,
         Err(error) => return Done::of(error),
     };
-    if way.target == Target::Usdc && outcome.degenerate > 0 {
+    if convert.target == Target::Usdc && outcome.degenerate > 0 {
         let what = text::plural(outcome.degenerate, "triangle");
         let note = format!(
             "{what} with two equal corners, which crash Blender's import: --drop-degenerate leaves them out"
@@ -268,31 +302,33 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
 }
 
 /// Writes one file to standard output, by way of a temporary one: pipes cannot seek.
-fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) -> io::Result<Outcome> {
+fn to_output(
+    found: &Found,
+    args: &ConvertArgs,
+    choice: &Choice,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
     let ([input], true) = (found.files.as_slice(), found.single) else {
         tell("standard output takes one file");
         return Ok(Outcome::Usage);
     };
-    if wish.json {
+    if args.json {
         tell("standard output takes the file or the JSON objects: --json needs another output");
         return Ok(Outcome::Usage);
     }
     let single = Target::ALL.into_iter().filter(|target| target.is_one_file());
-    let Some(target) = wish.to.filter(|target| target.is_one_file()) else {
+    let Some(target) = args.to.filter(|target| target.is_one_file()) else {
         let names: Vec<_> = single.map(Target::name).collect();
         tell(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
         return Ok(Outcome::Usage);
     };
-    if let Err(error) = (wish.convert)(target).check_settings() {
-        tell(error);
-        return Ok(Outcome::Usage);
-    }
-    if wish.dry_run {
+    let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
+    if args.dry_run {
         tell(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);
     }
     let how = reading(choice, false);
-    let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
+    let Some(way) = way(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };

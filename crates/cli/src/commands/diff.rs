@@ -89,7 +89,7 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
 /// Writes a picture of how far vertices are apart; returns a line about it.
 fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
     let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
-    let rendered = Render::new().write_difference(&a, &b, path);
+    let rendered = Render::default().write_difference(&a, &b, path);
     let rendered = rendered.map_err(|error| super::outputs::said(error).to_string())?;
     let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
     Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))

@@ -18,43 +18,51 @@ use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::text;
 
-/// The pictures to draw, and their location.
-pub(crate) struct Wish {
-    /// A file or a directory; otherwise the terminal.
-    pub(crate) output: Option<PathBuf>,
-    /// The output is written into as it is, under any name.
-    pub(crate) thumbnail: bool,
-    pub(crate) render: Render,
-    /// The size of each picture, if it was given.
-    pub(crate) size: Option<[u32; 2]>,
-    /// A picture of many: of files, or of one that moves.
-    pub(crate) sheet: bool,
-    /// An animation.
-    pub(crate) moves: bool,
-    /// Also what is up to date.
-    pub(crate) force: bool,
-    /// Print a JSON object for each file.
-    pub(crate) json: bool,
+/// The arguments of `meshmap render`.
+#[derive(clap::Args)]
+pub(crate) struct RenderArgs {
+    /// Files, directories to search, or `-` for standard input.
+    #[arg(required_unless_present_any = ["files_from", "schema"])]
+    paths: Vec<PathBuf>,
+    /// The PNG to write or, for directories and several files, the directory [default: the terminal].
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
+    #[arg(long, requires = "output", conflicts_with = "motion")]
+    thumbnail: bool,
+    #[command(flatten)]
+    render: Render,
+    /// Print a JSON object for each file, one per line, and the summary on standard error.
+    #[arg(long, requires = "output")]
+    json: bool,
+    /// Print the schema of the JSON objects.
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
+    /// Draw pictures in a directory even if they are up to date: made from the same file, with the same options, by this
+    /// version.
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) fn run(
-    paths: &[PathBuf],
-    wish: &Wish,
+    args: &RenderArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let mut found = inputs::find(paths, choice);
+    let mut found = inputs::find(&args.paths, choice);
+    let (render, is_thumbnail) = (&args.render, args.thumbnail);
+    let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let usage = |line: String| {
         tell(line);
         Ok(Outcome::Usage)
     };
-    let Some(output) = &wish.output else {
-        let input = found.files.first().filter(|_| is_one && !wish.sheet && !wish.moves);
+    let Some(output) = &args.output else {
+        let input = found.files.first().filter(|_| is_one && !render.sheet && !moves);
         return match (input, screen.height) {
             (Some(input), Some(height)) if screen.color => {
-                on_terminal(input, wish, choice, (screen, height), out)
+                on_terminal(input, render, choice, (screen, height), out)
             }
             (Some(_), Some(_)) => {
                 usage("render: colours are off, and pictures need them; -o FILE.png writes one".to_owned())
@@ -70,40 +78,39 @@ pub(crate) fn run(
     };
     let is_directory = output.is_dir();
     let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
-    if (is_one || wish.sheet) && !is_directory && !is_png && !wish.thumbnail {
+    if (is_one || render.sheet) && !is_directory && !is_png && !is_thumbnail {
         return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
     }
-    if wish.thumbnail && (!is_one || is_directory) {
+    if is_thumbnail && (!is_one || is_directory) {
         return usage("render: --thumbnail is for one file".to_owned());
     }
-    if !is_one && !wish.sheet && is_png && !is_directory {
+    if !is_one && !render.sheet && is_png && !is_directory {
         return usage(format!(
             "{}: several pictures go to a directory, or to one with --sheet",
             text::path(output)
         ));
     }
-    if wish.sheet && !is_one {
+    if render.sheet && !is_one {
         if is_directory {
             return usage(format!("{}: a directory; a sheet is one PNG file", text::path(output)));
         }
-        return sheet(&mut found, output, wish, choice, screen, out);
+        return sheet(&mut found, output, args, choice, screen, out);
     }
     let jobs = match found.files.as_slice() {
         [input] if is_one && !is_directory => vec![Job { input: input.clone(), output: output.clone() }],
-        _ => outputs::jobs(paths, &found, "png", output),
+        _ => outputs::jobs(&args.paths, &found, "png", output),
     };
-    let (how, render) = together(wish, choice, jobs.len() > 1);
+    let (how, render) = together(render, choice, jobs.len() > 1);
     if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| vec![output.to_owned()]) {
         return usage(why);
     }
     let plan = Plan {
         root: (!is_one || is_directory).then_some(output),
-        options: format!("{:?}", wish.render),
+        options: format!("{:?}", args.render),
         also: Vec::new(),
-        force: wish.force,
-        manner: Manner { quiet: choice.quiet, json: wish.json },
+        force: args.force,
+        manner: Manner { quiet: choice.quiet, json: args.json },
     };
-    let is_thumbnail = wish.thumbnail;
     let make = move |file: &MeshFile, job: &Job| make(file, &job.output, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
@@ -111,7 +118,7 @@ pub(crate) fn run(
 /// Draws one file on the terminal.
 fn on_terminal(
     input: &Input,
-    wish: &Wish,
+    render: &Render,
     choice: &Choice,
     (screen, height): (Screen, usize),
     out: &mut impl Write,
@@ -120,8 +127,8 @@ fn on_terminal(
     // Two pixels above each other are one letter; two lines are for what follows.
     let side = screen.width.min(height.saturating_sub(2).saturating_mul(2)).max(16);
     let side = u32::try_from(side).unwrap_or(16);
-    let [width, height] = wish.size.unwrap_or([side, side]);
-    let render = wish.render.clone().with_size(width.min(side), height.min(side));
+    let [width, height] = render.size.unwrap_or([side, side]);
+    let render = Render { size: Some([width.min(side), height.min(side)]), ..render.clone() };
     let drawn = open(input, &how).and_then(|file| {
         let file = file.ok_or_else(no_mesh)?;
         render.picture(&file).map_err(said)
@@ -160,10 +167,9 @@ fn about(rendered: &Rendered) -> String {
 }
 
 /// The settings for reading and drawing files, one at a time or in parallel.
-fn together(wish: &Wish, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
-    let render = wish.render.clone();
-    let render = if is_one_of_many { render.with_parallelism(Parallelism::Off) } else { render };
-    (reading(choice, is_one_of_many), render)
+fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
+    let parallelism = if is_one_of_many { Parallelism::Off } else { render.parallelism };
+    (reading(choice, is_one_of_many), Render { parallelism, ..render.clone() })
 }
 
 fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> Done {
@@ -211,20 +217,20 @@ enum Tile {
 fn sheet(
     found: &mut Found,
     output: &Path,
-    wish: &Wish,
+    args: &RenderArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
-    let (how, render) = together(wish, choice, true);
+    let (how, render) = together(&args.render, choice, true);
     let files = std::mem::take(&mut found.files);
     let all = files.len();
     found.files = files.into_iter().filter(|input| input.is_mesh(&how)).collect();
     found.skipped.others += (all - found.files.len()) as u64;
     let files = Arc::new(found.files.clone());
-    let [width, height] = wish.size.unwrap_or(tile_size(files.len()));
-    let render = render.with_size(width, height);
+    let [width, height] = render.size.unwrap_or(tile_size(files.len()));
+    let render = Render { size: Some([width, height]), ..render };
     let mut sheet = match Sheet::create(output, files.len(), width, height) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
@@ -267,10 +273,10 @@ fn sheet(
         }
         let job = Job { input: input.clone(), output: output.to_owned() };
         // The sheet is written when all tiles are there, so lines are about problems only.
-        if wish.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
+        if args.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
     };
     let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, told, out)?;
-    failed += unreadable(found, wish.json, out)?;
+    failed += unreadable(found, args.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {
         Some(error) => Err(error),
@@ -282,7 +288,7 @@ fn sheet(
         return Ok(Outcome::Bad);
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
-    let manner = Manner { quiet: choice.quiet, json: wish.json };
+    let manner = Manner { quiet: choice.quiet, json: args.json };
     Sum { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, manner, screen, out)
 }
 

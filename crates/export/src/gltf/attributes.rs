@@ -12,10 +12,10 @@ use super::scene::Rules;
 use super::weights::{Influences, Weights};
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::pose::Pose;
+use crate::scene::check::{triangles, winding};
+use crate::scene::pose::Pose;
+use crate::scene::read;
 use crate::settings::Job;
-use crate::source::check::{triangles, winding};
-use crate::source::read;
 
 /// A mesh as one primitive.
 pub(super) struct Geometry {
@@ -184,7 +184,7 @@ impl Writer<'_> {
             self.gltf.budget.charge_for::<[u16; 2]>(integers.len(), "texture coordinates")?;
             let pairs: Vec<[u16; 2]> =
                 integers.iter().map(|[u, v]| if flips { [u, u16::MAX - v] } else { [u, v] }).collect();
-            let accessor = self.gltf.quantized_pairs(&pairs)?;
+            let accessor = self.gltf.integers(&pairs, true)?;
             self.add(&format!("TEXCOORD_{set}"), accessor);
             return Ok(());
         }
@@ -203,7 +203,7 @@ impl Writer<'_> {
         if attribute.format() == VertexFormat::UNORM8X4 {
             self.gltf.budget.charge_for::<[u8; 4]>(attribute.len(), "colours")?;
             let bytes = attribute.as_bytes().as_chunks::<4>().0.to_vec();
-            let accessor = self.gltf.bytes(&bytes, true)?;
+            let accessor = self.gltf.integers(&bytes, true)?;
             self.add(&format!("COLOR_{set}"), accessor);
             return Ok(());
         }
@@ -231,17 +231,9 @@ impl Writer<'_> {
         }
         self.gltf.budget.charge_for::<[f32; 3]>(values.len(), "numbers of an attribute")?;
         let accessor = match components {
-            1 => {
-                self.gltf.floats(&values.iter().map(|[x, ..]| [*x]).collect::<Vec<_>>(), Use::Vertices, false)
-            }
-            2 => {
-                let pairs: Vec<_> = values.iter().map(|[x, y, ..]| [*x, *y]).collect();
-                self.gltf.floats(&pairs, Use::Vertices, false)
-            }
-            3 => {
-                let triples: Vec<_> = values.iter().map(|[x, y, z, _]| [*x, *y, *z]).collect();
-                self.gltf.floats(&triples, Use::Vertices, false)
-            }
+            1 => self.gltf.floats(&cut::<1>(&values), Use::Vertices, false),
+            2 => self.gltf.floats(&cut::<2>(&values), Use::Vertices, false),
+            3 => self.gltf.floats(&cut::<3>(&values), Use::Vertices, false),
             _ => self.gltf.floats(&values, Use::Vertices, false),
         }?;
         let name = self.free_name(name);
@@ -264,16 +256,21 @@ impl Writer<'_> {
         let joints = if are_bytes {
             let narrow = |joint: u16| u8::try_from(joint).unwrap_or(u8::MAX);
             let bytes: Vec<[u8; 4]> = influences.joints.iter().map(|joints| joints.map(narrow)).collect();
-            self.gltf.bytes(&bytes, false)?
+            self.gltf.integers(&bytes, false)?
         } else {
-            self.gltf.shorts(&influences.joints)?
+            self.gltf.integers(&influences.joints, false)?
         };
         self.add("JOINTS_0", joints);
         let weights = match &influences.weights {
-            Weights::Bytes(bytes) => self.gltf.bytes(bytes, true)?,
+            Weights::Bytes(bytes) => self.gltf.integers(bytes, true)?,
             Weights::Floats(floats) => self.gltf.floats(floats, Use::Vertices, false)?,
         };
         self.add("WEIGHTS_0", weights);
         Ok(())
     }
+}
+
+/// The first components of each element.
+fn cut<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
+    values.iter().map(|value| std::array::from_fn(|component| value[component])).collect()
 }

@@ -19,7 +19,7 @@ pub(super) struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scene: Option<Index>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) scenes: Vec<Scene>,
+    pub(super) scenes: Vec<Roots>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) nodes: Vec<Node>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,8 +50,9 @@ impl Default for Asset {
     }
 }
 
+/// A scene: the nodes without a parent.
 #[derive(Serialize)]
-pub(super) struct Scene {
+pub(super) struct Roots {
     pub(super) nodes: Vec<Index>,
 }
 

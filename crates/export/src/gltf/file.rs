@@ -171,108 +171,65 @@ impl Gltf {
         of: Use,
         has_bounds: bool,
     ) -> Result<Index> {
-        let scope = self.scope_of::<[f32; N]>(elements.len())?;
-        let buffer_view = self.view(&bytes_of(elements), of)?;
-        drop(scope);
         let (min, max) = if has_bounds { bounds(elements) } else { <_>::default() };
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type: FLOAT,
-            count: elements.len(),
-            kind: kind(N),
-            min,
-            max,
-            ..Accessor::default()
-        })
+        self.numbers(elements, of, Accessor { min, max, ..Accessor::default() })
     }
 
-    /// Bytes, packed by fours.
-    pub(super) fn bytes(&mut self, elements: &[[u8; 4]], normalized: bool) -> Result<Index> {
-        let buffer_view = self.view(elements.as_flattened(), Use::Vertices)?;
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type: UNSIGNED_BYTE,
-            normalized,
-            count: elements.len(),
-            kind: "VEC4",
-            ..Accessor::default()
-        })
-    }
-
-    /// Numbers of 16 bits, by fours.
-    pub(super) fn shorts(&mut self, elements: &[[u16; 4]]) -> Result<Index> {
-        let scope = self.scope_of::<[u16; 4]>(elements.len())?;
-        let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
-        let buffer_view = self.view(&bytes, Use::Vertices)?;
-        drop(scope);
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type: UNSIGNED_SHORT,
-            count: elements.len(),
-            kind: "VEC4",
-            ..Accessor::default()
-        })
+    /// Integers of vertices; as shares of their greatest number where `normalized`.
+    pub(super) fn integers<T: Number, const N: usize>(
+        &mut self,
+        elements: &[[T; N]],
+        normalized: bool,
+    ) -> Result<Index> {
+        self.numbers(elements, Use::Vertices, Accessor { normalized, ..Accessor::default() })
     }
 
     /// Positions as normalized integers, eight bytes apart.
     pub(super) fn quantized_positions(&mut self, elements: &Array<[u16; 3]>) -> Result<Index> {
-        let scope = self.scope_of::<[u16; 4]>(elements.len())?;
-        let mut bytes = Vec::with_capacity(elements.len() * 8);
+        let _scope = self.scope_of::<[u16; 4]>(elements.len())?;
         let (mut min, mut max) = ([u16::MAX; 3], [0; 3]);
-        for element in elements.iter() {
+        let mut spaced = Vec::with_capacity(elements.len());
+        for element @ [x, y, z] in elements.iter() {
             for (component, number) in element.into_iter().enumerate() {
                 min[component] = min[component].min(number);
                 max[component] = max[component].max(number);
-                bytes.extend(number.to_le_bytes());
             }
-            bytes.extend([0; 2]);
+            spaced.push([x, y, z, 0]);
         }
-        let buffer_view = self.view(&bytes, Use::Spaced(8))?;
-        drop(scope);
+        let [min, max] = [min, max].map(|numbers| numbers.map(f32::from).to_vec());
         // That positions may be integers.
         self.document.extensions_used.insert("KHR_mesh_quantization");
         self.document.extensions_required.insert("KHR_mesh_quantization");
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type: UNSIGNED_SHORT,
-            normalized: true,
-            count: elements.len(),
-            kind: "VEC3",
-            min: min.map(f32::from).to_vec(),
-            max: max.map(f32::from).to_vec(),
-            ..Accessor::default()
-        })
-    }
-
-    /// Pairs of normalized integers.
-    pub(super) fn quantized_pairs(&mut self, elements: &[[u16; 2]]) -> Result<Index> {
-        let scope = self.scope_of::<[u16; 2]>(elements.len())?;
-        let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
-        let buffer_view = self.view(&bytes, Use::Vertices)?;
-        drop(scope);
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type: UNSIGNED_SHORT,
-            normalized: true,
-            count: elements.len(),
-            kind: "VEC2",
-            ..Accessor::default()
-        })
+        let form = Accessor { normalized: true, kind: kind(3), min, max, ..Accessor::default() };
+        self.numbers(&spaced, Use::Spaced(8), form)
     }
 
     /// Writes indices, in 16 bits if no index can be 65,535, which restarts primitives.
     pub(super) fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index> {
         let scope = self.scope_of::<u32>(indices.len())?;
         let (bytes, component_type) = index_bytes(indices, vertices);
-        let buffer_view = self.view(&bytes, Use::Indices)?;
+        let buffer_view = Some(self.view(&bytes, Use::Indices)?);
         drop(scope);
-        self.accessor(Accessor {
-            buffer_view: Some(buffer_view),
-            component_type,
-            count: indices.len(),
-            kind: "SCALAR",
-            ..Accessor::default()
-        })
+        let count = indices.len();
+        self.accessor(Accessor { buffer_view, component_type, count, kind: kind(1), ..Accessor::default() })
+    }
+
+    /// Writes numbers, and an accessor of this form, which may lack the kind of the elements.
+    fn numbers<T: Number, const N: usize>(
+        &mut self,
+        elements: &[[T; N]],
+        of: Use,
+        form: Accessor,
+    ) -> Result<Index> {
+        let scope = self.scope_of::<[T; N]>(elements.len())?;
+        let mut bytes = vec![0; size_of_val(elements)];
+        for (place, number) in bytes.chunks_exact_mut(size_of::<T>()).zip(elements.as_flattened()) {
+            number.put(place);
+        }
+        let buffer_view = Some(self.view(&bytes, of)?);
+        drop(scope);
+        let kind = if form.kind.is_empty() { kind(N) } else { form.kind };
+        self.accessor(Accessor { buffer_view, component_type: T::TYPE, count: elements.len(), kind, ..form })
     }
 
     /// Triples of which only those are written that are not 0, unless all take less room.
@@ -418,12 +375,36 @@ fn extent(elements: &[[[u8; 4]; 3]]) -> [[f32; 3]; 2] {
     [of(min, less), of(max, more)]
 }
 
-fn bytes_of<const N: usize>(elements: &[[f32; N]]) -> Vec<u8> {
-    let mut bytes = vec![0; elements.len() * N * 4];
-    for (place, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(elements.as_flattened()) {
-        *place = number.to_le_bytes();
+/// A type of numbers in accessors.
+pub(super) trait Number: Copy {
+    const TYPE: u32;
+
+    /// Writes the number into a place of its size.
+    fn put(self, place: &mut [u8]);
+}
+
+impl Number for u8 {
+    const TYPE: u32 = UNSIGNED_BYTE;
+
+    fn put(self, place: &mut [u8]) {
+        place.copy_from_slice(&[self]);
     }
-    bytes
+}
+
+impl Number for u16 {
+    const TYPE: u32 = UNSIGNED_SHORT;
+
+    fn put(self, place: &mut [u8]) {
+        place.copy_from_slice(&self.to_le_bytes());
+    }
+}
+
+impl Number for f32 {
+    const TYPE: u32 = FLOAT;
+
+    fn put(self, place: &mut [u8]) {
+        place.copy_from_slice(&self.to_le_bytes());
+    }
 }
 
 /// Up to as many vertices, indices have 16 bits: 65,535 restarts primitives.

@@ -1,13 +1,13 @@
 //! The scene of a glTF file, and what its nodes and meshes have in common.
 
-use meshmap::{Axis, Format};
+use meshmap::Axis;
 
-use super::document::{Index, Material, Mesh, Node, Primitive, Scene, Surface};
+use super::document::{Index, Material, Mesh, Node, Primitive, Roots, Surface};
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE};
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::scene::{Scene, assume};
 use crate::settings::{Job, ROUGHNESS};
-use crate::source::assume;
 
 /// The conversion of a file's numbers to glTF.
 pub(super) struct Rules {
@@ -19,9 +19,9 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(format: Format, job: &Job<'_>, outcome: &mut Outcome) -> Self {
-        let up = assume::up(format, job.up, |note| outcome.note(note));
-        Self { turns: job.turns(format), flips_v: job.flips_v(format), up }
+    pub(super) fn of(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> Self {
+        let up = assume::up(scene.format, job.up, |note| outcome.note(note));
+        Self { turns: job.turns(scene.format), flips_v: job.flips_v(scene.format), up }
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn finish_scene(
     let root = Node { name: "meshmap_root".to_owned(), rotation, scale, children, ..Node::default() };
     let mut nodes = vec![add_node(gltf, root)?];
     nodes.extend(beside);
-    gltf.document.scenes.push(Scene { nodes });
+    gltf.document.scenes.push(Roots { nodes });
     gltf.document.scene = Some(0);
     Ok(())
 }
@@ -64,9 +64,6 @@ pub(super) fn add_mesh(
     let mesh = Some(gltf.document.meshes.len() - 1);
     add_node(gltf, Node { name, mesh, skin, ..Node::default() })
 }
-
-/// The matrix that changes nothing.
-pub(super) const IDENTITY: [f32; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
 
 /// The joint for vertices that follow no other, if a mesh has some: a child of the root that no animation moves.
 pub(super) fn rest_joint(is_needed: bool, gltf: &mut Gltf) -> Result<Option<Index>> {

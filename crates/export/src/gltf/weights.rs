@@ -7,6 +7,7 @@ use meshmap::{MeshView, Semantic, VertexFormat};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::scene::rig::{Beyond, Skeleton};
 
 /// The joints of each vertex, and their weights.
 pub(super) struct Influences {
@@ -14,15 +15,6 @@ pub(super) struct Influences {
     pub(super) weights: Weights,
     /// `true` if vertices follow the joint after the joints of the file, which rests.
     pub(super) have_rest: bool,
-}
-
-/// The treatment of joints that are not there.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
-    /// The mesh is written without weights.
-    LeaveOut,
-    /// The last joint replaces them, as in the viewer of Second Life.
-    Last,
 }
 
 pub(super) enum Weights {
@@ -34,7 +26,7 @@ pub(super) enum Weights {
 /// The influences of a mesh; `None` if it has none, or has joints that are not there and cannot be replaced.
 pub(super) fn of_view(
     view: &MeshView,
-    (joints, beyond): (usize, Beyond),
+    skeleton: &Skeleton,
     budget: &Budget,
     outcome: &mut Outcome,
 ) -> Result<Option<Influences>> {
@@ -50,11 +42,11 @@ pub(super) fn of_view(
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is checked")]
     let mut indices: Vec<[u16; 4]> =
         indices.to_f32::<4>().iter().map(|indices| indices.map(|index| index as u16)).collect();
-    let Ok(rest) = u16::try_from(joints) else {
+    let Ok(rest) = u16::try_from(skeleton.joints.len()) else {
         outcome.leave_out(format!("the weights of {}, which has more than 65,535 joints", view.address()));
         return Ok(None);
     };
-    if !check_joints(view, &mut indices, &weights.to_f32(), (rest, beyond), outcome) {
+    if !check_joints(view, &mut indices, &weights.to_f32(), (rest, skeleton.beyond), outcome) {
         return Ok(None);
     }
     let mut empty = 0;

@@ -6,10 +6,10 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::camera::{Camera, FINE, Frame, Place};
 use super::color::{self, GROUND, Palette};
+use super::drawing::Drawing;
 use super::occlusion::{Surfaces, coarse, spirals};
 use super::picture::Picture;
 use super::raster::{self, BAND, Band, NONE, Triangles};
-use super::scene::Scene;
 use super::settings::Mode;
 use super::settings::TARGET;
 use super::shading::Seen;
@@ -44,7 +44,7 @@ impl Drawn {
     }
 }
 
-pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Drawn> {
+pub(super) fn draw(scene: &Drawing, camera: &Camera, frame: Frame, style: Style) -> Result<Drawn> {
     let is_parallel = style.is_parallel;
     let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
         scene.positions.iter().map(|point| camera.see(*point)).unzip();

@@ -2,9 +2,9 @@
 
 use super::camera::Frame;
 use super::color::{self, GROUND, INK, Palette};
+use super::drawing::Drawing;
 use super::label;
 use super::picture::Picture;
-use super::scene::Scene;
 use super::settings::TARGET;
 use crate::error::{Error, Result};
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub(super) const SCALE: u32 = 40;
 
 /// Colours a scene by the distances between its vertices and the vertices of another scene; returns the largest.
-pub(super) fn color_by_distance(scene: &mut Scene, other: &Scene) -> Result<f64> {
+pub(super) fn color_by_distance(scene: &mut Drawing, other: &Drawing) -> Result<f64> {
     let refused = |what: String| Err(Error::NotHeld { target: TARGET, what });
     let [a, b] = [scene.vertices, other.vertices];
     if a != b {
@@ -21,7 +21,7 @@ pub(super) fn color_by_distance(scene: &mut Scene, other: &Scene) -> Result<f64>
         ));
     }
     if scene.triangles != other.triangles || scene.indices != other.indices {
-        let corners = |scene: &Scene, triangle: &[u32; 3]| {
+        let corners = |scene: &Drawing, triangle: &[u32; 3]| {
             triangle.map(|corner| scene.indices.get(corner as usize).copied())
         };
         let pairs = scene.triangles.iter().zip(&other.triangles);

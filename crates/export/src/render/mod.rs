@@ -5,16 +5,17 @@
 mod camera;
 mod color;
 mod draw;
+mod drawing;
 mod heat;
 mod label;
 mod occlusion;
 mod picture;
 mod raster;
-mod scene;
 mod settings;
 mod shading;
 mod sheet;
 
+use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::{Axis, MeshFile, Parallelism};
@@ -25,20 +26,22 @@ pub use self::sheet::Sheet;
 
 use self::camera::{Camera, Frame, Reach, View, turn};
 use self::draw::{Drawn, Style, draw};
+use self::drawing::Drawing;
 use self::picture::written;
-use self::scene::Scene;
-use self::settings::{Motion, TARGET};
+use self::settings::{LONGEST, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, USUAL_RATE, Wanted, When};
+use crate::moment::{Finder, Moment, Named, USUAL_RATE, When};
 use crate::output::Output;
-use crate::source::assume;
+use crate::scene::assume;
 
 impl Render {
     fn frame(&self) -> Frame {
         const USUAL: Frame = Frame { width: 1024, height: 1024 };
         const TILE: Frame = Frame { width: 256, height: 256 };
-        self.size.unwrap_or(if self.motion == Motion::Sheet { TILE } else { USUAL })
+        let usual = if self.sheet { TILE } else { USUAL };
+        let side = |side: u32| side.clamp(1, LONGEST);
+        self.size.map_or(usual, |[width, height]| Frame { width: side(width), height: side(height) })
     }
 
     fn style(&self) -> Style {
@@ -55,27 +58,37 @@ impl Render {
         assume::up(file.format(), self.up, |note| rendered.note(note))
     }
 
-    fn finder<'a>(&self, wanted: &'a Wanted) -> Finder<'a> {
-        Finder { wanted, target: TARGET }
+    fn finder(&self) -> Finder<'_> {
+        let when = When::of(self.snapshot, self.frame, self.seconds);
+        Finder { when, anim: self.anim.as_deref(), target: TARGET }
+    }
+
+    fn every(&self) -> usize {
+        self.every.map_or(1, NonZero::get)
     }
 
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
         let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 1);
-        if moves && self.wanted == Wanted::default() {
-            return self.finder(&Wanted { when: When::Snapshot(0), anim: None }).one(file);
-        }
-        self.finder(&self.wanted).one(file)
+        let finder = self.finder();
+        let is_first = moves && finder.when == When::Usual && finder.anim.is_none();
+        Finder { when: if is_first { When::Snapshot(0) } else { finder.when }, ..finder }.one(file)
     }
 
     /// The camera that has a scene in its picture.
-    fn camera(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> Camera {
+    fn camera(&self, file: &MeshFile, scene: &Drawing, frame: Frame, rendered: &mut Rendered) -> Camera {
         let (view, reach) = self.reach(file, scene, frame, rendered);
         reach.camera(view, frame, false)
     }
 
     /// The camera position of a scene, and its extent from there.
-    fn reach(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> (View, Reach) {
+    fn reach(
+        &self,
+        file: &MeshFile,
+        scene: &Drawing,
+        frame: Frame,
+        rendered: &mut Rendered,
+    ) -> (View, Reach) {
         let view = View::new(self.up(file, rendered), turn(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
@@ -97,7 +110,7 @@ impl Render {
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
@@ -112,14 +125,14 @@ impl Render {
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
         let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
-        budget.run(|| match self.motion {
-            Motion::Still => {
+        budget.run(|| match self.turntable {
+            _ if self.sheet => self.write_sheet(file, path, budget),
+            _ if self.animation => self.write_animation(file, path, budget),
+            Some(pictures) => self.write_turntable(file, pictures.max(1), path, budget),
+            None => {
                 let (picture, rendered) = self.picture_within(file, budget)?;
                 save(&picture, path, rendered)
             }
-            Motion::Turntable(pictures) => self.write_turntable(file, pictures, path, budget),
-            Motion::Animation => self.write_animation(file, path, budget),
-            Motion::Sheet => self.write_sheet(file, path, budget),
         })
     }
 
@@ -134,7 +147,7 @@ impl Render {
         const RATE: u16 = 24;
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, turn(step, pictures)));
@@ -146,7 +159,7 @@ impl Render {
     }
 
     fn write_animation(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
-        let Some(run) = self.finder(&self.wanted).all(file, self.every, budget)? else {
+        let Some(run) = self.finder().all(file, self.every(), budget)? else {
             let (picture, mut rendered) = self.picture_within(file, budget)?;
             rendered.note("nothing moves: one picture".to_owned());
             return save(&picture, path, rendered);
@@ -161,7 +174,7 @@ impl Render {
         let mut ignored = Rendered::default();
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
-            Ok((Some(Scene::of(file, self, named.moment, budget, &mut ignored)?), camera))
+            Ok((Some(Drawing::of(file, self, named.moment, budget, &mut ignored)?), camera))
         });
         self.write_apng(&first, scenes, (count, run.delay), path)?;
         rendered.moment = span(&run.moments);
@@ -171,8 +184,8 @@ impl Render {
     /// Pictures of scenes, or of this one from several sides, one at a time.
     fn write_apng(
         &self,
-        scene: &Scene,
-        pictures: impl Iterator<Item = Result<(Option<Scene>, Camera)>>,
+        scene: &Drawing,
+        pictures: impl Iterator<Item = Result<(Option<Drawing>, Camera)>>,
         animation: picture::Animation,
         path: &Path,
     ) -> Result<()> {
@@ -193,7 +206,7 @@ impl Render {
 
     fn write_sheet(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
         let frame = self.frame();
-        let moments = match self.finder(&self.wanted).all(file, self.every, budget)? {
+        let moments = match self.finder().all(file, self.every(), budget)? {
             Some(run) => run.moments,
             None => vec![self.moment(file)?],
         };
@@ -204,7 +217,7 @@ impl Render {
         let mut ignored = Rendered::default();
         for named in &moments {
             let _scope = budget.scope();
-            let scene = Scene::of(file, self, named.moment, budget, &mut ignored)?;
+            let scene = Drawing::of(file, self, named.moment, budget, &mut ignored)?;
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];
@@ -228,13 +241,13 @@ impl Render {
         moments: &[Named],
         budget: &Budget,
         rendered: &mut Rendered,
-    ) -> Result<(Camera, Scene)> {
+    ) -> Result<(Camera, Drawing)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
-        let scene = Scene::of(file, self, first, budget, rendered)?;
+        let scene = Drawing::of(file, self, first, budget, rendered)?;
         let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
-            reach.add(&view, &Scene::of(file, self, named.moment, budget, rendered)?.positions);
+            reach.add(&view, &Drawing::of(file, self, named.moment, budget, rendered)?.positions);
         }
         Ok((reach.camera(view, self.frame(), false), scene))
     }
@@ -264,9 +277,9 @@ impl Render {
     ) -> Result<Rendered> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let mut scene = Scene::of(file, self, named.moment, budget, &mut rendered)?;
+        let mut scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         let moment = self.moment(other)?.moment;
-        let theirs = Scene::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
+        let theirs = Drawing::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
         rendered.moment = named.name;
@@ -325,7 +338,7 @@ fn span(moments: &[Named]) -> String {
 }
 
 /// The middle of the box around a scene.
-fn middle(scene: &Scene) -> [f64; 3] {
+fn middle(scene: &Drawing) -> [f64; 3] {
     let mut sides = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
     for point in &scene.positions {
         for ([least, greatest], number) in sides.iter_mut().zip(point.map(f64::from)) {

@@ -1,13 +1,15 @@
-//! The settings of a picture, and the report on a drawn one.
+//! The options of a picture, and the report on a drawn one.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use meshmap::{Address, Axis, Parallelism};
 
-use super::camera::Frame;
-use crate::moment::{Wanted, When};
-use crate::outcome::add;
-use crate::settings::{Lods, NonFinite};
+#[cfg(feature = "clap")]
+use crate::options::{ParseError, parse};
+use crate::options::{options, texts};
+use crate::outcome::{Report, add};
+use crate::settings::{Lods, Target};
 
 /// The appearance of triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,48 +39,99 @@ pub enum Samples {
     Nine,
 }
 
-/// The kind of picture that is made of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Motion {
-    Still,
-    Turntable(u32),
-    Animation,
-    Sheet,
-}
+texts!(
+    Mode,
+    [
+        ("shaded", Mode::Shaded),
+        ("clay", Mode::Clay),
+        ("wireframe", Mode::Wireframe),
+        ("normals", Mode::Normals),
+    ]
+);
 
-/// A picture to be made, and its settings.
-///
-/// # Examples
-///
-/// ```
-/// use meshmap::MeshFile;
-/// use meshmap_export::Render;
-///
-/// # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cgeo/valid/anim_a.cgeo");
-/// let file = MeshFile::open(path)?;
-/// let (picture, rendered) = Render::new().with_size(200, 150).with_snapshot(3).picture(&file)?;
-/// assert_eq!((picture.width(), picture.height()), (200, 150));
-/// println!("{}: {} triangles", rendered.moment, rendered.triangles);
-/// # Ok::<(), meshmap_export::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Render {
-    pub(super) size: Option<Frame>,
-    pub(super) samples: Samples,
-    pub(super) mode: Mode,
-    pub(super) up: Option<Axis>,
-    pub(super) meshes: Vec<Address>,
-    pub(super) lods: Lods,
-    pub(super) wanted: Wanted,
-    pub(super) motion: Motion,
-    pub(super) every: usize,
-    pub(super) non_finite: NonFinite,
-    pub(super) parallelism: Parallelism,
-}
+texts!(Samples, [("1", Samples::One), ("4", Samples::Four), ("9", Samples::Nine)]);
 
-impl Default for Render {
-    fn default() -> Self {
-        Self::new()
+/// Pictures are no target of a conversion.
+const PICTURES: &[Target] = &[];
+
+options! {
+    /// A picture to be made, and its options.
+    ///
+    /// By default it is one picture of what is drawn by default: all geometry, the finest level of detail, the first snapshot, the bind
+    /// pose. If several are set, `seconds` overrides `frame`, which overrides `snapshot`; `sheet` overrides `animation`, which
+    /// overrides `turntable`. An animation or a contact sheet of a file without motion has one picture. In a turntable, the mesh
+    /// rotates once around the up axis. The sides of pictures are limited to 1 to 8192 pixels.
+    ///
+    /// Each field but the last is an option of the command and of Python as well. Options may be added: end an expression of this
+    /// type with `..Render::default()`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::MeshFile;
+    /// use meshmap_export::Render;
+    ///
+    /// # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cgeo/valid/anim_a.cgeo");
+    /// let file = MeshFile::open(path)?;
+    /// let render = Render { size: Some([200, 150]), snapshot: Some(3), ..Render::default() };
+    /// let (picture, rendered) = render.picture(&file)?;
+    /// assert_eq!((picture.width(), picture.height()), (200, 150));
+    /// println!("{}: {} triangles", rendered.moment, rendered.triangles);
+    /// # Ok::<(), meshmap_export::Error>(())
+    /// ```
+    Render {
+        for PICTURES {
+            /// Width and height in pixels [default: 1024x1024; tiles 256x256, or 128x128 if there are more than 400].
+            #[arg(long, value_name = "WxH", value_parser = parse_size)]
+            size: Option<[u32; 2]>,
+            /// Samples per pixel: 1, 4 or 9.
+            #[arg(long, value_name = "N", default_value_t)]
+            samples: Samples,
+            /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
+            #[arg(long, value_name = "MODE", default_value_t)]
+            mode: Mode,
+            /// The axis that points up: x, y or z [default: the axis of the format].
+            #[arg(long, value_name = "AXIS")]
+            up: Option<Axis>,
+            /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
+            /// given several times.
+            #[arg(long = "mesh", value_name = "ADDRESS")]
+            meshes: Vec<Address>,
+            /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
+            #[arg(long, value_name = "LEVEL", default_value_t, conflicts_with = "meshes")]
+            lod: Lods,
+            /// The snapshot of a CGeo file, counted from 0.
+            #[arg(long, value_name = "N", group = "moment")]
+            snapshot: Option<usize>,
+            /// The frame of an IQM animation, counted from 0.
+            #[arg(long, value_name = "N", group = "moment")]
+            frame: Option<u32>,
+            /// The snapshot or frame nearest to this time.
+            #[arg(long = "time", value_name = "SECONDS", group = "moment", value_parser = parse::finite)]
+            seconds: Option<f64>,
+            /// The IQM animation with this name [default: the first].
+            #[arg(long, value_name = "NAME")]
+            anim: Option<String>,
+            /// Write an APNG of N pictures in which the mesh turns around.
+            #[arg(long, value_name = "N", group = "motion", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+            turntable: Option<u32>,
+            /// Write an APNG of all snapshots or frames.
+            #[arg(long = "animate", group = "motion", conflicts_with = "moment")]
+            animation: bool,
+            /// Write a contact sheet of all files or, for a single file, of its snapshots or frames.
+            #[arg(long, group = "motion")]
+            sheet: bool,
+            /// Use only every N-th snapshot or frame [default: 1].
+            #[arg(long, value_name = "N")]
+            every: Option<NonZero<usize>>,
+            /// Draw 0 for NaN and infinite values.
+            #[arg(long)]
+            zero_non_finite: bool,
+        }
+    } and {
+        /// The use of the threads of rayon's pool. The outcome does not depend on it.
+        #[serde(skip)]
+        parallelism: Parallelism,
     }
 }
 
@@ -86,131 +139,15 @@ impl Default for Render {
 pub(super) const TARGET: &str = "png";
 
 /// The longest side of a picture.
-const LONGEST: u32 = 8192;
+pub(super) const LONGEST: u32 = 8192;
 
-impl Render {
-    /// A picture of 1024 x 1024 pixels of what is drawn by default: all geometry, the finest level of detail, the first
-    /// snapshot, the bind pose.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            size: None,
-            samples: Samples::default(),
-            mode: Mode::default(),
-            up: None,
-            meshes: Vec::new(),
-            lods: Lods::Finest,
-            wanted: Wanted::default(),
-            motion: Motion::Still,
-            every: 1,
-            non_finite: NonFinite::Refuse,
-            parallelism: Parallelism::default(),
-        }
-    }
-
-    /// Sets the width and the height in pixels, from 1 to 8192; in a contact sheet, the size of each tile (default: 256 x 256).
-    #[must_use]
-    pub fn with_size(self, width: u32, height: u32) -> Self {
-        Self {
-            size: Some(Frame { width: width.clamp(1, LONGEST), height: height.clamp(1, LONGEST) }),
-            ..self
-        }
-    }
-
-    /// Sets the number of samples per pixel.
-    #[must_use]
-    pub fn with_samples(self, samples: Samples) -> Self {
-        Self { samples, ..self }
-    }
-
-    /// Sets the appearance of triangles.
-    #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
-    }
-
-    /// Takes this axis for the one that points up, whatever the format says.
-    #[must_use]
-    pub fn with_up(self, up: Axis) -> Self {
-        Self { up: Some(up), ..self }
-    }
-
-    /// Draws this mesh; several calls draw several.
-    #[must_use]
-    pub fn with_mesh(mut self, address: Address) -> Self {
-        self.meshes.push(address);
-        self
-    }
-
-    /// Sets the levels of detail of a Second Life asset to draw.
-    #[must_use]
-    pub fn with_lods(self, lods: Lods) -> Self {
-        Self { lods, ..self }
-    }
-
-    /// Draws a snapshot of a CGeo file, counted from 0.
-    #[must_use]
-    pub fn with_snapshot(mut self, index: usize) -> Self {
-        self.wanted.when = When::Snapshot(index);
-        self
-    }
-
-    /// Draws a frame of an IQM animation, counted from 0.
-    #[must_use]
-    pub fn with_frame(mut self, frame: u32) -> Self {
-        self.wanted.when = When::Frame(frame);
-        self
-    }
-
-    /// Draws the snapshot, or the frame of the animation, that is nearest to a time in seconds.
-    #[must_use]
-    pub fn with_time(mut self, seconds: f64) -> Self {
-        self.wanted.when = When::Seconds(seconds);
-        self
-    }
-
-    /// Takes frames from the IQM animation of this name, in place of the first.
-    #[must_use]
-    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
-        self.wanted.anim = Some(name.into());
-        self
-    }
-
-    /// Writes an APNG of this number of `pictures`, in which the mesh rotates once around the up axis.
-    #[must_use]
-    pub fn with_turntable(self, pictures: u32) -> Self {
-        Self { motion: Motion::Turntable(pictures.max(1)), ..self }
-    }
-
-    /// Writes an APNG of all snapshots, or of all frames of an animation; of what does not move, one picture.
-    #[must_use]
-    pub fn with_animation(self) -> Self {
-        Self { motion: Motion::Animation, ..self }
-    }
-
-    /// Writes a contact sheet of all snapshots, or of all frames of an animation; of what does not move, one tile.
-    #[must_use]
-    pub fn with_sheet(self) -> Self {
-        Self { motion: Motion::Sheet, ..self }
-    }
-
-    /// Takes each n-th snapshot or frame for animations and contact sheets.
-    #[must_use]
-    pub fn with_every(self, every: usize) -> Self {
-        Self { every: every.max(1), ..self }
-    }
-
-    /// Sets the treatment of NaN and infinite values.
-    #[must_use]
-    pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
-        Self { non_finite, ..self }
-    }
-
-    /// Sets whether all threads of rayon's pool draw the picture. The outcome is the same.
-    #[must_use]
-    pub fn with_parallelism(self, parallelism: Parallelism) -> Self {
-        Self { parallelism, ..self }
-    }
+#[cfg(feature = "clap")]
+fn parse_size(text: &str) -> Result<[u32; 2], ParseError> {
+    let sides = text.split_once('x');
+    let sides = sides.and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    let is_possible = |sides: &[u32; 2]| sides.iter().all(|side| (1..=LONGEST).contains(side));
+    let expected = || ParseError::new(&[&format!("WIDTHxHEIGHT, each from 1 to {LONGEST}")]);
+    sides.filter(is_possible).ok_or_else(expected)
 }
 
 /// The result of drawing.
@@ -233,6 +170,16 @@ pub struct Rendered {
     pub notes: Vec<String>,
     /// The number of further notes.
     pub more_notes: u64,
+}
+
+impl Report for Rendered {
+    fn lacks(&mut self, what: String) {
+        Self::note(self, format!("drawn without {what}"));
+    }
+
+    fn skips(&mut self, _: String) {}
+
+    fn note(&mut self, _: String) {}
 }
 
 impl Rendered {

@@ -4,8 +4,8 @@
 
 use super::camera::{FINE, Place, upright};
 use super::color::{self, Light, Palette};
+use super::drawing::Drawing;
 use super::raster::edge;
-use super::scene::Scene;
 use super::settings::Mode;
 use crate::vector::{cross, dot, scaled, sub, unit};
 
@@ -41,7 +41,7 @@ const FLOOR: Light = [0.13, 0.125, 0.12];
 
 /// Points of a scene as a camera sees them.
 pub(super) struct Seen<'a> {
-    pub(super) scene: &'a Scene,
+    pub(super) scene: &'a Drawing,
     pub(super) places: &'a [Place],
     /// From the eye: to the right, up, and to the viewer.
     pub(super) points: &'a [[f32; 3]],

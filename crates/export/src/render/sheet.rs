@@ -30,7 +30,7 @@ use crate::output::Output;
 /// for name in names {
 ///     # let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
 ///     let file = MeshFile::open(root.join(name))?;
-///     let (picture, _) = Render::new().with_size(128, 128).picture(&file)?;
+///     let (picture, _) = Render { size: Some([128, 128]), ..Render::default() }.picture(&file)?;
 ///     sheet.push(&picture, &[name])?;
 /// }
 /// let written = sheet.finish()?;

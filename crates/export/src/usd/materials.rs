@@ -8,8 +8,8 @@ use super::prim::{Prim, Property, Value, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
 use crate::error::Result;
+use crate::scene::names::Names;
 use crate::settings::ROUGHNESS;
-use crate::source::names::Names;
 
 /// The prim that has all others.
 pub(super) const ROOT: &str = "meshmap_root";

@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use meshmap::{Attribute, Format, MeshFile, MeshView, Scalar, Semantic, VertexFormat};
+use meshmap::{Attribute, Format, MeshView, Scalar, Semantic, VertexFormat};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -11,65 +11,52 @@ use super::samples::Clock;
 use super::values::Rep;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::pose::Pose;
+use crate::scene::check::{kept, kept_count, triangles, winding};
+use crate::scene::names::Names;
+use crate::scene::pose::Pose;
+use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
-use crate::source::check::{kept, kept_count, triangles, winding};
-use crate::source::names::Names;
-use crate::source::read;
-use crate::source::select::{self, Meshes};
 
 pub(super) fn write<W: Write + Seek>(
-    file: &MeshFile,
+    scene: &Scene,
     job: &Job<'_>,
     out: &mut CrateFile<'_, W>,
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Vec<Prim>> {
-    if file.as_iqm().is_some_and(|model| model.joints().len() > 0 || model.anims().len() > 0) {
-        outcome.leave_out("the skeleton and animations");
+    if let Some(rig) = &scene.rig {
+        outcome.leave_out(rig.name());
     }
-    if file.as_slmesh().is_some_and(|asset| !matches!(asset.skin(), Ok(None))) {
-        outcome.leave_out("the skin");
-    }
-    let format = file.format();
     let mut prims = Vec::new();
-    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    for view in views {
+    for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
         outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
-        let count = kept_count(&view, job);
+        let count = kept_count(view, job);
         if count == 0 {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
             continue;
         }
         let _scope = job.budget.scope();
-        let address = view.address().to_string();
-        let face = Some(&address).filter(|_| format == Format::SlMesh).map(|address| face(address));
-        let name = face.as_deref().unwrap_or_else(|| job.name_of(view.name()));
+        let (name, address) = (job.name_of(name), view.address().to_string());
         out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
         let mut prim = mesh(names.add(name, &address)).displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
-        let mut writer = Writer { view: &view, pose: pose.as_ref(), format, job, out, outcome, own };
+        let mut writer =
+            Writer { view, pose: scene.pose.as_ref(), format: scene.format, job, out, outcome, own };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
             let mut subsets = Subsets::new(job.merge_materials);
             let _scope = out.budget.scope();
-            let kept = kept(&view, job).map(|(index, _)| ids.get(index).unwrap_or_default());
+            let kept = kept(view, job).map(|(index, _)| ids.get(index).unwrap_or_default());
             let ids = out.budget.collect(kept, "material IDs")?;
             subsets.set(0, ids.into_iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
-        } else if let Some(material) = face.as_deref().or(view.material()) {
+        } else if let Some(material) = material {
             prim.bind(&materials.path(material, out)?);
         }
         outcome.wrote(view.vertex_count(), count);
         prims.push(prim);
     }
     Ok(prims)
-}
-
-/// The name of a face of a Second Life mesh, which contains its number.
-fn face(address: &str) -> String {
-    let number = address.rsplit_once('[').and_then(|(_, number)| number.strip_suffix(']'));
-    format!("face_{}", number.unwrap_or("0"))
 }
 
 struct Writer<'a, 'b, W> {

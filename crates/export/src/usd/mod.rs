@@ -2,19 +2,19 @@
 //!
 //! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
 
-mod cgeo;
 mod compress;
 mod crate_file;
 mod materials;
 mod meshes;
 mod prim;
 mod samples;
+mod snapshots;
 mod tables;
 mod values;
 
 use std::path::Path;
 
-use meshmap::{Axis, MeshFile};
+use meshmap::Axis;
 
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials, ROOT};
@@ -23,15 +23,15 @@ use self::tables::Tables;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::scene::names::Names;
+use crate::scene::{Scene, assume};
 use crate::settings::Job;
-use crate::source::assume;
-use crate::source::names::Names;
 
-pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut output = Output::create_within(path, &job.budget)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
-    let up = assume::up(file.format(), job.up, |note| outcome.note(note));
+    let up = assume::up(scene.format, job.up, |note| outcome.note(note));
     let mut root = match up {
         // Stages have Y up, or Z.
         Axis::X => {
@@ -45,17 +45,18 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
         ("defaultPrim", Value::Token(ROOT.into())),
-        ("metersPerUnit", Value::Double(assume::metres(file, job, outcome))),
+        ("metersPerUnit", Value::Double(assume::metres(scene, job, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];
-    if let Some(proxy) = file.as_cgeo().filter(|_| job.meshes.is_empty()) {
-        let written = cgeo::write(proxy, job, &mut out, (&mut materials, &mut names), outcome)?;
+    let prims = (&mut materials, &mut names);
+    if let Some(snapshots) = &scene.snapshots {
+        let written = snapshots::write(snapshots, job, &mut out, prims, outcome)?;
         fields.extend(written.times);
         root.children.push(written.prim);
     } else {
-        root.children = meshes::write(file, job, &mut out, (&mut materials, &mut names), outcome)?;
+        root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
     }
-    outcome.check_any(Some(file))?;
+    outcome.check_any(scene.has_animations)?;
     root.children.extend(materials.scope());
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;

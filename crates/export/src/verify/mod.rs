@@ -1,37 +1,38 @@
-//! Reads what was written, and compares it with the mesh file. Nothing here is shared with what writes.
+//! Reads written files, and compares them with the scene of the mesh file. The readers share nothing with the writers.
 
-mod cgeo;
 mod charge;
 mod expected;
-mod frame;
 mod gltf;
-mod levels;
-mod motion;
+mod meshes;
 mod obj;
 mod pc2;
-mod place;
 mod ply;
 mod shape;
-mod skeleton;
+mod skins;
+mod snapshots;
 mod stl;
 mod tally;
 mod usd;
 mod usdc;
-mod views;
 
 use std::path::Path;
 
 use meshmap::MeshFile;
 
 pub use self::tally::Checked;
+
+use self::expected::Expected;
 use self::tally::Tally;
 use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::scene::Scene;
 use crate::settings::{Convert, Job, Target};
 
 impl Convert {
     /// Reads what [`write_file`](Self::write_file) wrote of this file at this path, and compares it with the file.
     ///
-    /// The readers share no code with the writers. Compared are, as far as the target has them:
+    /// The readers share no code with the writers; the joints, the pose and the conventions of the mesh file come from the same place as
+    /// in writing. Compared are, as far as the target has them:
     ///
     /// * the corners of all triangles with their positions, normals, texture coordinates, colours, joints and weights
     /// * materials, and the surface of each in USD
@@ -51,12 +52,20 @@ impl Convert {
 
     fn check(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Checked> {
         let mut tally = Tally::default();
-        match (self.target, file.as_cgeo().filter(|_| self.meshes.is_empty())) {
-            (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, job, path, &mut tally)?,
-            (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, job, path, &mut tally)?,
-            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, job, path, &mut tally)?,
-            (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, job, path, &mut tally)?,
-            _ => views::check(file, job, path, &mut tally)?,
+        let scene = Scene::of_job(file, job, &self.still(file)?, &mut Outcome::default())?;
+        let Some(snapshots) = &scene.snapshots else {
+            meshes::check(&scene, job, path, &mut tally)?;
+            return Ok(tally.into_checked());
+        };
+        // An OBJ is next to a point cache.
+        let target = if self.target == Target::Pc2 { Target::Obj } else { self.target };
+        let expected = &Expected { scene: &scene, job, target, skeleton: None };
+        match self.target {
+            Target::Glb | Target::Gltf => snapshots::check_gltf(snapshots, expected, path, &mut tally)?,
+            Target::Pc2 => snapshots::check_pc2(snapshots, expected, path, &mut tally)?,
+            Target::Usdc => usd::check_snapshots(snapshots, expected, path, &mut tally)?,
+            Target::Obj => snapshots::check_obj(snapshots, expected, path, &mut tally)?,
+            Target::Ply | Target::Stl => meshes::check(&scene, job, path, &mut tally)?,
         }
         Ok(tally.into_checked())
     }

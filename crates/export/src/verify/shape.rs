@@ -17,8 +17,6 @@ pub(super) struct Shape {
     /// Joints of vertices, and their weights.
     pub(super) influences: Option<Influences>,
     pub(super) materials: Materials,
-    /// The tolerance of positions and normals, if they were computed.
-    pub(super) tolerance: Option<[f64; 2]>,
 }
 
 #[derive(Clone)]
@@ -148,14 +146,10 @@ pub(super) fn compare(name: &str, expected: &Shape, found: &Shape, tally: &mut T
             let place = || format!("{name}, triangle {triangle}, corner {corner}");
             let [a, b] = [(&expected.positions, from), (&found.positions, to)]
                 .map(|(positions, index)| positions.get(index as usize).copied());
-            match expected.tolerance {
-                Some([tolerance, _]) => near("positions of corners", a, b, tolerance, place, tally),
-                None => same("positions of corners", a, b, place, tally),
-            }
+            same("positions of corners", a, b, place, tally);
             if let (Some(normals), Some(others)) = (&expected.normals, &found.normals) {
                 let (a, b) = (normals.at(triangle, corner, from), others.at(triangle, corner, to));
-                let tolerance = expected.tolerance.map_or(TOLERANCE, |[_, tolerance]| tolerance);
-                normal(a, b, tolerance, place, tally);
+                normal(a, b, place, tally);
             }
             for (expected, found) in expected.coords.iter().zip(&found.coords) {
                 let [a, b] = [expected.at(triangle, corner, from), found.at(triangle, corner, to)];
@@ -215,33 +209,10 @@ pub(super) fn same<const N: usize>(
     }
 }
 
-/// Numbers that were computed in two ways.
-fn near(
-    what: &'static str,
-    expected: Option<[f32; 3]>,
-    found: Option<[f32; 3]>,
-    tolerance: f64,
-    place: impl Fn() -> String,
-    tally: &mut Tally,
-) {
-    let (Some(a), Some(b)) = (expected, found) else {
-        return tally.differs(|| format!("{}: an index without an element", place()));
-    };
-    let apart = a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(b)).abs()).fold(0.0, f64::max);
-    if a == b {
-        tally.equal(what);
-    } else if apart <= tolerance {
-        tally.rounded(what, apart);
-    } else {
-        tally.differs(|| format!("{}: {b:?}, where the frame has {a:?}", place()));
-    }
-}
-
 /// Normals have their bits, or the same direction with unit length; where the origin has no direction, any.
 fn normal(
     expected: Option<[f32; 3]>,
     found: Option<[f32; 3]>,
-    tolerance: f64,
     place: impl Fn() -> String,
     tally: &mut Tally,
 ) {
@@ -256,7 +227,7 @@ fn normal(
     let length = wide.iter().map(|number| number * number).sum::<f64>().sqrt();
     let apart = |(a, b): (f64, f32)| (a / length - f64::from(b)).abs();
     let difference = wide.into_iter().zip(b).map(apart).fold(0.0, f64::max);
-    if length == 0.0 || !length.is_finite() || difference <= tolerance {
+    if length == 0.0 || !length.is_finite() || difference <= TOLERANCE {
         tally.rounded(WHAT, if difference.is_finite() { difference } else { 0.0 });
     } else {
         tally.differs(|| format!("{}: the normal {b:?}, where the file has {a:?}", place()));

@@ -5,91 +5,87 @@ use std::path::Path;
 use std::rc::Rc;
 
 use meshmap::cgeo::Parts;
-use meshmap::cgeo::Proxy;
-use meshmap::{Format, MeshView};
 
 use super::charge;
-use super::expected::{self, Origin, Rules};
+use super::expected::Expected;
 use super::shape::{Materials, Shape, Stream, compare};
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::scene::cgeo::Snapshots;
+use crate::scene::{Mesh, assume};
 use crate::settings::Job;
 
 type Read<T> = std::result::Result<T, String>;
 
-pub(super) fn check_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, job);
+pub(super) fn check_snapshots(
+    snapshots: &Snapshots,
+    expected: &Expected<'_>,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
+    let job = expected.job;
     let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
     let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
-    let snapshots = job.snapshots(proxy)?;
     let meshes = meshes(&stage);
     let [mesh] = meshes.as_slice() else {
         tally.differs(|| format!("{} meshes, where one is meant", meshes.len()));
         return Ok(());
     };
-    let first = snapshots.first().copied().unwrap_or_default();
-    check_times(proxy, job, &stage, &snapshots, tally);
+    let first = snapshots.indices.first().copied().unwrap_or_default();
+    check_times(snapshots, job, &stage, tally);
     let looks = Looks::of(&stage);
-    let lacks_ids = |index: &usize| {
-        let triangles = proxy.snapshot(*index)?.mesh(Parts::ALL)?.triangles;
-        Ok::<_, meshmap::Error>(!triangles.is_empty() && triangles.material_ids().is_none())
+    let lacks_ids = |index: usize| {
+        let triangles = snapshots.at(index)?.mesh(Parts::ALL)?.triangles;
+        Ok::<_, Error>(!triangles.is_empty() && triangles.material_ids().is_none())
     };
     // Materials that not every snapshot has are left out.
     let has_materials = !looks.subsets(mesh).is_empty() || mesh.targets.contains_key(BINDING);
     let mut are_left_out = false;
-    for index in snapshots.iter().filter(|_| !has_materials) {
-        are_left_out |= lacks_ids(index)?;
+    for index in snapshots.indices.iter().filter(|_| !has_materials) {
+        are_left_out |= lacks_ids(*index)?;
     }
-    for index in snapshots {
+    for index in snapshots.indices.iter().copied() {
         #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
         let time = (index - first) as f64;
-        let mut expected = expected::snapshot(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules);
+        let mut shape = expected.snapshot(&snapshots.at(index)?.mesh(Parts::ALL)?);
         if are_left_out {
-            expected.materials = Materials::default();
+            shape.materials = Materials::default();
         }
         let name = format!("snapshots[{index}]");
-        let Some(mut found) = tally.read(shape(mesh, time)) else { return Ok(()) };
-        let materials = looks.materials(mesh, time, found.corners.len(), rules.merges());
-        let Some(materials) = tally.read(materials) else { return Ok(()) };
-        found.materials = materials;
-        if *found.positions != *expected.positions {
+        let Some(found) = tally.read(looks.mesh(mesh, time, job.merge_materials)) else { return Ok(()) };
+        if *found.positions != *shape.positions {
             tally.differs(|| format!("{name} has other positions"));
         }
-        compare(&name, &expected, &found, tally);
+        compare(&name, &shape, &found, tally);
     }
     Ok(())
 }
 
-pub(super) fn check_views(
-    views: &[&MeshView],
-    origin: &Origin,
+pub(super) fn check_meshes(
+    drawn: &[&Mesh],
+    expected: &Expected<'_>,
     path: &Path,
-    budget: &Budget,
     tally: &mut Tally,
 ) -> Result<()> {
-    let Some(bytes) = read(path, budget, tally)? else { return Ok(()) };
-    let Some(stage) = stage(&bytes, budget, tally)? else { return Ok(()) };
+    let job = expected.job;
+    let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
+    let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
     let meshes = meshes(&stage);
-    if meshes.len() != views.len() {
-        tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), views.len()));
+    if meshes.len() != drawn.len() {
+        tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), drawn.len()));
         return Ok(());
     }
     let looks = Looks::of(&stage);
-    for (view, mesh) in views.iter().zip(meshes) {
-        let Some(mut found) = tally.read(shape(mesh, 0.0)) else { return Ok(()) };
-        let is_merged = origin.rules.merges() && view.material_ids().is_some();
-        let materials = looks.materials(mesh, 0.0, found.corners.len(), is_merged);
-        let Some(materials) = tally.read(materials) else { return Ok(()) };
-        found.materials = materials;
-        let Some(colors) = tally.read(colors(mesh, found.positions.len())) else { return Ok(()) };
+    for (mesh, prim) in drawn.iter().zip(meshes) {
+        let _scope = job.budget.scope();
+        let is_merged = job.merge_materials && mesh.view.material_ids().is_some();
+        let Some(mut found) = tally.read(looks.mesh(prim, 0.0, is_merged)) else { return Ok(()) };
+        let Some(colors) = tally.read(colors(prim, found.positions.len())) else { return Ok(()) };
         found.colors = colors;
-        let mut expected = origin.shape(view, false)?;
-        if let Some(face) = expected::face(view) {
-            expected.materials = Materials::one(Some(&face));
-        }
-        compare(&view.address().to_string(), &expected, &found, tally);
+        compare(&mesh.view.address().to_string(), &expected.mesh(mesh, false)?, &found, tally);
     }
     Ok(())
 }
@@ -126,6 +122,13 @@ impl<'a, 'b> Looks<'a, 'b> {
         }
         let last = material.path.rsplit('/').next().unwrap_or_default();
         Ok(Some(material.shown.clone().unwrap_or_else(|| last.to_owned())))
+    }
+
+    /// A mesh at a time, with its materials.
+    fn mesh(&self, mesh: &Prim<'a>, time: f64, is_merged: bool) -> Read<Shape> {
+        let mut shape = shape(mesh, time)?;
+        shape.materials = self.materials(mesh, time, shape.corners.len(), is_merged)?;
+        Ok(shape)
     }
 
     /// The materials of the triangles of a mesh at a time.
@@ -192,13 +195,12 @@ fn colors(mesh: &Prim<'_>, vertices: usize) -> Read<BTreeMap<u32, Rc<Vec<[f32; 4
 }
 
 /// The times of a stage with several snapshots.
-fn check_times(proxy: &Proxy, job: &Job<'_>, stage: &Stage<'_>, snapshots: &[usize], tally: &mut Tally) {
-    let (Some(first), Some(last)) = (snapshots.first(), snapshots.last()) else { return };
+fn check_times(snapshots: &Snapshots, job: &Job<'_>, stage: &Stage<'_>, tally: &mut Tally) {
+    let (Some(first), Some(last)) = (snapshots.indices.first(), snapshots.indices.last()) else { return };
     if first == last {
         return;
     }
-    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let rate = job.rate.or(stored.map(|step| 1.0 / step)).unwrap_or(24.0);
+    let rate = job.fps.unwrap_or_else(|| 1.0 / assume::step(snapshots, job, &mut Outcome::default()));
     #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
     let end = (last - first) as f64;
     for (name, expected) in [("startTimeCode", 0.0), ("endTimeCode", end), ("timeCodesPerSecond", rate)] {

@@ -14,6 +14,7 @@ _Floats: TypeAlias = NDArray[np.float32]
 _Times: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 _Wrap: TypeAlias = Literal["clamp", "loop", "ping-pong"]
 _Axis: TypeAlias = Literal["x", "y", "z"]
+_Lod: TypeAlias = Literal["finest", "all", "high", "medium", "low", "lowest"]
 _Part: TypeAlias = Literal["positions", "normals", "texcoords", "triangles"]
 _Role: TypeAlias = Literal["geometry", "lod", "physics", "snapshot"]
 _Target: TypeAlias = Literal["glb", "gltf", "usdc", "obj", "ply", "stl", "pc2"]
@@ -202,10 +203,11 @@ def convert(
     frame: int | None = None,
     seconds: float | None = None,
     anim: str | None = None,
-    lod: Literal["finest", "all", "high", "medium", "low", "lowest"] = "finest",
+    lod: _Lod = "finest",
     fps: float | None = None,
     unit_millimeters: float | None = None,
     quantized: bool = False,
+    nest: bool = False,
     dense: bool = False,
     morph_normals: bool = False,
     drop_degenerate: bool = False,
@@ -232,6 +234,7 @@ def convert(
         fps: Snapshots or frames per second, instead of the rate of the file.
         unit_millimeters: Millimetres per unit, instead of the unit of the file.
         quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
+        nest: Writes the joints of a Second Life asset as children of their parents.
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.
         morph_normals: Also writes the normals of snapshots.
         drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
@@ -256,7 +259,7 @@ def render(
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
     up: _Axis | None = None,
     meshes: Sequence[str] | None = None,
-    lod: str | None = None,
+    lod: _Lod = "finest",
     snapshot: int | None = None,
     frame: int | None = None,
     seconds: float | None = None,
@@ -300,7 +303,7 @@ def render(
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
     up: _Axis | None = None,
     meshes: Sequence[str] | None = None,
-    lod: str | None = None,
+    lod: _Lod = "finest",
     snapshot: int | None = None,
     frame: int | None = None,
     seconds: float | None = None,

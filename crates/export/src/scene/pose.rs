@@ -1,11 +1,12 @@
 //! Transforms of vertices: the joints of an IQM model in a frame, and the bind shape of a Second Life mesh.
 
 use meshmap::iqm::{Matrix, Model, Trs};
-use meshmap::{ErrorKind, MeshFile, MeshView, Semantic};
+use meshmap::{MeshView, Semantic};
 
+use super::hierarchy::Hierarchy;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::hierarchy::Hierarchy;
+use crate::matrix::of_rows;
 use crate::vector::{cross, dot, unit_of_f64};
 
 /// The way in which a pose transforms an attribute.
@@ -62,26 +63,15 @@ impl Pose {
         Ok(Self::Frame(skeleton.skinning_matrices(&pose)?))
     }
 
-    /// The bind shape of a Second Life mesh, unless it changes nothing.
+    /// The bind shape that these columns are, unless it changes nothing.
     ///
-    /// The viewer applies it to all faces with weights before their joints. Without it, an avatar is as small as the domain of
-    /// its positions.
-    pub(crate) fn bind_shape(file: &MeshFile, leave_out: impl FnOnce(String)) -> Result<Option<Self>> {
-        let skin = match file.as_slmesh().map(|asset| asset.skin()) {
-            Some(Ok(Some(skin))) => skin,
-            // The geometry is complete without a skin that is damaged.
-            Some(Err(error)) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
-                leave_out("the bind shape of the skin, which cannot be decoded".to_owned());
-                return Ok(None);
-            }
-            Some(Err(error)) => return Err(error.into()),
-            Some(Ok(None)) | None => return Ok(None),
-        };
-        let Some(columns) = skin.bind_shape_matrix else { return Ok(None) };
+    /// # Errors
+    ///
+    /// Returns a number of it that is not finite.
+    pub(crate) fn bind_shape(columns: &[f32; 16]) -> std::result::Result<Option<Self>, f64> {
         let rows = [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| f64::from(columns[column * 4 + row])));
         if let Some(number) = rows.as_flattened().iter().find(|number| !number.is_finite()) {
-            leave_out(format!("the bind shape of the skin, which has the number {number}"));
-            return Ok(None);
+            return Err(*number);
         }
         let is_identity = (0..12).all(|at| rows[at / 4][at % 4] == f64::from(u8::from(at / 4 == at % 4)));
         Ok((!is_identity).then_some(Self::BindShape(rows)))
@@ -89,12 +79,7 @@ impl Pose {
 
     /// The bind shape column by column; the last row of the stored matrix has no meaning.
     pub(crate) fn bind_shape_columns(&self) -> Option<[f64; 16]> {
-        let Self::BindShape(rows) = self else { return None };
-        let at = |index: usize| match rows.get(index % 4) {
-            Some(row) => row[index / 4],
-            None => f64::from(u8::from(index == 15)),
-        };
-        Some(std::array::from_fn(at))
+        if let Self::BindShape(rows) = self { Some(of_rows(rows)) } else { None }
     }
 
     /// Returns `true` if the bind shape makes a mirror image, whose triangles have their fronts inside.

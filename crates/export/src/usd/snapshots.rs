@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 
-use meshmap::cgeo::{MeshBuffer, Parts, Proxy, TopologyId, Triangles};
+use meshmap::cgeo::{MeshBuffer, Parts, TopologyId, Triangles};
 use meshmap::{Format, Scratch};
 
 use super::crate_file::CrateFile;
@@ -14,10 +14,11 @@ use super::values::{Kind, Rep};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::scene::cgeo::Snapshots;
+use crate::scene::check::{finite, turned, usable, winding};
+use crate::scene::names::Names;
+use crate::scene::{assume, cgeo};
 use crate::settings::Job;
-use crate::source::check::{finite, turned, usable, winding};
-use crate::source::names::Names;
-use crate::source::{assume, topology};
 
 /// The mesh, and what the stage says of its times.
 pub(super) struct Written {
@@ -26,17 +27,16 @@ pub(super) struct Written {
 }
 
 pub(super) fn write<W: Write + Seek>(
-    proxy: &Proxy,
+    snapshots: &Snapshots,
     job: &Job<'_>,
     file: &mut CrateFile<'_, W>,
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Written> {
-    let snapshots = job.snapshots(proxy)?;
-    let count = snapshots.len();
-    let rate = match job.rate {
+    let count = snapshots.indices.len();
+    let rate = match job.fps {
         Some(rate) => rate,
-        None => 1.0 / assume::step(proxy, job, count > 1, outcome),
+        None => 1.0 / assume::step(snapshots, job, outcome),
     };
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(not_held(format!("{rate} snapshots a second")));
@@ -53,12 +53,11 @@ pub(super) fn write<W: Write + Seek>(
         left_out: BTreeSet::new(),
     };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
-    for (place, index) in snapshots.into_iter().enumerate() {
-        proxy.snapshot(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
+    for (place, index) in snapshots.indices.iter().copied().enumerate() {
+        snapshots.at(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
-    let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let name = job.name_of(&name);
+    let name = job.name_of(&snapshots.name);
     let mut prim = mesh(names.add(name, "mesh")).displayed(name);
     let mut clock = Clock::new(count, job.every());
     let keeps_triangles = writer.tracks.corners.is_constant();
@@ -311,7 +310,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
 impl Topology {
     fn is_of(&self, mesh: &MeshBuffer) -> bool {
-        let is_same = || topology::are_same(&self.triangles, &mesh.triangles);
+        let is_same = || cgeo::are_same(&self.triangles, &mesh.triangles);
         self.lengths == lengths(mesh) && (self.id == mesh.topology || is_same())
     }
 }

@@ -4,24 +4,32 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use meshmap::Scratch;
 use meshmap::cgeo::Parts;
-use meshmap::cgeo::Proxy;
-use meshmap::{Format, Scratch};
 
-use super::expected::{self, Rules};
+use super::expected::Expected;
 use super::gltf::{self, Channel, Gltf};
 use super::pc2::PointCache;
 use super::shape::{Materials, Shape, compare, same};
 use super::tally::Tally;
 use super::{charge, obj};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::scene::assume;
+use crate::scene::cgeo::Snapshots;
 use crate::settings::Job;
 
-pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, job);
+pub(super) fn check_gltf(
+    snapshots: &Snapshots,
+    expected: &Expected<'_>,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
+    let job = expected.job;
     let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
-    let snapshots = job.snapshots(proxy)?;
-    let mut rest = snapshots.iter().copied();
+    let parts_of = |index| Ok::<_, Error>(expected.by_material(&snapshots.at(index)?.mesh(Parts::ALL)?));
+    let count = snapshots.indices.len();
+    let mut rest = snapshots.indices.iter().copied();
     let mut runs = Vec::new();
     for mesh in 0..gltf.mesh_count() {
         // A snapshot without triangles is not written.
@@ -30,11 +38,11 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
                 tally.differs(|| format!("meshes[{mesh}] is of no snapshot"));
                 return Ok(());
             };
-            if !expected::by_material(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules).is_empty() {
+            if !parts_of(index)?.is_empty() {
                 break index;
             }
         };
-        let parts = expected::by_material(&proxy.snapshot(first)?.mesh(Parts::ALL)?, rules);
+        let parts = parts_of(first)?;
         if parts.len() != gltf.primitive_count(mesh) {
             let found = gltf.primitive_count(mesh);
             tally.differs(|| {
@@ -43,11 +51,11 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
             return Ok(());
         }
         let mut shapes = Vec::new();
-        for (primitive, expected) in parts.into_iter().enumerate() {
+        for (primitive, shape) in parts.into_iter().enumerate() {
             let name = format!("snapshots[{first}], primitive {primitive}");
             let Some(mut found) = tally.read(gltf.shape(mesh, primitive)) else { return Ok(()) };
             // If they are merged, the vertices have the IDs, unless these are too large.
-            if rules.merges() && !expected.materials.of.is_empty() {
+            if job.merge_materials && !shape.materials.of.is_empty() {
                 if gltf.material(mesh, primitive) != Some("material") {
                     tally.differs(|| format!("{name} does not have the one material"));
                 }
@@ -59,31 +67,34 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
                         found.materials = Materials::by_id(corners.map(of), |id| id.to_string());
                     }
                     // IDs that are too large for floats are left out.
-                    Some(None) if expected.materials.names.iter().any(|id| id.len() >= "16777217".len()) => {
-                        found.materials = expected.materials.clone();
+                    Some(None) if shape.materials.names.iter().any(|id| id.len() >= "16777217".len()) => {
+                        found.materials = shape.materials.clone();
                     }
                     _ => tally.differs(|| format!("{name} has no material IDs")),
                 }
             }
-            compare(&name, &expected, &found, tally);
-            shapes.push((expected, found));
+            compare(&name, &shape, &found, tally);
+            shapes.push((shape, found));
         }
-        runs.push((mesh, snapshots.len() - rest.len() - 1, gltf.target_count(mesh)));
+        runs.push((mesh, count - rest.len() - 1, gltf.target_count(mesh)));
         for target in 0..gltf.target_count(mesh) {
             let Some(index) = rest.next() else {
                 tally.differs(|| format!("meshes[{mesh}] has the target {target}, which is of no snapshot"));
                 return Ok(());
             };
-            check_target(proxy, index, (mesh, target), &shapes, rules, &mut gltf, tally)?;
+            let mut positions = Vec::new();
+            snapshots.at(index)?.positions_into(&mut positions, &mut Scratch::default())?;
+            let positions = expected.finite(positions);
+            check_target((index, &positions), (mesh, target), &shapes, &mut gltf, tally);
         }
     }
     for index in rest {
-        if !expected::by_material(&proxy.snapshot(index)?.mesh(Parts::ALL)?, rules).is_empty() {
+        if !parts_of(index)?.is_empty() {
             tally.differs(|| format!("snapshots[{index}] was not written"));
         }
     }
-    check_times(proxy, job, &snapshots, &mut gltf, tally);
-    check_channels(&runs, snapshots.len(), &mut gltf, tally);
+    check_times(snapshots, job, &mut gltf, tally);
+    check_channels(&runs, count, &mut gltf, tally);
     Ok(())
 }
 
@@ -128,24 +139,19 @@ fn check_channels(runs: &[(usize, usize, usize)], snapshots: usize, gltf: &mut G
 
 /// Base and target together are the positions of the snapshot.
 fn check_target(
-    proxy: &Proxy,
-    index: usize,
+    (index, positions): (usize, &[[f32; 3]]),
     (mesh, target): (usize, usize),
     shapes: &[(Shape, Shape)],
-    rules: Rules,
     gltf: &mut Gltf,
     tally: &mut Tally,
-) -> Result<()> {
-    let mut positions = Vec::new();
-    proxy.snapshot(index)?.positions_into(&mut positions, &mut Scratch::default())?;
-    let positions = rules.finite(positions);
+) {
     // Primitives of many materials share their vertices, and what moves them.
     let (mut before, mut moved_to) = (None, Vec::new());
     for (primitive, (expected, found)) in shapes.iter().enumerate() {
-        let Some(accessor) = tally.read(gltf.target(mesh, primitive, target)) else { return Ok(()) };
+        let Some(accessor) = tally.read(gltf.target(mesh, primitive, target)) else { return };
         let this = Some((accessor, Rc::as_ptr(&found.positions)));
         if this != before {
-            let Some(moved) = tally.read(gltf.triples(accessor)) else { return Ok(()) };
+            let Some(moved) = tally.read(gltf.triples(accessor)) else { return };
             moved_to = found.positions.to_vec();
             for (number, difference) in moved_to.as_flattened_mut().iter_mut().zip(moved.as_flattened()) {
                 *number += difference;
@@ -153,18 +159,17 @@ fn check_target(
             before = this;
         }
         for (from, to) in expected.corners.as_flattened().iter().zip(found.corners.as_flattened()) {
-            let [a, b] =
-                [(&positions, from), (&moved_to, to)].map(|(all, index)| all.get(*index as usize).copied());
+            let [a, b] = [(positions, from), (moved_to.as_slice(), to)]
+                .map(|(all, index)| all.get(*index as usize).copied());
             same("positions of corners in other snapshots", a, b, || format!("snapshots[{index}]"), tally);
         }
     }
-    Ok(())
 }
 
-fn check_times(proxy: &Proxy, job: &Job<'_>, snapshots: &[usize], gltf: &mut Gltf, tally: &mut Tally) {
+fn check_times(snapshots: &Snapshots, job: &Job<'_>, gltf: &mut Gltf, tally: &mut Tally) {
     let Some(Some(times)) = tally.read(gltf.times()) else { return };
-    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let step = job.rate.map(|rate| 1.0 / rate).or(stored).unwrap_or(1.0 / 24.0);
+    let step = assume::step(snapshots, job, &mut Outcome::default());
+    let snapshots = &snapshots.indices;
     let first = snapshots.first().copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]
     let expected: Vec<f32> = snapshots.iter().map(|index| ((index - first) as f64 * step) as f32).collect();
@@ -175,45 +180,47 @@ fn check_times(proxy: &Proxy, job: &Job<'_>, snapshots: &[usize], gltf: &mut Glt
     }
 }
 
-pub(super) fn check_pc2(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, job);
+pub(super) fn check_pc2(
+    snapshots: &Snapshots,
+    expected: &Expected<'_>,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
     let Some(mut cache) = tally.read(PointCache::open(path)) else { return Ok(()) };
-    charge::numbers(cache.sample_bytes(), &job.budget)?;
-    let snapshots = job.snapshots(proxy)?;
-    if cache.samples != snapshots.len() {
-        tally.differs(|| format!("{} samples of {} snapshots", cache.samples, snapshots.len()));
+    charge::numbers(cache.sample_bytes(), &expected.job.budget)?;
+    if cache.samples != snapshots.indices.len() {
+        let count = snapshots.indices.len();
+        tally.differs(|| format!("{} samples of {count} snapshots", cache.samples));
         return Ok(());
     }
     let (mut positions, mut scratch) = (Vec::new(), Scratch::default());
-    for index in snapshots {
-        proxy.snapshot(index)?.positions_into(&mut positions, &mut scratch)?;
-        positions = rules.finite(positions);
+    for index in snapshots.indices.iter().copied() {
+        snapshots.at(index)?.positions_into(&mut positions, &mut scratch)?;
+        positions = expected.finite(positions);
         let Some(found) = tally.read(cache.sample()) else { return Ok(()) };
         if found.len() != positions.len() {
-            tally.differs(|| {
-                format!(
-                    "snapshots[{index}] has {} points, where {} were written",
-                    positions.len(),
-                    found.len()
-                )
-            });
+            let (stored, found) = (positions.len(), found.len());
+            tally.differs(|| format!("snapshots[{index}] has {stored} points, where {found} were written"));
         }
         for (from, to) in positions.iter().zip(found) {
             same("positions", Some(*from), Some(to), || format!("snapshots[{index}]"), tally);
         }
     }
-    check_obj(proxy, job, &path.with_extension("obj"), tally)
+    check_obj(snapshots, expected, &path.with_extension("obj"), tally)
 }
 
-pub(super) fn check_obj(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let first = job.snapshots(proxy)?.first().copied().unwrap_or_default();
-    let expected =
-        expected::snapshot(&proxy.snapshot(first)?.mesh(Parts::ALL)?, Rules::of(Format::CGeo, job).of_obj());
-    charge::file(path, &job.budget)?;
+pub(super) fn check_obj(
+    snapshots: &Snapshots,
+    expected: &Expected<'_>,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
+    let shape = expected.snapshot(&snapshots.first()?.mesh(Parts::ALL)?);
+    charge::file(path, &expected.job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {
-            compare("the object", &expected, found, tally);
-            if found.positions != Rc::clone(&expected.positions) {
+            compare("the object", &shape, found, tally);
+            if found.positions != shape.positions {
                 tally.differs(|| "the positions of the object are not in the order of the file".to_owned());
             }
         }

@@ -2,11 +2,11 @@
 
 use meshmap::{Attribute, MeshView, Semantic};
 
+use super::check::{finite, usable};
+use super::pose::{Kind, Pose};
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::pose::{Kind, Pose};
 use crate::settings::Job;
-use crate::source::check::{finite, usable};
 
 /// The positions of a mesh as floats, all finite, in a pose if there is one; none if the mesh has no positions.
 pub(crate) fn positions(

@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, Format, MeshFile, MeshView, Semantic};
+use meshmap::{Attribute, MeshFile, MeshView, Semantic};
 
 use super::settings::{Render, Rendered, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::Moment;
-use crate::pose::{Kind, Pose};
-use crate::source::check::replace_non_finite;
-use crate::source::select;
+use crate::moment::{Moment, Named, Still};
+use crate::scene::check::replace_non_finite;
+use crate::scene::pose::{Kind, Pose};
+use crate::scene::{Mesh, Scene, Selection};
 use crate::vector::{dot, face_normal, sub, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
-pub(super) struct Scene {
+pub(super) struct Drawing {
     pub(super) positions: Vec<[f32; 3]>,
     /// Normals of length 1, or 0 if the file's normal has length 0.
     pub(super) normals: Vec<[f32; 3]>,
@@ -118,8 +118,8 @@ impl Used {
     }
 }
 
-impl Scene {
-    /// Makes the scene of a file at a moment.
+impl Drawing {
+    /// The triangles of a file at a moment.
     pub(super) fn of(
         file: &MeshFile,
         render: &Render,
@@ -131,24 +131,31 @@ impl Scene {
         if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() == 0) {
             return Err(Error::NotHeld { target: TARGET, what: "the file has no snapshots".to_owned() });
         }
-        let pose = match (moment, file.as_iqm()) {
-            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, budget, TARGET)?),
-            _ => Pose::bind_shape(file, |what| rendered.note(format!("drawn without {what}")))?,
-        };
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
-        let views = select::drawn(file, &render.meshes, render.lods, snapshot, budget, &mut |_| {})?;
-        let mut scene = Self::default();
-        for (ordinal, view) in views.iter().enumerate() {
-            charge(view, budget)?;
-            scene.add(view, file.format(), ordinal, pose.as_ref(), render, rendered)?;
+        let still = Still { named: Named { moment, name: String::new() }, model: file.as_iqm().cloned() };
+        let wanted = Selection {
+            meshes: &render.meshes,
+            lods: render.lod,
+            snapshots: vec![snapshot],
+            still: &still,
+            animations: &[],
+            target: TARGET,
+            budget,
+        };
+        let scene = Scene::of(file, &wanted, rendered)?;
+        let meshes = scene.meshes(budget, rendered)?;
+        let mut drawing = Self::default();
+        for (ordinal, mesh) in meshes.iter().enumerate() {
+            charge(&mesh.view, budget)?;
+            drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
         }
-        if scene.triangles.is_empty() {
+        if drawing.triangles.is_empty() {
             let what =
-                if views.is_empty() { "the file has no mesh to draw" } else { "the mesh has no triangles" };
+                if meshes.is_empty() { "the file has no mesh to draw" } else { "the mesh has no triangles" };
             return Err(Error::NotHeld { target: TARGET, what: what.to_owned() });
         }
-        rendered.triangles = scene.triangles.len() as u64;
-        Ok(scene)
+        rendered.triangles = drawing.triangles.len() as u64;
+        Ok(drawing)
     }
 
     /// The error of a picture on which no triangle covers a sample.
@@ -169,13 +176,13 @@ impl Scene {
 
     fn add(
         &mut self,
-        view: &MeshView,
-        format: Format,
+        mesh: &Mesh,
         ordinal: usize,
         pose: Option<&Pose>,
         render: &Render,
         rendered: &mut Rendered,
     ) -> Result<()> {
+        let view = &mesh.view;
         let corners = view.indices().to_vec();
         let Some(attribute) = view.attribute(&Semantic::Position)?.filter(|_| corners.len() >= 3) else {
             return Ok(());
@@ -222,7 +229,7 @@ impl Scene {
             *normal = unit_of_f64(normal.map(f64::from)).unwrap_or([0.0; 3]);
         }
         complete(&mut normals, &positions, &triangles);
-        self.surfaces(view, format, ordinal, is_creased);
+        self.surfaces(mesh, ordinal, is_creased);
         self.positions.append(&mut positions);
         self.normals.append(&mut normals);
         self.indices.extend(used.indices);
@@ -232,17 +239,15 @@ impl Scene {
     }
 
     /// Adds the surface of each triangle of a mesh.
-    fn surfaces(&mut self, view: &MeshView, format: Format, ordinal: usize, is_creased: bool) {
+    fn surfaces(&mut self, mesh: &Mesh, ordinal: usize, is_creased: bool) {
         let mut tint = |key: Tint| {
             let next = u16::try_from(self.tints.len()).unwrap_or(u16::MAX);
             *self.tints.entry(key).or_insert(next)
         };
-        for group in view.groups() {
-            let tint = match view.material() {
-                Some(name) => tint(Tint::Material(name.to_owned())),
-                None if view.material_ids().is_some() || format == Format::SlMesh => {
-                    tint(Tint::Number(group.material))
-                }
+        for group in mesh.view.groups() {
+            let tint = match &mesh.material {
+                Some(name) => tint(Tint::Material(name.clone())),
+                None if mesh.view.material_ids().is_some() => tint(Tint::Number(group.material)),
                 None => tint(Tint::Mesh(ordinal)),
             };
             self.surfaces.extend(std::iter::repeat_n(Surface { tint, is_creased }, group.triangles.len()));
@@ -279,7 +284,7 @@ fn finite(
     rendered: &mut Rendered,
 ) -> Result<()> {
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
-    let replaced = replace_non_finite(elements, address_of, render.non_finite)?;
+    let replaced = replace_non_finite(elements, address_of, render.zero_non_finite)?;
     if replaced > 0 {
         rendered
             .note(format!("{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0", view.address()));

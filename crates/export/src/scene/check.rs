@@ -4,7 +4,7 @@ use meshmap::MeshView;
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::settings::{Job, NonFinite};
+use crate::settings::Job;
 use crate::vector::{dot, face_normal};
 
 /// Fails for the first NaN or infinite number, or replaces them all, and says so.
@@ -15,7 +15,7 @@ pub(crate) fn finite<const N: usize>(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let address_of = |index| format!("{}[{index}]", address());
-    let replaced = replace_non_finite(elements, address_of, job.non_finite)?;
+    let replaced = replace_non_finite(elements, address_of, job.zero_non_finite)?;
     outcome.change("NaN and infinite numbers, replaced by 0", replaced);
     Ok(())
 }
@@ -40,7 +40,7 @@ pub(crate) fn usable<const N: usize>(
 pub(crate) fn replace_non_finite<const N: usize>(
     elements: &mut [[f32; N]],
     address_of: impl Fn(usize) -> String,
-    non_finite: NonFinite,
+    is_zeroed: bool,
 ) -> Result<u64> {
     // The usual case, without a branch for each number.
     let greatest =
@@ -51,7 +51,7 @@ pub(crate) fn replace_non_finite<const N: usize>(
     let mut replaced = 0;
     for (index, element) in elements.iter_mut().enumerate() {
         for number in element.iter_mut().filter(|number| !number.is_finite()) {
-            if non_finite == NonFinite::Refuse {
+            if !is_zeroed {
                 return Err(Error::NonFinite { address: address_of(index), value: *number });
             }
             *number = 0.0;

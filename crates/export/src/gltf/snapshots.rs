@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use meshmap::cgeo::{Mesh as Stored, Parts, Proxy};
-use meshmap::{Array, Format, Scratch, VertexRemap};
+use meshmap::cgeo::{Mesh as Stored, Parts};
+use meshmap::{Array, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
 use super::file::{Gltf, OF_MESH, OF_TARGET, Use};
@@ -12,10 +12,10 @@ use super::normals::make_unit;
 use super::scene::{Rules, add_node, finish_scene, material};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::scene::cgeo::{Snapshots, Topology};
+use crate::scene::check::{finite, turned, usable, winding};
+use crate::scene::{Scene, assume};
 use crate::settings::Job;
-use crate::source::assume;
-use crate::source::check::{finite, turned, usable, winding};
-use crate::source::topology::Topology;
 
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
@@ -29,52 +29,56 @@ const JSON_OF_SHARED: u64 = 32;
 /// The maximum number of materials. Programs hang or run out of memory on many more.
 const MOST_MATERIALS: usize = 1000;
 
-pub(super) fn write(proxy: &Proxy, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, job, outcome);
-    let snapshots = job.snapshots(proxy)?;
-    if snapshots.len() > MOST_TARGETS + 1 {
+pub(super) fn write(
+    scene: &Scene,
+    snapshots: &Snapshots,
+    job: &Job<'_>,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let rules = Rules::of(scene, job, outcome);
+    let count = snapshots.indices.len();
+    if count > MOST_TARGETS + 1 {
         return Err(Error::NotHeld {
             target: "glTF",
             what: format!(
-                "{} snapshots are more than the {} that viewers can hold: write each {}th of them, or a PC2",
-                snapshots.len(),
+                "{count} snapshots are more than the {} that viewers can hold: write each {}th of them, or a PC2",
                 MOST_TARGETS + 1,
-                proxy.snapshot_count().div_ceil(MOST_TARGETS)
+                snapshots.stored_count().div_ceil(MOST_TARGETS)
             ),
         });
     }
-    if snapshots.len() > 65 {
+    if count > 65 {
         outcome.note("more than 64 morph targets, which is the most that Bevy can hold");
     }
-    let times = times(proxy, &snapshots, job, outcome)?;
-    let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let name = job.name_of(&name);
-    let mut writer = Writer { proxy, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
+    let times = times(snapshots, job, outcome)?;
+    let name = job.name_of(&snapshots.name);
+    let mut writer = Writer { snapshots, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
     let mut runs: Vec<Run> = Vec::new();
-    let mut rest = snapshots.as_slice();
+    let mut rest = snapshots.indices.as_slice();
     while let Some((first, others)) = rest.split_first() {
         let _scope = job.budget.scope();
-        let (run, used) = writer.run(*first, others, name, snapshots.len() - rest.len())?;
+        let (run, used) = writer.run(*first, others, name, count - rest.len())?;
         runs.extend(run);
         rest = rest.get(1 + used..).unwrap_or_default();
     }
-    let metres = assume::metres_of(proxy, job, outcome);
-    animate(gltf, &runs, &times, snapshots.len())?;
+    let metres = assume::metres(scene, job, outcome);
+    animate(gltf, &runs, &times, count)?;
     let children = runs.into_iter().map(|run| run.node).collect();
     finish_scene(gltf, &rules, metres, children, Vec::new())
 }
 
 /// The times of the snapshots that are written, in seconds from the first.
-fn times(proxy: &Proxy, snapshots: &[usize], job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {
-    let step = assume::step(proxy, job, snapshots.len() > 1, outcome);
+fn times(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {
+    let step = assume::step(snapshots, job, outcome);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         reason = "the nearest is written"
     )]
     let times: Vec<f32> = {
-        let first = snapshots.first().copied().unwrap_or_default();
-        snapshots.iter().map(|index| ((index - first) as f64 * step) as f32).collect()
+        let first = snapshots.indices.first().copied().unwrap_or_default();
+        snapshots.indices.iter().map(|index| ((index - first) as f64 * step) as f32).collect()
     };
     if step > 0.0 && step.is_finite() && times.is_sorted_by(|a, b| a < b) {
         return Ok(times);
@@ -96,7 +100,7 @@ struct Run {
 }
 
 struct Writer<'a> {
-    proxy: &'a Proxy,
+    snapshots: &'a Snapshots,
     job: &'a Job<'a>,
     rules: &'a Rules,
     gltf: &'a mut Gltf,
@@ -114,7 +118,7 @@ impl Writer<'_> {
         place: usize,
     ) -> Result<(Option<Run>, usize)> {
         let budget = &self.job.budget;
-        let mut origin = self.proxy.snapshot(first)?.mesh(Parts::ALL)?;
+        let mut origin = self.snapshots.at(first)?.mesh(Parts::ALL)?;
         let (points, triangles) = (origin.positions.len(), origin.triangles.len());
         budget.read_geometry(points as u64, triangles as u64)?;
         budget.charge(held_by(&origin), "mesh of a snapshot")?;
@@ -168,7 +172,7 @@ impl Writer<'_> {
             self.primitives(&origin, &positions, (&remap, ids.as_ref()), &parts)?;
         let normals = normals.filter(|_| self.job.morph_normals);
         drop(origin.texcoords);
-        let mut topology = Topology::of(self.proxy.snapshot(first)?)?;
+        let mut topology = Topology::of(self.snapshots.at(first)?)?;
         self.outcome.wrote(remap.vertex_count(), parts.iter().map(|part| part.triangles.len()).sum());
         let mut used = 0;
         let mut differences = Vec::new();
@@ -279,7 +283,7 @@ impl Writer<'_> {
         positions: &[[f32; 3]],
     ) -> Result<Vec<[f32; 3]>> {
         let mut normals = Vec::new();
-        self.proxy.snapshot(index)?.normals_into(&mut normals, &mut self.scratch)?;
+        self.snapshots.at(index)?.normals_into(&mut normals, &mut self.scratch)?;
         let address = || format!("snapshots[{index}].normals");
         if !usable(&mut normals, address, self.job, self.outcome)? {
             return Ok(vec![[0.0; 3]; origin.len()]);
@@ -296,7 +300,7 @@ impl Writer<'_> {
 
     /// Returns `true` if these are the positions of the file's first snapshot, on which stored differences are based.
     fn are_first(&self, positions: &[[f32; 3]]) -> Result<bool> {
-        let first = self.proxy.snapshot(0)?.positions()?;
+        let first = self.snapshots.at(0)?.positions()?;
         let bits = |positions: &[f32; 3]| positions.map(f32::to_bits);
         Ok(first.len() == positions.len() && first.iter().zip(positions).all(|(a, b)| bits(&a) == bits(b)))
     }
@@ -310,7 +314,7 @@ impl Writer<'_> {
         is_stored: bool,
         differences: &mut Vec<[f32; 3]>,
     ) -> Result<bool> {
-        let snapshot = self.proxy.snapshot(index)?;
+        let snapshot = self.snapshots.at(index)?;
         if !topology.is_of(&snapshot, &mut self.scratch, &self.job.budget)? {
             return Ok(false);
         }

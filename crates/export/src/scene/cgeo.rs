@@ -1,10 +1,59 @@
-//! Snapshots with the same triangles, also if these are stored several times.
+//! CGeo: one object through time.
 
 use meshmap::Scratch;
-use meshmap::cgeo::{MeshBuffer, Parts, Snapshot, TopologyId, Triangles};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, TopologyId, Triangles};
 
+use super::Unit;
 use crate::budget::Budget;
 use crate::error::Result;
+use crate::outcome::Report;
+
+pub(super) fn unit(proxy: &Proxy) -> Unit {
+    proxy.unit_length().map_or(Unit::Unknown, |unit| Unit::Millimeters(unit.millimeters))
+}
+
+/// The snapshots that are written.
+pub(crate) struct Snapshots {
+    proxy: Proxy,
+    /// Their numbers in the file, ascending; never none.
+    pub(crate) indices: Vec<usize>,
+    /// The name of the object; empty if it has none.
+    pub(crate) name: String,
+}
+
+impl Snapshots {
+    pub(super) fn new(proxy: &Proxy, indices: Vec<usize>) -> Self {
+        let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Self { proxy: proxy.clone(), indices, name }
+    }
+
+    /// The number of snapshots in the file.
+    pub(crate) fn stored_count(&self) -> usize {
+        self.proxy.snapshot_count()
+    }
+
+    /// A snapshot by its number in the file.
+    pub(crate) fn at(&self, index: usize) -> Result<Snapshot> {
+        Ok(self.proxy.snapshot(index)?)
+    }
+
+    /// The first one that is written, of which targets without time have all.
+    pub(crate) fn first(&self) -> Result<Snapshot> {
+        self.at(self.indices.first().copied().unwrap_or_default())
+    }
+
+    /// Reports that a target without time has only one.
+    pub(crate) fn report_others(&self, report: &mut impl Report) {
+        if self.stored_count() > 1 {
+            report.skips("all snapshots but one".to_owned());
+        }
+    }
+
+    /// The seconds from one snapshot of the file to the next, if it stores them.
+    pub(crate) fn stored_step(&self) -> Option<f64> {
+        self.proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0)
+    }
+}
 
 /// The triangles of a snapshot, for comparison with the triangles of other snapshots.
 pub(crate) struct Topology {

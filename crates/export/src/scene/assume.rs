@@ -1,8 +1,9 @@
 //! Assumptions about properties that a file does not specify, which are reported.
 
-use meshmap::cgeo::Proxy;
-use meshmap::{Axis, Format, MeshFile};
+use meshmap::{Axis, Format};
 
+use super::cgeo::Snapshots;
+use super::{Scene, Unit};
 use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
 use crate::settings::Job;
@@ -21,29 +22,24 @@ pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) 
 }
 
 /// The unit scale, in metres.
-pub(crate) fn metres(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    match file.as_cgeo() {
-        Some(proxy) => metres_of(proxy, job, outcome),
-        None => job.metres(None).unwrap_or(1.0),
+pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    let stored = if let Unit::Millimeters(stored) = scene.unit { Some(stored) } else { None };
+    if let Some(millimeters) = job.unit_millimeters.or(stored) {
+        return millimeters / 1000.0;
     }
-}
-
-/// The unit scale of a CGeo file, in metres.
-pub(crate) fn metres_of(proxy: &Proxy, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    job.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
+    if scene.unit == Unit::Unknown {
         outcome.note("the file does not store a unit: assuming metres");
-        1.0
-    })
+    }
+    1.0
 }
 
-/// The seconds from one snapshot to the next; which matters where `is_animated`.
-pub(crate) fn step(proxy: &Proxy, job: &Job<'_>, is_animated: bool, outcome: &mut Outcome) -> f64 {
-    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    match (job.rate, stored) {
+/// The seconds from one snapshot to the next.
+pub(crate) fn step(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    match (job.fps, snapshots.stored_step()) {
         (Some(rate), _) => 1.0 / rate,
         (None, Some(step)) => step,
         (None, None) => {
-            if is_animated {
+            if snapshots.indices.len() > 1 {
                 outcome.note(format!(
                     "the file does not store the times of snapshots: assuming {USUAL_RATE} per second"
                 ));

@@ -1,0 +1,109 @@
+//! Joints as nodes, and the skins that bind meshes to them.
+
+use meshmap::Dequant;
+
+use super::document::{Index, Node, Skin};
+use super::file::{Gltf, OF_LIST_ITEM, Use};
+use super::scene::{add_node, rest_joint};
+use crate::error::{Error, Result};
+use crate::matrix::{IDENTITY, multiply, rounded};
+use crate::scene::rig::{Place, Skeleton};
+
+/// A node for each joint, where the mesh is bound to it.
+pub(super) struct Joints<'a> {
+    pub(super) skeleton: &'a Skeleton,
+    pub(super) nodes: Vec<Index>,
+    /// The joints without a parent.
+    pub(super) roots: Vec<Index>,
+}
+
+impl<'a> Joints<'a> {
+    pub(super) fn add(skeleton: &'a Skeleton, gltf: &mut Gltf) -> Result<Self> {
+        let first = gltf.document.nodes.len();
+        for joint in &skeleton.joints {
+            let mut node = Node { name: joint.name.clone(), ..Node::default() };
+            match &joint.place {
+                Place::Origin => {}
+                Place::Matrix(matrix) => node.matrix = Some(*matrix),
+                Place::Trs(trs) => {
+                    node.translation = Some(trs.translate);
+                    node.rotation = Some(trs.rotate);
+                    node.scale = Some(trs.scale);
+                }
+            }
+            add_node(gltf, node)?;
+        }
+        let nodes: Vec<Index> = (first..gltf.document.nodes.len()).collect();
+        let mut roots = Vec::new();
+        for (joint, node) in skeleton.joints.iter().zip(&nodes) {
+            let parent = joint.parent.and_then(|parent| gltf.document.nodes.get_mut(first + parent));
+            parent.map_or(&mut roots, |parent| &mut parent.children).push(*node);
+        }
+        Ok(Self { skeleton, nodes, roots })
+    }
+}
+
+/// The skins that were written: one, or one for each way that integers become positions, with and without the joint that rests.
+#[derive(Default)]
+pub(super) struct Skins {
+    added: Vec<(Option<Dequant>, Option<Index>, Index)>,
+}
+
+impl Skins {
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.is_empty()
+    }
+
+    /// The skin of a mesh whose positions are integers with a `dequant`, or of which some vertices follow the joint that rests.
+    pub(super) fn get(
+        &mut self,
+        joints: &Joints<'_>,
+        dequant: Option<Dequant>,
+        have_rest: bool,
+        gltf: &mut Gltf,
+    ) -> Result<Index> {
+        let rest = rest_joint(have_rest, gltf)?;
+        let is_same = |(other, rests, _): &&(_, _, Index)| (*other, *rests) == (dequant, rest);
+        if let Some((_, _, index)) = self.added.iter().find(is_same) {
+            return Ok(*index);
+        }
+        let _scope = gltf.budget.scope();
+        let identity = IDENTITY.map(f64::from);
+        let Skeleton { inverse_bind, bind_shape, .. } = joints.skeleton;
+        let shape = bind_shape.as_ref().unwrap_or(&identity);
+        let mut matrices: Vec<[f32; 16]> =
+            gltf.budget.vec(inverse_bind.len() + 1, "inverse bind matrices")?;
+        let inverse = inverse_bind.iter().chain(rest.map(|_| &identity));
+        matrices.extend(inverse.map(|inverse| inverse_bind_matrix(inverse, shape, dequant)));
+        if matrices.as_flattened().iter().any(|number| !number.is_finite()) {
+            let what = "an inverse bind matrix, together with the bind shape, is too large".to_owned();
+            return Err(Error::NotHeld { target: "glTF", what });
+        }
+        let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
+        gltf.charge(joints.nodes.len() + 1, OF_LIST_ITEM)?;
+        let nodes = joints.nodes.iter().copied().chain(rest).collect();
+        gltf.document.skins.push(Skin { inverse_bind_matrices, joints: nodes });
+        let index = gltf.document.skins.len() - 1;
+        self.added.push((dequant, rest, index));
+        Ok(index)
+    }
+}
+
+/// A matrix that takes positions in the bind shape into a joint or, with `dequant`, the integers of the file.
+fn inverse_bind_matrix(inverse: &[f64; 16], shape: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
+    let mut product = *inverse;
+    if let Some(Dequant { scale, offset, .. }) = dequant {
+        let mut place = [0.0; 16];
+        for component in 0..3 {
+            place[component * 5] = f64::from(scale[component]);
+            place[12 + component] = f64::from(offset[component]);
+        }
+        place[15] = 1.0;
+        product = multiply(&multiply(inverse, shape), &place);
+    }
+    let mut rounded = rounded(&product);
+    for (at, number) in [(3, 0.0), (7, 0.0), (11, 0.0), (15, 1.0)] {
+        rounded[at] = number;
+    }
+    rounded
+}

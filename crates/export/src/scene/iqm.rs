@@ -1,0 +1,202 @@
+//! IQM: joints, and the animations of the file and of other files.
+
+use std::rc::Rc;
+
+use meshmap::iqm::{Anim, Model, Trs};
+
+use super::Selection;
+use super::hierarchy::Hierarchy;
+use super::pose::Pose;
+use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::matrix::of_rows;
+use crate::moment::{Moment, Still, USUAL_RATE};
+use crate::outcome::{Outcome, Report};
+use crate::settings::Job;
+
+/// The pose of the vertices in the frame that is asked for.
+pub(super) fn pose(wanted: &Selection<'_>) -> Result<Option<Pose>> {
+    let Still { named, model } = wanted.still;
+    match (named.moment, model) {
+        (Moment::Frame(frame), Some(model)) => {
+            Pose::new(model, frame, wanted.budget, wanted.target).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The joints of a model; `None` if it has none that could be written, or if the vertices are written as joints have moved them.
+pub(super) fn rig(
+    model: &Model,
+    wanted: &Selection<'_>,
+    is_posed: bool,
+    report: &mut impl Report,
+) -> Option<Box<dyn Rig>> {
+    if is_posed {
+        report.skips(MOVING.to_owned());
+        return None;
+    }
+    let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !wanted.animations.is_empty();
+    is_moved.then(|| Box::new(Joints { model: model.clone(), others: wanted.animations.to_vec() }) as _)
+}
+
+const MOVING: &str = "the skeleton and animations";
+
+struct Joints {
+    model: Model,
+    /// Files whose animations are added.
+    others: Vec<(String, Model)>,
+}
+
+impl Rig for Joints {
+    fn name(&self) -> &'static str {
+        MOVING
+    }
+
+    fn skeleton(&self, job: &Job<'_>, target: &'static str, _: &mut Outcome) -> Result<Option<Skeleton>> {
+        let model = &self.model;
+        let names: usize = model.joints().map(|joint| joint.name.as_bytes().len()).sum();
+        job.budget.keep(names as u64, "joints")?;
+        // With the two matrices of the library.
+        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2])>(model.joints().len(), "joints")?;
+        let mut joints = Vec::with_capacity(model.joints().len());
+        for (index, joint) in model.joints().enumerate() {
+            let trs = joint.trs.normalized();
+            if let Some(value) = trs.to_array().iter().find(|number| !number.is_finite()) {
+                let what = format!("joints[{index}] has the number {value}");
+                return Err(Error::NotHeld { target, what });
+            }
+            let name = joint.name.to_string_lossy().into_owned();
+            joints.push(Joint {
+                name,
+                parent: joint.parent.map(|parent| parent as usize),
+                place: Place::Trs(trs),
+            });
+        }
+        let skeleton = model.skeleton();
+        let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
+        let inverse_bind = inverse.iter().map(|rows| of_rows(&rows.map(|row| row.map(f64::from)))).collect();
+        let (bind_shape, beyond) = (None, Beyond::LeaveOut);
+        Ok((!joints.is_empty()).then_some(Skeleton {
+            joints,
+            inverse_bind,
+            bind_shape,
+            beyond,
+            stands_alone: true,
+        }))
+    }
+
+    fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {
+        let mut clips = Vec::new();
+        add_clips(&self.model, joints, job, &mut clips, outcome)?;
+        for (name, animation) in &self.others {
+            match self.model.attach(animation) {
+                Ok(joined) => add_clips(&joined, joints, job, &mut clips, outcome)?,
+                Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
+            }
+        }
+        Ok(clips)
+    }
+}
+
+/// An animation that can be written.
+pub(crate) struct Clip {
+    pub(crate) name: String,
+    model: Model,
+    anim: Anim,
+    /// The parents of poses, if they differ from the parents of the joints.
+    hierarchy: Option<Rc<Hierarchy>>,
+}
+
+fn add_clips(
+    model: &Model,
+    joints: usize,
+    job: &Job<'_>,
+    clips: &mut Vec<Clip>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let frames = model.frames();
+    if model.anims().len() == 0 || frames.is_empty() {
+        return Ok(());
+    }
+    if frames.pose_count() != joints || joints == 0 {
+        let poses = frames.pose_count();
+        outcome.leave_out(format!("animations of {poses} joints, where the skeleton has {joints}"));
+        return Ok(());
+    }
+    // Parents, and the places of joints in one frame.
+    job.budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
+    let hierarchy = Hierarchy::of(model).map(Rc::new);
+    for anim in model.anims() {
+        let name = anim.name.to_string_lossy().into_owned();
+        if !job.takes_anim(&name) {
+            continue;
+        }
+        if anim.frames().is_empty() || anim.frames().end > frames.len() {
+            outcome.leave_out(format!("the animation {name}, which has no frames"));
+            continue;
+        }
+        // In two lists that grow.
+        job.budget.charge(4 * size_of::<Clip>() as u64 + name.len() as u64, "animations")?;
+        clips.push(Clip { name, model: model.clone(), anim, hierarchy: hierarchy.clone() });
+    }
+    Ok(())
+}
+
+impl Clip {
+    pub(crate) fn frame_count(&self) -> usize {
+        self.anim.frames().len()
+    }
+
+    /// `true` if poses are not relative to the parents of the joints as they are stored.
+    pub(crate) fn is_rebased(&self) -> bool {
+        self.hierarchy.is_some()
+    }
+
+    /// The poses of all frames, relative to the parents of the joints.
+    pub(crate) fn poses(&self, joints: usize, target: &'static str, budget: &Budget) -> Result<Vec<Trs>> {
+        let range = self.anim.frames();
+        let count = range.len().saturating_mul(joints);
+        let mut poses = budget.vec(count, "poses of an animation")?;
+        poses.resize(count, Trs::default());
+        self.model.frames().read_range_into(range, &mut poses)?;
+        poses.iter_mut().for_each(|pose| *pose = pose.normalized());
+        if let Some(hierarchy) = &self.hierarchy {
+            poses.chunks_exact_mut(joints).try_for_each(|frame| hierarchy.rebase(frame, target))?;
+        }
+        Ok(poses)
+    }
+
+    /// The times of its frames in seconds, from the first.
+    pub(crate) fn times(
+        &self,
+        job: &Job<'_>,
+        target: &'static str,
+        outcome: &mut Outcome,
+    ) -> Result<Vec<f32>> {
+        let (count, stored) = (self.frame_count(), f64::from(self.anim.framerate));
+        let rate = match job.fps {
+            Some(rate) => rate,
+            None if stored > 0.0 && stored.is_finite() => stored,
+            None => {
+                let name = &self.name;
+                outcome.note(format!(
+                    "the animation {name} has no frame rate: assuming {USUAL_RATE} per second"
+                ));
+                USUAL_RATE.into()
+            }
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "the nearest is written"
+        )]
+        let times: Vec<f32> = (0..count).map(|frame| (frame as f64 / rate) as f32).collect();
+        if times.is_sorted_by(|a, b| a < b) && times.iter().all(|time| time.is_finite()) {
+            return Ok(times);
+        }
+        let what = format!("{count} frames at {rate} a second, whose times do not ascend");
+        Err(Error::NotHeld { target, what })
+    }
+}

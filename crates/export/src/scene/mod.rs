@@ -1,0 +1,163 @@
+//! A mesh file as all targets are written from it, and as pictures are drawn of it.
+//!
+//! No other module knows the formats: [`cgeo`], [`iqm`] and [`slmesh`] have what is special in theirs. OpenCTM and TMF have only
+//! meshes.
+
+use std::borrow::Cow;
+
+use meshmap::iqm::Model;
+use meshmap::{Address, Format, MeshFile, MeshView, Semantic};
+
+use self::cgeo::Snapshots;
+use self::pose::Pose;
+use self::rig::Rig;
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::moment::Still;
+use crate::outcome::Report;
+use crate::settings::{Job, Lods};
+
+pub(crate) mod assume;
+pub(crate) mod cgeo;
+pub(crate) mod check;
+mod hierarchy;
+pub(crate) mod iqm;
+pub(crate) mod names;
+pub(crate) mod pose;
+pub(crate) mod read;
+pub(crate) mod rig;
+mod select;
+mod slmesh;
+
+/// The parts of a file that are written or drawn.
+pub(crate) struct Selection<'a> {
+    /// The addresses of meshes; without any, what is drawn by default.
+    pub(crate) meshes: &'a [Address],
+    pub(crate) lods: Lods,
+    /// Snapshots of a CGeo file.
+    pub(crate) snapshots: Vec<usize>,
+    /// The moment of what is written as it stands still.
+    pub(crate) still: &'a Still,
+    /// IQM files whose animations are added, and their names.
+    pub(crate) animations: &'a [(String, Model)],
+    /// The name of the target in errors.
+    pub(crate) target: &'static str,
+    pub(crate) budget: &'a Budget,
+}
+
+/// Meshes, what moves them, and what their numbers mean. Numbers are read when they are written.
+pub(crate) struct Scene {
+    pub(crate) format: Format,
+    pub(crate) unit: Unit,
+    /// Empty if there are snapshots.
+    meshes: Vec<Mesh>,
+    /// One object through time, whose normals and texture coordinates have indices of their own.
+    pub(crate) snapshots: Option<Snapshots>,
+    /// The transform of all vertices that follow joints.
+    pub(crate) pose: Option<Pose>,
+    pub(crate) rig: Option<Box<dyn Rig>>,
+    /// `true` if the file has animations that another file may need.
+    pub(crate) has_animations: bool,
+}
+
+/// The meaning of a length of 1.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Unit {
+    Millimeters(f64),
+    /// The format has units, and this file does not say which.
+    Unknown,
+    Metres,
+}
+
+/// A mesh, in which one index serves all attributes of a vertex.
+#[derive(Clone)]
+pub(crate) struct Mesh {
+    pub(crate) view: MeshView,
+    /// Empty if it has none.
+    pub(crate) name: String,
+    /// The material of all triangles. Without one, triangles may have IDs.
+    pub(crate) material: Option<String>,
+    /// The number of the object of which the mesh is a level of detail.
+    pub(crate) object: Option<usize>,
+}
+
+impl Scene {
+    /// The scene of what a conversion writes.
+    pub(crate) fn of_job(
+        file: &MeshFile,
+        job: &Job<'_>,
+        still: &Still,
+        report: &mut impl Report,
+    ) -> Result<Self> {
+        let proxy = file.as_cgeo().filter(|_| job.meshes.is_empty());
+        let wanted = Selection {
+            meshes: &job.meshes,
+            lods: job.lod,
+            snapshots: proxy.map_or(Ok(Vec::new()), |proxy| job.snapshots(proxy))?,
+            still,
+            animations: &job.animations,
+            target: job.target.name(),
+            budget: &job.budget,
+        };
+        Self::of(file, &wanted, report)
+    }
+
+    pub(crate) fn of(file: &MeshFile, wanted: &Selection<'_>, report: &mut impl Report) -> Result<Self> {
+        let mut scene = Self {
+            format: file.format(),
+            unit: Unit::Metres,
+            meshes: Vec::new(),
+            snapshots: None,
+            pose: None,
+            rig: None,
+            has_animations: false,
+        };
+        if let Some(proxy) = file.as_cgeo() {
+            scene.unit = cgeo::unit(proxy);
+            if wanted.meshes.is_empty() {
+                scene.snapshots = Some(Snapshots::new(proxy, wanted.snapshots.clone()));
+                return Ok(scene);
+            }
+        }
+        if let Some(model) = file.as_iqm() {
+            scene.pose = iqm::pose(wanted)?;
+            scene.has_animations = model.anims().len() > 0;
+            scene.rig = iqm::rig(model, wanted, scene.pose.is_some(), report);
+        }
+        if let Some(asset) = file.as_slmesh() {
+            scene.pose = slmesh::bind_shape(asset, report)?;
+            scene.rig = slmesh::rig(asset, scene.pose.as_ref());
+        }
+        for view in select::views(file, wanted, report)? {
+            if view.has(&Semantic::Position) {
+                let (name, material) = (view.name().to_owned(), view.material().map(str::to_owned));
+                scene.meshes.push(Mesh { view, name, material, object: None });
+            } else {
+                report.skips(format!("{}, which has no positions", view.address()));
+            }
+        }
+        if file.as_slmesh().is_some() {
+            slmesh::name_faces(&mut scene.meshes);
+        }
+        Ok(scene)
+    }
+
+    /// `true` if there is nothing that could be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.meshes.is_empty() && self.snapshots.is_none()
+    }
+
+    /// The meshes; of snapshots, the first.
+    pub(crate) fn meshes(&self, budget: &Budget, report: &mut impl Report) -> Result<Cow<'_, [Mesh]>> {
+        let Some(snapshots) = &self.snapshots else { return Ok(Cow::Borrowed(&self.meshes)) };
+        snapshots.report_others(report);
+        let view = snapshots.first()?.view()?;
+        budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;
+        if !view.has(&Semantic::Position) {
+            report.skips(format!("{}, which has no positions", view.address()));
+            return Ok(Cow::Borrowed(&[]));
+        }
+        let name = view.name().to_owned();
+        Ok(Cow::Owned(vec![Mesh { view, name, material: None, object: None }]))
+    }
+}

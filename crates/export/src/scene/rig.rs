@@ -1,0 +1,68 @@
+//! Joints, and what moves them.
+
+use meshmap::iqm::Trs;
+
+use super::iqm::Clip;
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::settings::Job;
+
+/// The joints that the vertices of a file follow. They are read by targets that have joints.
+pub(crate) trait Rig {
+    /// The name of all this, which targets without joints leave out.
+    fn name(&self) -> &'static str;
+
+    /// The skeleton; `None` if it has no joints. `target` is its name in errors.
+    fn skeleton(
+        &self,
+        job: &Job<'_>,
+        target: &'static str,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Skeleton>>;
+
+    /// The animations that can be written for a skeleton of this many joints.
+    fn clips(&self, _joints: usize, _job: &Job<'_>, _outcome: &mut Outcome) -> Result<Vec<Clip>> {
+        Ok(Vec::new())
+    }
+}
+
+pub(crate) struct Skeleton {
+    pub(crate) joints: Vec<Joint>,
+    /// The matrices that transform a vertex in the bind pose into each joint.
+    pub(crate) inverse_bind: Vec<[f64; 16]>,
+    /// The matrix that takes stored positions into the bind pose, if it changes them.
+    pub(crate) bind_shape: Option<[f64; 16]>,
+    pub(crate) beyond: Beyond,
+    /// `true` if the joints are of use without a mesh, because animations move them.
+    pub(crate) stands_alone: bool,
+}
+
+/// A joint in the bind pose.
+pub(crate) struct Joint {
+    pub(crate) name: String,
+    pub(crate) parent: Option<usize>,
+    /// Relative to the parent.
+    pub(crate) place: Place,
+}
+
+impl Joint {
+    /// Its place, if an animation can replace its parts.
+    pub(crate) fn trs(&self) -> Option<Trs> {
+        if let Place::Trs(trs) = self.place { Some(trs) } else { None }
+    }
+}
+
+pub(crate) enum Place {
+    Origin,
+    Matrix([f32; 16]),
+    Trs(Trs),
+}
+
+/// The treatment of joints that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// The mesh is written without weights.
+    LeaveOut,
+    /// The last joint replaces them, as in the viewer of Second Life.
+    Last,
+}

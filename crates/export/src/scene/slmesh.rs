@@ -1,0 +1,175 @@
+//! Second Life meshes: faces, their levels of detail, the bind shape, and joints.
+
+use std::collections::HashSet;
+
+use meshmap::slmesh::{Asset, Lod, Skin, joint_parents};
+use meshmap::{ErrorKind, Role, Segment};
+
+use super::Mesh;
+use super::pose::Pose;
+use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
+use crate::error::{Error, Result};
+use crate::matrix::{self, rounded};
+use crate::outcome::{Outcome, Report};
+use crate::settings::{Job, Lods};
+
+/// The memory of a joint: its name and its matrices.
+const OF_JOINT: u64 = 640;
+
+/// The levels of detail that are written: an asset without its finest level has another one, which is better than none.
+pub(super) fn levels(asset: &Asset, wanted: Lods, report: &mut impl Report) -> Lods {
+    let is_there = |level: &(u32, Lod)| matches!(asset.lod_range(level.1), Ok(Some(_)));
+    let levels: Vec<(u32, Lod)> = (0..).zip(Lod::ALL).filter(is_there).collect();
+    let finest = levels.first().map_or(0, |(level, _)| *level);
+    let taken = if wanted == Lods::Finest { Lods::Only(finest) } else { wanted };
+    for (level, lod) in levels {
+        if taken != Lods::All && taken != Lods::Only(level) {
+            report.skips(format!("the level of detail {}", lod.name()));
+        }
+    }
+    let is_physics = |name: &str| name.starts_with("physics");
+    if asset
+        .entries()
+        .any(|entry| is_physics(&entry.name().to_string_lossy()) && matches!(entry.range(), Ok(Some(_))))
+    {
+        report.skips("geometry for physics".to_owned());
+    }
+    taken
+}
+
+/// Names faces by their numbers, as their materials are, and counts a coarser one as a level of the first with its number.
+pub(super) fn name_faces(meshes: &mut [Mesh]) {
+    let mut finer = HashSet::new();
+    for mesh in meshes {
+        let number = match mesh.view.address().segments() {
+            [.., Segment::Index(number)] => usize::try_from(*number).unwrap_or_default(),
+            _ => 0,
+        };
+        let material = format!("face_{number}");
+        let is_coarser = mesh.view.triangle_count() > 0 && !finer.insert(number);
+        mesh.name = match mesh.view.role() {
+            Role::Lod(level) if is_coarser => format!("{material}_lod{level}"),
+            _ => material.clone(),
+        };
+        mesh.material = Some(material);
+        mesh.object = Some(number);
+    }
+}
+
+/// The skin; `None` if it is damaged, without which the geometry is complete.
+fn skin(asset: &Asset) -> Result<Option<Option<Skin>>> {
+    match asset.skin() {
+        Ok(skin) => Ok(Some(skin)),
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The bind shape, unless it changes nothing.
+///
+/// The viewer applies it to all faces with weights before their joints. Without it, an avatar is as small as the domain of
+/// its positions.
+pub(super) fn bind_shape(asset: &Asset, report: &mut impl Report) -> Result<Option<Pose>> {
+    let Some(skin) = skin(asset)? else {
+        report.lacks("the bind shape of the skin, which cannot be decoded".to_owned());
+        return Ok(None);
+    };
+    let Some(columns) = skin.and_then(|skin| skin.bind_shape_matrix) else { return Ok(None) };
+    let pose = match Pose::bind_shape(&columns) {
+        Ok(pose) => pose,
+        Err(number) => {
+            report.lacks(format!("the bind shape of the skin, which has the number {number}"));
+            None
+        }
+    };
+    if pose.as_ref().is_some_and(Pose::mirrors) {
+        report.note("the bind shape of the skin is a mirror image: triangles may look inside out".to_owned());
+    }
+    Ok(pose)
+}
+
+/// The joints of an asset that has a skin.
+pub(super) fn rig(asset: &Asset, pose: Option<&Pose>) -> Option<Box<dyn Rig>> {
+    let bind_shape = pose.and_then(Pose::bind_shape_columns);
+    let has_skin = !matches!(asset.skin(), Ok(None));
+    has_skin.then(|| Box::new(Joints { asset: asset.clone(), bind_shape }) as _)
+}
+
+struct Joints {
+    asset: Asset,
+    bind_shape: Option<[f64; 16]>,
+}
+
+impl Rig for Joints {
+    fn name(&self) -> &'static str {
+        "the skin"
+    }
+
+    fn skeleton(
+        &self,
+        job: &Job<'_>,
+        target: &'static str,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Skeleton>> {
+        let Some(stored) = skin(&self.asset)? else {
+            outcome.leave_out("the skin, which cannot be decoded");
+            return Ok(None);
+        };
+        let Some(stored) = stored else { return Ok(None) };
+        let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices) else {
+            outcome.leave_out("the skin, which has no joints or no matrices");
+            return Ok(None);
+        };
+        if stored.alt_inverse_bind_matrices.is_some() {
+            outcome.leave_out("the places that joints are moved to (alt_inverse_bind_matrix)");
+        }
+        if stored.pelvis_offset.is_some_and(|offset| offset != 0.0) {
+            outcome.leave_out("the offset of the pelvis");
+        }
+        if stored.lock_scale_if_joint_position {
+            outcome.leave_out("that the scale of moved joints is locked");
+        }
+        job.budget.keep((names.len() as u64).saturating_mul(OF_JOINT), "joints")?;
+        let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        let (mut bound, mut inverse_bind) = (Vec::new(), Vec::new());
+        for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
+            if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {
+                let what = format!("skin.inverse_bind_matrix[{index}] has the number {value}");
+                return Err(Error::NotHeld { target, what });
+            }
+            let inverse = inverse.map(f64::from);
+            inverse_bind.push(inverse);
+            let place = matrix::invert(&inverse).filter(matrix::is_orthogonal);
+            if place.is_none() {
+                outcome.note(format!(
+                    "the joint {name} has a matrix that is singular or sheared: it stands at the origin"
+                ));
+            }
+            bound.push(place);
+        }
+        let bound_names = names.get(..bound.len()).unwrap_or_default();
+        let parents = if job.nest { joint_parents(bound_names) } else { vec![None; bound.len()] };
+        let joint = |(name, (place, parent)): (String, (&Option<[f64; 16]>, Option<usize>))| {
+            let nested = parent.and_then(|parent| Some((parent, local(bound.get(parent)?, place)?)));
+            let (parent, local) =
+                nested.map_or((None, *place), |(parent, local)| (Some(parent), Some(local)));
+            let local = local.as_ref().map(rounded).filter(|local| *local != matrix::IDENTITY);
+            Joint { name, parent, place: local.map_or(Place::Origin, Place::Matrix) }
+        };
+        let joints: Vec<Joint> = names.into_iter().zip(bound.iter().zip(parents)).map(joint).collect();
+        let (bind_shape, beyond) = (self.bind_shape, Beyond::Last);
+        Ok((!joints.is_empty()).then_some(Skeleton {
+            joints,
+            inverse_bind,
+            bind_shape,
+            beyond,
+            stands_alone: false,
+        }))
+    }
+}
+
+/// The place of a joint relative to its parent; `None` if it is none, or sheared.
+fn local(parent: &Option<[f64; 16]>, place: &Option<[f64; 16]>) -> Option<[f64; 16]> {
+    let from = matrix::invert(parent.as_ref()?)?;
+    Some(matrix::multiply(&from, place.as_ref()?)).filter(matrix::is_orthogonal)
+}

@@ -1,0 +1,66 @@
+"""The options of `convert` and `render`: the names that the module accepts are in its signature, its documentation and its stub."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import meshmap
+import pytest
+
+FUNCTIONS = [meshmap.convert, meshmap.render]
+
+
+def options_of(function: Any, iqm: Path, folder: Path) -> list[str]:
+    """The names that the error about an unknown one lists."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'no_option'") as caught:
+        function(iqm, folder / "out.glb", no_option=1)
+    return re.findall(r"`(\w+)`", str(caught.value))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_option_is_in_signature_documentation_and_stub(function: Any, iqm: Path, tmp_path: Path) -> None:
+    options = options_of(function, iqm, tmp_path)
+    parameters = inspect.signature(function).parameters.values()
+    defaults = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert sorted(options) == sorted(defaults)
+    heads = re.findall(r"^    ([a-z_, ]+): ", inspect.getdoc(function).split("Returns:")[0], re.MULTILINE)
+    documented = [name for head in heads for name in head.split(", ")]
+    assert set(options) <= set(documented)
+    stub = ast.parse((Path(meshmap.__file__).parent / "_meshmap.pyi").read_text())
+    for node in stub.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            arguments = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            assert {each.arg: ast.literal_eval(default) for each, default in arguments if default} == defaults
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_wrong_values_are_errors_that_name_the_option(function: Any, iqm: Path, tmp_path: Path) -> None:
+    for option in set(options_of(function, iqm, tmp_path)) - {"to"}:
+        for wrong in [object(), float("nan")]:
+            with pytest.raises((TypeError, ValueError), match=f"^{option} is "):
+                function(iqm, tmp_path / "out.glb", **{option: wrong})
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_that_are_not_allowed_are_errors_that_list_the_others(iqm: Path, tmp_path: Path) -> None:
+    for options, words in [
+        ({"up": "w"}, "up is 'w': not an axis: expected one of x, y, z, found \"w\""),
+        ({"lod": "best"}, "lod is 'best': expected finest, high, medium, low, lowest or all"),
+        ({"every": 0}, "every is 0: "),
+        ({"snapshots": (3, 3)}, "snapshots is (3, 3): expected"),
+        ({"snapshots": (0, 4, 2)}, "snapshots is (0, 4, 2): expected the first index and the one after the last"),
+        ({"meshes": ["7!"]}, "meshes is ['7!']: not an address"),
+        ({"fps": float("inf")}, "fps is inf: expected a finite number"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
+            meshmap.convert(iqm, tmp_path / "out.glb", **options)
+    for options, words in [
+        ({"mode": "oil"}, "mode is 'oil': expected shaded, clay, wireframe or normals"),
+        ({"samples": 2}, "samples is 2: expected 1, 4 or 9"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
+            meshmap.render(iqm, **options)

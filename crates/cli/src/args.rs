@@ -10,16 +10,17 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::Severity;
 use meshmap::cgeo::Dialect;
+use meshmap_catalog::inspect::parse_dialect;
+use meshmap_catalog::rows::Options;
 use meshmap_export::Output;
 
-use crate::catalog::How;
 use crate::commands::catalog;
 use crate::commands::convert::ConvertArgs;
 use crate::commands::render::RenderArgs;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
-use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
+use crate::page::List;
 use crate::rules::{self, Allowed};
 use crate::screen::{Color, Screen};
 
@@ -365,7 +366,13 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         Command::Info { paths, json, full, snapshots, boxes, report, hex, dialect, list, choice, .. } => {
             let choice = with_list(choice, list);
             let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
-            info::run(&paths, &info::Wish { json, full, list, report, hex, dialect }, &choice, screen, out)
+            info::run(
+                &paths,
+                &info::InfoArgs { json, full, list, report, hex, dialect },
+                &choice,
+                screen,
+                out,
+            )
         }
         Command::Verify { rules: true, .. } => {
             for [format, id, severity, name] in rules::list() {
@@ -380,27 +387,27 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 Some(FailOn::Suspicious) => Severity::Suspicious,
                 Some(FailOn::Forbidden) => Severity::Forbidden,
             };
-            let wish = verify::Wish { fail_on, allowed: allow, cross_check, json };
+            let wish = verify::VerifyArgs { fail_on, allowed: allow, cross_check, json };
             verify::run(&paths, &wish, &choice, screen, out)
         }
         Command::Dump { path, address, list: _, form, head, stats, output, mmap, memory } => {
-            let wish = dump::Wish { form, head, stats, output, mmap, memory };
+            let wish = dump::DumpArgs { form, head, stats, output, mmap, memory };
             wish.memory.job(|| dump::run(&path, address.as_deref(), &wish, screen, out))
         }
         Command::Diff { a, b, tolerance, picture, json, choice, .. } => {
             threads(&choice);
             // Without --schema, clap has required them.
             let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-            diff::run(&a, &b, &diff::Wish { tolerance, picture, json }, &choice, screen, out)
+            diff::run(&a, &b, &diff::DiffArgs { tolerance, picture, json }, &choice, screen, out)
         }
         Command::Convert { args, list, choice } => convert::run(&args, &with_list(choice, list), screen, out),
         Command::Render { args, list, choice } => render::run(&args, &with_list(choice, list), screen, out),
         Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let (memory, limits) = (choice.memory, choice.memory.limits_of(2));
-            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
-            let how = How { memory, max_output, ..how.with_limits(limits) };
-            catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
+            let options = Options::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            let options = options.with_limits(choice.memory.limits_of(2)).with_memory(choice.memory.whole());
+            let options = options.with_max_output(max_output);
+            catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {
             view::run(&paths, !no_open, &with_list(choice, list), out)

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use meshmap::Format;
+use meshmap_catalog::inspect::Inspection;
+
 use crate::inputs::Input;
-use crate::inspect::{Facts, Inspected, cgeo, iqm, openctm, page, slmesh, tmf};
 use crate::screen::{Screen, Style};
-use crate::text;
+use crate::{damage, text};
 
 /// The columns of rows that are printed one after the other: their widths do not depend on what comes later.
 #[derive(Debug)]
@@ -52,16 +54,19 @@ impl Layout {
     }
 
     /// The row of a file, or what is wrong with it.
-    pub(crate) fn lines(&self, inspected: &Inspected) -> Vec<String> {
-        let inspection = &inspected.inspection;
+    pub(crate) fn lines(&self, inspection: &Inspection) -> Vec<String> {
         let path = inspection.input.shown();
-        if let Some(what) = page::what_is_broken(inspection) {
+        if let Some(what) = damage::what_is_broken(inspection) {
             return self.error(&path, &what);
         }
-        let [vertices, triangles, words] = summary(inspected);
+        let (mut counts, mut words) = (<[Option<String>; 2]>::default(), String::new());
+        if let Some(facts) = &inspection.facts {
+            (counts, words) = (facts.summary.counts(["vert", "tri"]), facts.summary.words.clone());
+        }
+        let [vertices, triangles] = counts.map(Option::unwrap_or_default);
         let size = inspection.bytes.map(text::size).unwrap_or_default();
         let cells = [
-            (text::pad(&short_variant(inspected), VARIANT, true), 3),
+            (text::pad(&short_variant(inspection), VARIANT, true), 3),
             (text::pad(&size, SIZE, false), 2),
             (text::pad(&vertices, VERTICES, false), 2),
             (text::pad(&triangles, TRIANGLES, false), 2),
@@ -97,32 +102,14 @@ impl Layout {
     }
 }
 
-fn short_variant(inspected: &Inspected) -> String {
-    let Inspected { inspection, facts } = inspected;
-    match facts {
-        Some(Facts::SlMesh(_)) => "SL mesh".to_owned(),
-        Some(Facts::CGeo(_)) => {
-            let variant = inspection.variant.clone().unwrap_or_default();
-            let version: String = variant.chars().filter(|c| c.is_ascii_digit() || *c == '-').collect();
-            format!("CGeo {version}").trim_end().to_owned()
-        }
-        Some(Facts::OpenCtm(_)) => {
-            let variant = inspection.variant.clone().unwrap_or_default();
-            let method = variant.split(' ').nth(2).unwrap_or_default();
-            format!("OpenCTM {method}").trim_end().to_owned()
-        }
-        _ => inspection.variant.clone().unwrap_or_default(),
-    }
-}
-
-fn summary(inspected: &Inspected) -> [String; 3] {
-    let Inspected { inspection, facts } = inspected;
-    match facts {
-        Some(Facts::CGeo(facts)) => cgeo::summary(facts, inspection),
-        Some(Facts::Iqm(facts)) => iqm::summary(facts, inspection),
-        Some(Facts::OpenCtm(facts)) => openctm::summary(facts),
-        Some(Facts::SlMesh(facts)) => slmesh::summary(facts),
-        Some(Facts::Tmf(_)) => tmf::summary(inspection),
-        None => Default::default(),
+fn short_variant(inspection: &Inspection) -> String {
+    let variant = inspection.variant.clone().unwrap_or_default();
+    let words: Vec<&str> = variant.split([' ', ',']).collect();
+    match (inspection.format, words.as_slice()) {
+        (Some(Format::SlMesh), _) => "SL mesh".to_owned(),
+        (Some(Format::CGeo), [_, "version", version, ..]) => format!("CGeo {version}"),
+        (Some(Format::CGeo), _) => "CGeo".to_owned(),
+        (Some(Format::OpenCtm), [_, _, "", method, ..]) => format!("OpenCTM {method}"),
+        _ => variant,
     }
 }

@@ -1,57 +1,10 @@
-//! Texts of numbers, sizes and names, and the fitting of lines to a width.
+//! Texts that fit a width.
 
-use std::path::Path;
-
+pub(crate) use meshmap_catalog::text::{coordinate, count, line, path, plural, seconds, size};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Names and titles longer than this are cut in the middle.
 const LONGEST_NAME: usize = 26;
-
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(number: impl TryInto<u64>) -> String {
-    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
-    groups.collect::<Vec<_>>().join(",")
-}
-
-/// `1 joint`, `2 joints`, `2 meshes`, `2 bodies`, `2 vertices`.
-pub(crate) fn plural(number: impl TryInto<u64>, one: &str) -> String {
-    let number = number.try_into().unwrap_or(u64::MAX);
-    let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
-    let many = match (stem, one.strip_suffix("ex")) {
-        _ if number == 1 => one.to_owned(),
-        (Some(stem), _) => format!("{stem}ies"),
-        (_, Some(stem)) => format!("{stem}ices"),
-        _ if one.ends_with('h') => format!("{one}es"),
-        _ => format!("{one}s"),
-    };
-    format!("{} {many}", count(number))
-}
-
-/// A size in binary units.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
-}
-
-/// A coordinate: three decimals, or an exponent if it is huge.
-pub(crate) fn coordinate(number: f32) -> String {
-    if number.abs() >= 1e7 { format!("{number:.1e}") } else { format!("{number:.3}") }
-}
-
-/// A time in seconds: milliseconds are shown, unless the number is so large that it is damage or a limit.
-pub(crate) fn seconds(time: f64) -> String {
-    if time.abs() >= 1e9 { format!("{time:.3e} s") } else { format!("{time:.3} s") }
-}
 
 /// A box or a point: `0.000 1.000 2.000`.
 pub(crate) fn point<const N: usize>(numbers: [f32; N]) -> String {
@@ -66,19 +19,6 @@ pub(crate) fn corners<const N: usize>([min, max]: [[f32; N]; 2]) -> String {
 /// A name on one line: what does not print escaped, long ones cut.
 pub(crate) fn name(text: &str) -> String {
     cut(&line(text), LONGEST_NAME)
-}
-
-/// A text on one line, whole: what does not print, turns the direction of writing or ends a line is escaped.
-pub(crate) fn line(text: &str) -> String {
-    text.chars().flat_map(escape).collect()
-}
-
-fn escape(c: char) -> Vec<char> {
-    if matches!(c, '"' | '\'' | '\\') || c.is_ascii_graphic() || c == ' ' {
-        return vec![c];
-    }
-    // After a letter, combining characters stay what they are.
-    String::from_iter(['a', c]).escape_debug().skip(1).collect()
 }
 
 /// Columns of a terminal that a text takes.
@@ -166,6 +106,11 @@ pub(crate) fn listed<T>(
     listed
 }
 
+/// Lines as one text, each with its end.
+pub(crate) fn joined(lines: Vec<String>) -> Vec<u8> {
+    lines.into_iter().map(|line| line + "\n").collect::<String>().into_bytes()
+}
+
 /// A text padded with blanks to `columns` columns.
 pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     let blanks = " ".repeat(columns.saturating_sub(width(text)));
@@ -177,66 +122,13 @@ pub(crate) fn spaced_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A path on one line, whole.
-pub(crate) fn path(path: &Path) -> String {
-    line(&path.to_string_lossy())
-}
-
-/// Indices as `3` or `3..7`, the last one included.
-pub(crate) fn span(range: &std::ops::Range<usize>) -> String {
-    if range.len() == 1 { range.start.to_string() } else { format!("{}..{}", range.start, range.end - 1) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn extreme_times_are_short() {
-        assert_eq!(seconds(-0.04), "-0.040 s");
-        assert_eq!(seconds(i64::MIN as f64 / 1e6), "-9.223e12 s");
-    }
-
-    #[test]
-    fn sizes_have_one_decimal_and_the_right_unit() {
-        let cases =
-            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (257_808, "251.8 KiB"), (1 << 20, "1.0 MiB")];
-        for (bytes, text) in cases {
-            assert_eq!(size(bytes), text);
-        }
-        assert_eq!(size((1 << 20) - 1), "1.0 MiB");
-        assert_eq!(size(u64::MAX), "16384.0 PiB");
-    }
-
-    #[test]
-    fn counts_are_grouped_and_words_agree_with_them() {
-        assert_eq!(
-            ["0", "999", "1,000", "1,234,567"],
-            [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s)
-        );
-        assert_eq!(plural(1_u64, "mesh"), "1 mesh");
-        assert_eq!(plural(2_u64, "mesh"), "2 meshes");
-        assert_eq!(plural(1_u64, "byte"), "1 byte");
-        assert_eq!(plural(3_u64, "body"), "3 bodies");
-        assert_eq!(plural(3_u64, "vertex"), "3 vertices");
-        assert_eq!(plural(3_u64, "array"), "3 arrays");
-    }
-
-    #[test]
     fn huge_coordinates_have_exponents() {
         assert_eq!(point([1.0, -6.1e31, 9_999_999.0]), "1.000 -6.1e31 9999999.000");
-    }
-
-    #[test]
-    fn what_does_not_print_is_escaped() {
-        assert_eq!(line("a\nb\u{1b}"), "a\\nb\\u{1b}");
-        assert_eq!(line("a\u{202e}b\u{2028}c\u{200f}"), "a\\u{202e}b\\u{2028}c\\u{200f}");
-        assert_eq!(line("e\u{301} \u{65e5}\u{672c} \"x\" \\"), "e\u{301} \u{65e5}\u{672c} \"x\" \\");
     }
 
     #[test]

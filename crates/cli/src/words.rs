@@ -1,14 +1,6 @@
-//! Texts about findings and failed outputs.
+//! Texts about failed outputs.
 
 use std::io;
-
-use meshmap::Finding;
-
-/// The text of a finding about one value: `positions[3].x is inf`. `None` for findings about something else.
-pub(crate) fn of_value(finding: &Finding) -> Option<String> {
-    let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
-    Some(format!("{address}.{}", finding.detail))
-}
 
 /// The error of an output on a disk that is full.
 pub(crate) const DISK_FULL: &str = "the disk is full";

@@ -20,7 +20,14 @@ fn sources() -> String {
         }
     }
     let mut text = String::new();
-    for folder in ["src", "crates/cli/src", "crates/export/src", "crates/object-store/src", "crates/python"] {
+    for folder in [
+        "src",
+        "crates/catalog/src",
+        "crates/cli/src",
+        "crates/export/src",
+        "crates/object-store/src",
+        "crates/python",
+    ] {
         collect(&Path::new(ROOT).join(folder), &mut text);
     }
     // Texts continue on the next line after a backslash.

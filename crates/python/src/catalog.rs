@@ -8,7 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use meshmap::{Format, Limits};
-use meshmap_cli::catalog::{self, Columns, Geometry, How, Item, Row, Shapes};
+use meshmap_catalog::rows::{self, Columns, Geometry, Item, Options, Row, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -26,7 +26,7 @@ pub struct Catalog {
     items: Arc<Vec<Item>>,
     /// The interrupts of all readers.
     interrupt: Interrupt,
-    how: How,
+    how: Options,
     table: Table,
     limit: usize,
     /// The call that makes the same catalogue in another process: the name of the function, its sources and its options.
@@ -163,8 +163,8 @@ pub(crate) fn make_geometry(
 }
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
-fn own_how() -> How {
-    How::default().with_limits(Limits::default().with_remedies([""; 3]))
+fn own_how() -> Options {
+    Options::default().with_limits(Limits::default().with_remedies([""; 3]))
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
@@ -179,7 +179,7 @@ fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
 
 fn made(
     (function, sources, options): (&'static str, &Bound<'_, PyAny>, Bound<'_, PyDict>),
-    how: How,
+    how: Options,
     table: Table,
     limit: Option<usize>,
 ) -> PyResult<Catalog> {
@@ -203,7 +203,7 @@ fn made(
 #[pyfunction]
 pub(crate) fn find_files(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<(std::ffi::OsString, u64)>> {
     let found: Vec<Item> =
-        detached(py, true, || catalog::find(&paths).into_par_iter().filter(Item::is_mesh).collect())?;
+        detached(py, true, || rows::find(&paths).into_par_iter().filter(Item::is_mesh).collect())?;
     Ok(found.into_iter().map(|item| (item.path().as_os_str().to_owned(), item.byte_len())).collect())
 }
 
@@ -215,7 +215,7 @@ fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn add(source: &Bound<'_, PyAny>, items: &mut Vec<Item>, interrupt: &Interrupt) -> PyResult<()> {
     if is_path(source)? {
         let path: PathBuf = source.extract()?;
-        let found = detached(source.py(), false, || catalog::find(&[path]))?;
+        let found = detached(source.py(), false, || rows::find(&[path]))?;
         items.extend(found);
         return Ok(());
     }
@@ -333,7 +333,7 @@ impl Batches for Shapes {
 /// The rows of some files at a time, in the order of the files.
 struct Facts {
     items: Arc<Vec<Item>>,
-    how: How,
+    how: Options,
     columns: Arc<Columns>,
     batch_rows: usize,
     next: usize,
@@ -348,7 +348,7 @@ impl Batches for Facts {
         while self.waiting.is_empty() && self.next < self.items.len() {
             let end = self.next.saturating_add(self.together.min(most)).min(self.items.len());
             let part = self.items.get(self.next..end).unwrap_or_default();
-            let rows: Vec<Vec<Row>> = part.par_iter().map(|item| catalog::rows(item, &self.how)).collect();
+            let rows: Vec<Vec<Row>> = part.par_iter().map(|item| rows::of(item, &self.how)).collect();
             self.waiting.extend(rows.into_iter().flatten());
             self.next = end;
             self.together = (self.together * 2).min(MOST_FILES);

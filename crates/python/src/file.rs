@@ -244,7 +244,7 @@ impl File {
             .handle
             .detached(py, true, || {
                 let bytes = source.len()?;
-                Ok::<_, meshmap::Error>(meshmap_cli::info(&file, Path::new(&path), bytes, full))
+                Ok::<_, meshmap::Error>(meshmap_catalog::info(&file, Path::new(&path), bytes, full))
             })
             .or_raise(py)?;
         let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -77,8 +77,16 @@ fn open(
 
 /// Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status.
 #[pyfunction]
-fn run(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| meshmap_cli::run_to_status(arguments))
+#[cfg(feature = "command")]
+fn run(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
+    Ok(py.detach(|| meshmap_cli::run_to_status(arguments)))
+}
+
+#[pyfunction]
+#[cfg(not(feature = "command"))]
+fn run(arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
+    drop(arguments);
+    Err(pyo3::exceptions::PyNotImplementedError::new_err("this build of the package has no command"))
 }
 
 #[pymodule(gil_used = false)]

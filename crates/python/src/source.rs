@@ -91,7 +91,9 @@ pub(crate) fn open(
         return Err(PyTypeError::new_err("size is for readers: open(reader=.., size=..)"));
     }
     if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
-        if let Some(address) = source.extract::<String>().ok().filter(|text| meshmap_cli::is_address(text)) {
+        if let Some(address) =
+            source.extract::<String>().ok().filter(|text| meshmap_catalog::is_address(text))
+        {
             if mmap {
                 return Err(PyValueError::new_err("mmap=True is for paths"));
             }
@@ -154,7 +156,7 @@ fn without_stores(py: Python<'_>, address: &str) -> PyErr {
 /// True if a text is the address of a file in a store, and not a path.
 #[pyfunction]
 pub(crate) fn is_address(text: &str) -> bool {
-    meshmap_cli::is_address(text)
+    meshmap_catalog::is_address(text)
 }
 
 /// The files below an address of a store, and their sizes in bytes.

@@ -5,65 +5,66 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshmap_catalog::inspect::path_bytes;
+use meshmap_catalog::json as json_text;
+use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
 use meshmap_export::Output;
 use serde_json::json;
 
 use super::{Outcome, tell};
-use crate::catalog::{self, How, Item, Kind, Row, Writer};
-use crate::inputs::Choice;
-use crate::inspect::json::path_bytes;
-use crate::{interrupt, json_text, pool, text, words};
+use crate::inputs::{self, Choice};
+use crate::{interrupt, pool, text, words};
 
 /// The arguments, and the output.
-pub(crate) struct Wish {
+pub(crate) struct CatalogArgs {
     pub(crate) output: Option<PathBuf>,
-    pub(crate) how: How,
+    pub(crate) options: Options,
     pub(crate) json: bool,
 }
 
 pub(crate) fn run(
     paths: &[PathBuf],
-    wish: &Wish,
+    args: &CatalogArgs,
     choice: &Choice,
     out: &mut (impl Write + Send),
 ) -> io::Result<Outcome> {
-    let items = Arc::new(catalog::items(paths, choice));
-    let Some(path) = &wish.output else {
-        let kind = if wish.json { Kind::Json } else { Kind::Csv };
-        let (done, _) = write(&items, wish, choice, Writer::new(kind, out)?)?;
-        if done.is_interrupted {
-            tell(format_args!("STOPPED: {}", done.counts(items.len())));
+    let items = Arc::new(Vec::<Item>::from(inputs::find(paths, choice)));
+    let Some(path) = &args.output else {
+        let kind = if args.json { FileKind::Json } else { FileKind::Csv };
+        let (written, _) = write(&items, args, choice, Writer::new(kind, out)?)?;
+        if written.is_interrupted {
+            tell(format_args!("STOPPED: {}", written.counts(items.len())));
         }
-        return Ok(done.outcome());
+        return Ok(written.outcome());
     };
-    let kind = match Kind::of_path(path) {
+    let kind = match FileKind::of_path(path) {
         Ok(kind) => kind,
         Err(why) => {
             tell(format_args!("{}: {why}", text::path(path)));
             return Ok(Outcome::Usage);
         }
     };
-    match to_file(&items, wish, choice, kind, path) {
-        Ok(done) => {
-            let counts = done.counts(items.len());
-            match done.is_interrupted {
+    match to_file(&items, args, choice, kind, path) {
+        Ok(written) => {
+            let counts = written.counts(items.len());
+            match written.is_interrupted {
                 true => tell(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path))),
-                false if wish.json => {
+                false if args.json => {
                     let summary = json!({
                         "meshmap": 1,
                         "output": path.to_string_lossy(),
                         "output_bytes": path_bytes(path),
                         "files": items.len(),
-                        "rows": done.rows,
-                        "errors": done.bad,
+                        "rows": written.rows,
+                        "errors": written.bad,
                     });
                     json_text::write(&mut *out, &summary)?;
                     writeln!(out)?;
                 }
-                false if choice.quiet && done.bad == 0 => {}
+                false if choice.quiet && written.bad == 0 => {}
                 false => writeln!(out, "{}: {counts}", text::path(path))?,
             }
-            Ok(done.outcome())
+            Ok(written.outcome())
         }
         Err(error) => {
             tell(format_args!("{}: {}", text::path(path), words::writing(&error)));
@@ -75,25 +76,25 @@ pub(crate) fn run(
 /// The file appears when it is complete.
 fn to_file(
     items: &Arc<Vec<Item>>,
-    wish: &Wish,
+    args: &CatalogArgs,
     choice: &Choice,
-    kind: Kind,
+    kind: FileKind,
     path: &Path,
-) -> io::Result<Done> {
-    let (done, output) = write(items, wish, choice, Writer::new(kind, Output::create(path)?)?)?;
-    if !done.is_interrupted {
+) -> io::Result<Written> {
+    let (written, output) = write(items, args, choice, Writer::new(kind, Output::create(path)?)?)?;
+    if !written.is_interrupted {
         output.finish()?;
     }
-    Ok(done)
+    Ok(written)
 }
 
-struct Done {
+struct Written {
     rows: u64,
     bad: u64,
     is_interrupted: bool,
 }
 
-impl Done {
+impl Written {
     fn counts(&self, files: usize) -> String {
         let (rows, files) = (text::plural(self.rows, "row"), text::plural(files as u64, "file"));
         format!("{rows} for {files}, {} with errors", text::count(self.bad))
@@ -106,26 +107,26 @@ impl Done {
 
 fn write<W: Write + Send>(
     items: &Arc<Vec<Item>>,
-    wish: &Wish,
+    args: &CatalogArgs,
     choice: &Choice,
     mut writer: Writer<W>,
-) -> io::Result<(Done, W)> {
+) -> io::Result<(Written, W)> {
     /// Rows that are written together, and bytes of them.
     const TOGETHER: usize = 8192;
     const BYTES_TOGETHER: u64 = 16 << 20;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let how = wish.how.clone();
-    let mut done = Done { rows: 0, bad: 0, is_interrupted: false };
+    let options = args.options.clone();
+    let mut written = Written { rows: 0, bad: 0, is_interrupted: false };
     let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());
     let handed = pool::in_order(
         items,
         threads,
         interrupt::watch(),
-        move |item| catalog::rows(item, &how),
+        move |item| rows::of(item, &options),
         |_, rows| {
-            done.rows += rows.len() as u64;
-            done.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;
+            written.rows += rows.len() as u64;
+            written.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;
             for row in rows {
                 bytes += row.byte_len();
                 waiting.push(row);
@@ -142,6 +143,6 @@ fn write<W: Write + Send>(
     writer.write(&waiting)?;
     let mut out = writer.finish()?;
     out.flush()?;
-    done.is_interrupted = handed < items.len();
-    Ok((done, out))
+    written.is_interrupted = handed < items.len();
+    Ok((written, out))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
+use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Error, Target};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use super::outputs::{self, Done, Job, Made, Plan, reading, said};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
-use crate::{inspect, json_text, text, words};
+use crate::{text, words};
 
 /// The arguments of `meshmap convert`.
 #[derive(Args)]

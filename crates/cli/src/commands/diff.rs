@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use super::groups::{self, Groups, Loaded};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::inspect::json::path_bytes;
 use crate::screen::{Screen, Style};
-use crate::topology::{self, Match};
-use crate::{json_text, text};
+use crate::text;
+use meshmap_catalog::inspect::{cut, path_bytes};
+use meshmap_catalog::json;
+use meshmap_catalog::topology::{self, Match};
 
-pub(crate) struct Wish {
+pub(crate) struct DiffArgs {
     /// Numbers that differ by no more are equal.
     pub(crate) tolerance: f64,
     /// The path of a picture of the distances.
@@ -28,7 +29,7 @@ pub(crate) struct Wish {
 pub(crate) fn run(
     a: &Path,
     b: &Path,
-    wish: &Wish,
+    args: &DiffArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
@@ -38,19 +39,19 @@ pub(crate) fn run(
         return Ok(Outcome::Usage);
     }
     if a.is_dir() {
-        if wish.picture.is_some() {
+        if args.picture.is_some() {
             tell("diff: --picture is for two files");
             return Ok(Outcome::Usage);
         }
-        return directories(a, b, wish, choice, screen, out);
+        return directories(a, b, args, choice, screen, out);
     }
-    let how = Reading { mmap: choice.mmap, ..Reading::within(choice.memory, TWO_FILES) };
-    let manner = Manner { quiet: choice.quiet, json: wish.json };
+    let how = Reading { mmap: choice.mmap, ..choice.memory.reading(TWO_FILES) };
+    let manner = Manner { quiet: choice.quiet, json: args.json };
     let (a, b) = (&Input::named(a), &Input::named(b));
-    let differs = match how.memory.job(|| files(a, b, wish, &how)) {
+    let differs = match choice.memory.job(|| files(a, b, args, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
         Err(problem) => {
-            if wish.json {
+            if args.json {
                 let facts = json!({ "state": "failed", "error": problem });
                 object((&a.path, &b.path), facts, out)?;
             }
@@ -58,9 +59,9 @@ pub(crate) fn run(
             return Ok(Outcome::Bad);
         }
     };
-    if let Some(path) = &wish.picture {
+    if let Some(path) = &args.picture {
         match picture(a, b, path, &how) {
-            Ok(_) if wish.json || choice.quiet => {}
+            Ok(_) if args.json || choice.quiet => {}
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {
                 tell(format_args!("--picture: {problem}"));
@@ -82,7 +83,7 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
         "b": b.to_string_lossy(),
         "b_bytes": path_bytes(b),
     });
-    json_text::write_line(out, &json_text::with(object, facts), 0)
+    json::write_line(out, &cut(json::with(object, facts)))
 }
 
 /// Writes a picture of how far vertices are apart; returns a line about it.
@@ -102,13 +103,13 @@ fn verdict(differs: bool, screen: Screen) -> String {
 fn directories(
     a: &Path,
     b: &Path,
-    wish: &Wish,
+    args: &DiffArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let manner = Manner { quiet: choice.quiet, json: wish.json };
-    let within = Reading::within(choice.memory, TWO_FILES);
+    let manner = Manner { quiet: choice.quiet, json: args.json };
+    let within = choice.memory.reading(TWO_FILES);
     let how = Reading { mmap: choice.mmap, format: choice.format, ..within };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
@@ -124,14 +125,14 @@ fn directories(
     for path in paths {
         let name = text::path(path);
         match (left.get(path), right.get(path)) {
-            (Some(a), Some(b)) => match how.memory.job(|| files(a, b, wish, &how)) {
+            (Some(a), Some(b)) => match choice.memory.job(|| files(a, b, args, &how)) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");
                     let differs = report.write(&lead, (&a.path, &b.path), manner, screen, out)?;
                     *(if differs { &mut different } else { &mut equal }) += 1;
                 }
-                Err(problem) if wish.json => {
+                Err(problem) if args.json => {
                     different += 1;
                     let facts = json!({ "state": "failed", "error": problem });
                     object((&a.path, &b.path), facts, out)?;
@@ -152,7 +153,7 @@ fn directories(
                 if is_mesh {
                     alone += 1;
                     let side = if one.is_some() { a } else { b };
-                    if wish.json {
+                    if args.json {
                         let state = if one.is_some() { "only_in_a" } else { "only_in_b" };
                         let (a, b) = (a.join(path), b.join(path));
                         object((&a, &b), json!({ "state": state }), out)?;
@@ -231,17 +232,17 @@ fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
     file.map_err(|problem| format!("{}: {problem}", input.shown()))
 }
 
-fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, String> {
+fn files(a: &Input, b: &Input, args: &DiffArgs, how: &Reading) -> Result<Report, String> {
     let (a, b) = (open(a, how)?, open(b, how)?);
     let mut report = Report::default();
     match (a, b) {
-        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, wish, &mut report)?,
+        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, args, &mut report)?,
         (Some(a), Some(b)) => {
             let (a, b) = (views(&a)?, views(&b)?);
             report
                 .lines
                 .push("files of two formats: their meshes are compared as a renderer sees them".to_owned());
-            compare(a, b, wish, &mut report);
+            compare(a, b, args, &mut report);
         }
         (None, None) => report.is_of_no_mesh = true,
         _ => report.different("one is a mesh, the other is not".to_owned()),
@@ -249,14 +250,14 @@ fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, Str
     Ok(report)
 }
 
-fn same_format(a: &MeshFile, b: &MeshFile, wish: &Wish, report: &mut Report) -> Result<(), String> {
+fn same_format(a: &MeshFile, b: &MeshFile, args: &DiffArgs, report: &mut Report) -> Result<(), String> {
     let (mut left, mut right) = (Groups::new(a), Groups::new(b));
     while let Some(group) = left.next()? {
         let other = right.take(&group.address)?;
-        compare(group.arrays, other, wish, report);
+        compare(group.arrays, other, args, report);
     }
     while let Some(group) = right.next()? {
-        compare(Vec::new(), group.arrays, wish, report);
+        compare(Vec::new(), group.arrays, args, report);
     }
     Ok(())
 }
@@ -310,7 +311,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
 }
 
 /// Compares the arrays of a group, by their addresses.
-fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
+fn compare(a: Vec<Loaded>, b: Vec<Loaded>, args: &DiffArgs, report: &mut Report) {
     let mut right: BTreeMap<String, meshmap::Result<ArrayData>> = b.into_iter().collect();
     let mut pairs: Vec<(String, ArrayData, ArrayData)> = Vec::new();
     for (address, left) in a {
@@ -331,11 +332,11 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
     }
     report.numbers += pairs.iter().map(|(_, left, _)| number_count(left)).sum::<u64>();
     // A difference only in order is reported as such.
-    if let Some(other_order) = topology::of_pairs(&pairs, wish.tolerance) {
-        return told_by_topology(&pairs, other_order, wish, report);
+    if let Some(other_order) = topology::of_pairs(&pairs, args.tolerance) {
+        return told_by_topology(&pairs, other_order, args, report);
     }
     for (address, left, right) in &pairs {
-        array(address, left, right, wish, report);
+        array(address, left, right, args, report);
     }
 }
 
@@ -343,14 +344,14 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
 fn told_by_topology(
     pairs: &[(String, ArrayData, ArrayData)],
     found: Match,
-    wish: &Wish,
+    args: &DiffArgs,
     report: &mut Report,
 ) {
     match found {
         Match::TrianglesReordered { indices } => {
             report.lines.push(format!("{indices}: the same triangles in another order"));
             for (address, left, right) in pairs.iter().filter(|(address, ..)| *address != indices) {
-                array(address, left, right, wish, report);
+                array(address, left, right, args, report);
             }
             report.equal += 1;
         }
@@ -369,7 +370,7 @@ fn told_by_topology(
 }
 
 /// Two arrays, number by number.
-fn array(address: &str, left: &ArrayData, right: &ArrayData, wish: &Wish, report: &mut Report) {
+fn array(address: &str, left: &ArrayData, right: &ArrayData, args: &DiffArgs, report: &mut Report) {
     if left.shape() != right.shape() {
         let shape = |values: &ArrayData| super::dump::shown_shape(values.shape());
         return report.different(format!(
@@ -392,7 +393,7 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, wish: &Wish, report
     let (mut first, mut largest, mut count) = (None, None::<(usize, f64)>, 0_u64);
     for (place, (a, b)) in left.numbers().zip(right.numbers()).enumerate() {
         let distance = distance(a, b);
-        if distance <= wish.tolerance {
+        if distance <= args.tolerance {
             continue;
         }
         count += 1;
@@ -489,7 +490,7 @@ mod tests {
         let mut report = Report::default();
         let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, &DiffArgs { tolerance: 0.0, picture: None, json: false }, &mut report);
         let line = &report.lines[0];
         for part in [
             "2 numbers of 6 differ",
@@ -501,10 +502,10 @@ mod tests {
         }
         let mut report = Report::default();
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, &DiffArgs { tolerance: 0.0, picture: None, json: false }, &mut report);
         assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
         let mut report = Report::default();
-        array("positions", &a, &b, &Wish { tolerance: 1e-3, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, &DiffArgs { tolerance: 1e-3, picture: None, json: false }, &mut report);
         assert!(!report.differs);
     }
 

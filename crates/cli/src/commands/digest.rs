@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use meshmap_catalog::digest::{self, FileDigest, Refused};
+use meshmap_catalog::json;
+
 use super::{Outcome, tell};
-use crate::digest::{self, FileDigest, Refused};
 use crate::inputs::{Input, Memory, Problem, Reading};
-use crate::{json_text, text};
+use crate::text;
 
 pub(crate) fn run(
     path: &Path,
@@ -15,9 +17,9 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    match digest(&input, all, &Reading { mmap, ..Reading::within(memory, 2) }) {
+    match digest(&input, all, &Reading { mmap, ..memory.reading(2) }) {
         Ok(object) => {
-            json_text::write(&mut *out, &object)?;
+            json::write(&mut *out, &object)?;
             writeln!(out)?;
             Ok(Outcome::Good)
         }

@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
+use meshmap_catalog::inspect::{self, ByAddress};
 use meshmap_export::Output;
 
 use super::{Outcome, bytes, tell};
 use crate::inputs::{Input, Memory, Problem, Reading};
-use crate::inspect::{self, ByAddress};
 use crate::screen::Screen;
 use crate::text;
 
@@ -24,7 +24,7 @@ pub(crate) enum Form {
     Npy,
 }
 
-pub(crate) struct Wish {
+pub(crate) struct DumpArgs {
     pub(crate) form: Form,
     pub(crate) head: Option<usize>,
     pub(crate) stats: bool,
@@ -36,12 +36,12 @@ pub(crate) struct Wish {
 pub(crate) fn run(
     path: &Path,
     address: Option<&str>,
-    wish: &Wish,
+    args: &DumpArgs,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    let file = match open(&input, wish) {
+    let file = match open(&input, args) {
         Ok(file) => file,
         Err(problem) => {
             tell(format_args!("{}: {problem}", input.shown()));
@@ -52,13 +52,13 @@ pub(crate) fn run(
     let parsed = address.parse::<Address>().ok();
     let values = match parsed.as_ref().and_then(|address| find(&file, address)) {
         Some(Ok((values, None))) => values,
-        Some(Ok((values, Some(index)))) => return element(&values, index, wish, out),
+        Some(Ok((values, Some(index)))) => return element(&values, index, args, out),
         Some(Err(error)) => {
             tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
             return Ok(Outcome::Bad);
         }
         None => {
-            let is_list = wish.form == Form::Table && !wish.stats && wish.output.is_none();
+            let is_list = args.form == Form::Table && !args.stats && args.output.is_none();
             if let Some(part) = parsed.as_ref().filter(|_| is_list) {
                 let listed = list(&file, part.segments(), out)?;
                 if listed.lines > 0 {
@@ -75,7 +75,7 @@ pub(crate) fn run(
                         let (shown, at) = (text::line(address), &around.address);
                         tell(format_args!("{}: no array {shown}; the bytes of {at} follow", input.shown()));
                     }
-                    return bytes_of(&file, &around, wish.head, &input, out);
+                    return bytes_of(&file, &around, args.head, &input, out);
                 }
             }
             let some: Vec<String> =
@@ -90,8 +90,8 @@ pub(crate) fn run(
             return Ok(Outcome::Usage);
         }
     };
-    let Some(path) = &wish.output else {
-        write(address, &values, wish, screen, out)?;
+    let Some(path) = &args.output else {
+        write(address, &values, args, screen, out)?;
         return Ok(Outcome::Good);
     };
     if is_same_file(path, &input.path) {
@@ -101,12 +101,12 @@ pub(crate) fn run(
     let written = if is_device(path) {
         File::options().write(true).open(path).and_then(|device| {
             let mut device = BufWriter::new(device);
-            write(address, &values, wish, screen, &mut device)?;
+            write(address, &values, args, screen, &mut device)?;
             device.flush()
         })
     } else {
         Output::create(path).and_then(|mut file| {
-            write(address, &values, wish, screen, &mut file)?;
+            write(address, &values, args, screen, &mut file)?;
             file.finish().map(drop)
         })
     };
@@ -147,8 +147,8 @@ fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap: wish.mmap, ..Reading::within(wish.memory, 2) };
+fn open(input: &Input, args: &DumpArgs) -> Result<MeshFile, Problem> {
+    let how = Reading { mmap: args.mmap, ..args.memory.reading(2) };
     let file = input.open(&input.source(&how)?, &how)?;
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
@@ -171,15 +171,15 @@ fn find(file: &MeshFile, address: &Address) -> Option<meshmap::Result<(ArrayData
 }
 
 /// Writes one element of an array.
-fn element(values: &ArrayData, index: u64, wish: &Wish, out: &mut impl Write) -> io::Result<Outcome> {
-    if wish.stats || wish.form == Form::Npy || wish.output.is_some() {
+fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write) -> io::Result<Outcome> {
+    if args.stats || args.form == Form::Npy || args.output.is_some() {
         tell("--stats, --as npy and -o are for whole arrays");
         return Ok(Outcome::Usage);
     }
     let rows_of_each = (values.components() / columns(values)).max(1) as u64;
     let first = index * rows_of_each;
-    let separator = if wish.form == Form::Csv { "," } else { "  " };
-    if wish.form == Form::Csv {
+    let separator = if args.form == Form::Csv { "," } else { "  " };
+    if args.form == Form::Csv {
         writeln!(out, "{}", csv_header(values))?;
     }
     for (row, numbers) in (first..first + rows_of_each).zip(rows_from(values, first)) {
@@ -257,15 +257,15 @@ pub(super) fn shown_shape(shape: &[u64]) -> String {
 fn write(
     address: &str,
     values: &ArrayData,
-    wish: &Wish,
+    args: &DumpArgs,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let values = &values.head(wish.head.map_or(u64::MAX, |head| head as u64));
-    if wish.stats {
+    let values = &values.head(args.head.map_or(u64::MAX, |head| head as u64));
+    if args.stats {
         return stats(address, values, screen, out);
     }
-    match wish.form {
+    match args.form {
         Form::Table => table(values, out),
         Form::Csv => csv(values, out),
         Form::Npy => npy(values, out),

@@ -1,23 +1,24 @@
 //! `meshmap info`: what files are.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
+use meshmap_catalog::inspect::{self, Depth};
+use meshmap_catalog::json;
 
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
-use crate::inspect::cgeo::List;
-use crate::inspect::{self, Depth, Facts, Inspected, page};
+use crate::page::{self, List};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{interrupt, json_text, report, rows, text};
+use crate::{damage, report, rows, text};
 
 /// The facts to show, and the settings for reading them.
-pub(crate) struct Wish {
+pub(crate) struct InfoArgs {
     pub(crate) json: bool,
     pub(crate) full: bool,
     pub(crate) list: Option<List>,
@@ -27,7 +28,7 @@ pub(crate) struct Wish {
     pub(crate) dialect: Option<Dialect>,
 }
 
-impl Wish {
+impl InfoArgs {
     fn depth(&self) -> Depth {
         if self.full { Depth::Check } else { Depth::Look }
     }
@@ -35,7 +36,7 @@ impl Wish {
 
 pub(crate) fn run(
     paths: &[PathBuf],
-    wish: &Wish,
+    args: &InfoArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
@@ -45,53 +46,46 @@ pub(crate) fn run(
     let how = Reading {
         mmap: choice.mmap,
         format: choice.format,
-        dialect: wish.dialect,
+        dialect: args.dialect,
         is_one_of_many: !single,
-        ..Reading::within(choice.memory, 2)
+        ..choice.memory.reading(2)
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
-        if wish.report {
-            let (lines, good) = choice.memory.job(|| report::of(input, &how, wish.hex));
-            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        if args.report {
+            let (lines, good) = choice.memory.job(|| report::of(input, &how, args.hex));
+            out.write_all(&text::joined(lines))?;
             return Ok(Outcome::good_if(good));
         }
-        if !wish.json {
-            return choice.memory.job(|| one(input, wish, &how, screen, out));
+        if !args.json {
+            return choice.memory.job(|| one(input, args, &how, screen, out));
         }
     }
-    if wish.list.is_some() || wish.report {
+    if args.list.is_some() || args.report {
         tell("--snapshots, --boxes and --report are for one file");
         return Ok(Outcome::Usage);
     }
-    if wish.json {
-        json_lines(found, wish, choice, &how, out)
-    } else {
-        rows_of(found, wish, choice, &how, screen, out)
-    }
+    many(found, args, choice, &how, screen, out)
 }
 
 /// Prints one file as a separate page.
 fn one(
     input: &Input,
-    wish: &Wish,
+    args: &InfoArgs,
     how: &Reading,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
-    let Inspected { inspection, facts } = &inspected;
+    let Some(inspection) = inspect::inspect(input, how, args.depth(), true) else { return Ok(Outcome::Bad) };
     if inspection.problem.is_some() {
-        let what = page::what_is_broken(inspection).unwrap_or_default();
+        let what = damage::what_is_broken(&inspection).unwrap_or_default();
         tell(format_args!("{}: {what}", input.shown()));
         return Ok(Outcome::Bad);
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
-    let lines = match (wish.list, proxy, facts) {
-        (None, ..) => page::lines(&inspected, screen, how.mmap),
-        (Some(what), Some(proxy), Some(Facts::CGeo(facts))) => {
-            inspect::cgeo::list(proxy, facts, inspection, what).lines(screen.width)
-        }
-        (Some(_), ..) => {
+    let lines = match (args.list, proxy) {
+        (None, _) => page::lines(&inspection, screen, how.mmap),
+        (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
+        (Some(_), None) => {
             let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
             tell(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
@@ -100,14 +94,14 @@ fn one(
             return Ok(Outcome::Usage);
         }
     };
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    out.write_all(&text::joined(lines))?;
     Ok(Outcome::good_if(!inspection.is_broken()))
 }
 
-/// Many files, a row each, and a line about all.
-fn rows_of(
+/// A row or an object for each file, in order, as they are done, and a line about all rows.
+fn many(
     mut found: Found,
-    wish: &Wish,
+    args: &InfoArgs,
     choice: &Choice,
     how: &Reading,
     screen: Screen,
@@ -118,109 +112,61 @@ fn rows_of(
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let layout = Arc::new(rows::Layout::of(&inputs, screen));
     let (mut good, mut bad, mut bytes) = (0_u64, 0_u64, 0_u64);
-    let (how, depth) = (*how, wish.depth());
-    let of_errors = Arc::clone(&layout);
-    let work = move |input: &Input| {
-        let inspected = inspect::inspect(input, &how, depth, true)?;
-        let mut lines = Vec::new();
-        for line in layout.lines(&inspected) {
-            lines.extend_from_slice(line.as_bytes());
-            lines.push(b'\n');
+    let work = {
+        let (layout, how, depth, is_json) = (Arc::clone(&layout), *how, args.depth(), args.json);
+        move |input: &Input| {
+            let inspection = inspect::inspect(input, &how, depth, true)?;
+            let mut printed = Vec::new();
+            if is_json {
+                // Writing to memory does not fail.
+                drop(json::write_line(&mut printed, &inspect::object(&inspection)));
+            } else {
+                printed = text::joined(layout.lines(&inspection));
+            }
+            Some((printed, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
         }
-        let inspection = &inspected.inspection;
-        Some((lines, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
-        let Some((lines, is_broken, size)) = result else {
+        let Some((printed, is_broken, size)) = result else {
             found.skipped.others += 1;
             return Vec::new();
         };
         bad += u64::from(is_broken);
         good += u64::from(!is_broken);
         bytes += size;
-        if choice.quiet && !is_broken { Vec::new() } else { lines }
+        if choice.quiet && !is_broken { Vec::new() } else { printed }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
-        for line in of_errors.error(&text::path(path), error) {
-            writeln!(out, "{line}")?;
+        if args.json {
+            json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
+        } else {
+            out.write_all(&text::joined(layout.error(&text::path(path), error)))?;
         }
     }
-    let files = text::plural(good + bad, "file");
-    let seconds = start.elapsed().as_secs_f64();
-    let sum = format!(
-        "{files}, {} read, {} bad{}   {}   {seconds:.2} s",
-        text::count(good),
-        text::count(bad),
-        found.skipped,
-        text::size(bytes)
-    );
     let is_done = handed == inputs.len();
-    let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
-    let painted = text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
-    let summary = painted.collect::<Vec<_>>().join("\n");
-    Manner { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
-    if is_done && good + bad == 0 {
-        tell("info: no mesh file was found");
+    if !args.json {
+        let files = text::plural(good + bad, "file");
+        let seconds = start.elapsed().as_secs_f64();
+        let sum = format!(
+            "{files}, {} read, {} bad{}   {}   {seconds:.2} s",
+            text::count(good),
+            text::count(bad),
+            found.skipped,
+            text::size(bytes)
+        );
+        let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
+        let wrapped = text::wrap(&sum, screen.width, 2);
+        let painted = wrapped.into_iter().map(|line| screen.paint(Style::Bold, &line));
+        let summary = painted.collect::<Vec<_>>().join("\n");
+        Manner { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
+        if is_done && good + bad == 0 {
+            tell("info: no mesh file was found");
+        }
     }
     Ok(match is_done {
         false => Outcome::Interrupted,
         true => Outcome::good_if(bad == 0 && good > 0),
     })
-}
-
-/// An object for each file, in order, as they are done.
-fn json_lines(
-    mut found: Found,
-    wish: &Wish,
-    choice: &Choice,
-    how: &Reading,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    interrupt::watch();
-    let progress = Progress::of(&found, choice.quiet);
-    let inputs = Arc::new(std::mem::take(&mut found.files));
-    if let (true, [input]) = (found.single, inputs.as_slice()) {
-        // Not held in memory: one file may have millions of parts.
-        let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else {
-            return Ok(Outcome::Bad);
-        };
-        object(&inspected, out)?;
-        return Ok(Outcome::good_if(!inspected.inspection.is_broken()));
-    }
-    let (mut count, mut good) = (0_u64, true);
-    let (how, depth) = (*how, wish.depth());
-    let work = move |input: &Input| {
-        let inspected = inspect::inspect(input, &how, depth, true)?;
-        let mut bytes = Vec::new();
-        // Writing to memory does not fail.
-        drop(object(&inspected, &mut bytes));
-        Some((bytes, inspected.inspection.is_broken()))
-    };
-    let told = |_: &Input, result: Option<(Vec<u8>, bool)>| {
-        let Some((bytes, is_broken)) = result else { return Vec::new() };
-        count += 1;
-        good &= !is_broken;
-        if choice.quiet && !is_broken { Vec::new() } else { bytes }
-    };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
-    for (path, error) in &found.unreadable {
-        good = false;
-        object_of_no_file(path, error, out)?;
-    }
-    Ok(match handed == inputs.len() {
-        false => Outcome::Interrupted,
-        true => Outcome::good_if(good && count > 0),
-    })
-}
-
-/// Writes the object of a file, on a separate line.
-pub(crate) fn object(inspected: &Inspected, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_line(out, inspected, inspected.inspection.bytes.unwrap_or_default())
-}
-
-/// The object of a directory that cannot be read.
-pub(crate) fn object_of_no_file(path: &Path, error: &str, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_line(out, &inspect::json::of_no_file(path, error), 0)
 }

@@ -1,4 +1,4 @@
-//! The commands: each takes wishes, writes to `out`, and returns how it ended.
+//! The commands: each takes its arguments, writes to `out`, and returns how it ended.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -10,14 +10,11 @@ pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod dump;
 mod groups;
-mod index;
 pub(crate) mod info;
 mod outputs;
 pub(crate) mod render;
 pub(crate) mod verify;
 pub(crate) mod view;
-
-pub use index::Index;
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

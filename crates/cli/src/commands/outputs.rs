@@ -9,17 +9,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use meshmap::MeshFile;
+use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
+use meshmap_catalog::{Index, IndexFile, json as json_text};
 use meshmap_export::{Limit, Output};
 use serde_json::{Value, json};
 
-use super::index::Index;
 use super::{Manner, Outcome, tell};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
-use crate::inspect::Damage;
-use crate::inspect::json::{ErrorInfo, path_bytes};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{json_text, text, words};
+use crate::{text, words};
+
+/// The index is opened and replaced as outputs are.
+const INDEX_FILE: IndexFile = IndexFile {
+    open: |path, options| Output::open_regular(path, options),
+    replace: |path, content| {
+        let mut file = Output::create(path)?;
+        file.write_all(content)?;
+        file.finish().map(drop)
+    },
+};
 
 /// A file, and what is made of it.
 #[derive(Clone)]
@@ -121,7 +130,7 @@ pub(super) fn all(
     let progress = Progress::of(&found, choice.quiet);
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
-    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also)));
+    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also, INDEX_FILE)));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
@@ -247,7 +256,7 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
     });
     let mut line = Vec::new();
     // Writing to memory does not fail.
-    drop(json_text::write_line(&mut line, &json_text::with(object, made.facts), 0));
+    drop(json_text::write_line(&mut line, &cut(json_text::with(object, made.facts))));
     line
 }
 
@@ -267,7 +276,7 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> Do
 
 /// The settings for reading files, one at a time or in parallel.
 pub(in crate::commands) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
-    let within = Reading::within(choice.memory, 3);
+    let within = choice.memory.reading(3);
     Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..within }
 }
 

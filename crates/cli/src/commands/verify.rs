@@ -5,18 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
+use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
+use meshmap_catalog::json;
 
-use super::{Manner, Outcome, info};
+use super::{Manner, Outcome};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::inspect::{self, Damage, Depth, Inspection, State, page};
 use crate::progress::{self, Progress};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
-use crate::{cross_check, interrupt, text};
+use crate::{cross_check, damage, interrupt, page, text};
 
 /// The strictness of the verdict, and the parts to print.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct VerifyArgs {
     /// The least severity for which a file fails; parts that cannot be used always make it fail.
     pub(crate) fail_on: Severity,
     pub(crate) allowed: Vec<Allowed>,
@@ -34,14 +35,14 @@ struct Verdict {
 
 /// The sum over files.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct Summary {
     files: u64,
     broken: u64,
     warned: u64,
     failed: u64,
 }
 
-impl Sum {
+impl Summary {
     fn add(&mut self, verdict: Verdict) {
         self.files += 1;
         self.broken += u64::from(verdict.is_broken);
@@ -59,7 +60,7 @@ impl Sum {
 
 pub(crate) fn run(
     paths: &[PathBuf],
-    wish: &Wish,
+    args: &VerifyArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
@@ -71,14 +72,14 @@ pub(crate) fn run(
         mmap: choice.mmap,
         format: choice.format,
         is_one_of_many: !single,
-        ..Reading::within(choice.memory, if wish.cross_check { TWO_FILES } else { 2 })
+        ..choice.memory.reading(if args.cross_check { TWO_FILES } else { 2 })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
-    let mut sum = Sum::default();
+    let mut sum = Summary::default();
     let work = {
-        let wish = wish.clone();
-        move |input: &Input| check(input, &wish, &how, single, screen)
+        let args = args.clone();
+        move |input: &Input| check(input, &args, &how, single, screen)
     };
     let told = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
         let Some((printed, verdict)) = result else {
@@ -92,12 +93,10 @@ pub(crate) fn run(
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
-        if wish.json {
-            info::object_of_no_file(path, error, out)?;
+        if args.json {
+            json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
-            for line in lines_of_file("x", &text::path(path), error, screen) {
-                writeln!(out, "{line}")?;
-            }
+            out.write_all(&text::joined(lines_of_file("x", &text::path(path), error, screen)))?;
         }
     }
     // Files that were not looked at may turn out to be no meshes.
@@ -105,14 +104,14 @@ pub(crate) fn run(
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
     let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    Manner { quiet: choice.quiet, json: wish.json }.conclude(&painted, is_done, out)?;
+    Manner { quiet: choice.quiet, json: args.json }.conclude(&painted, is_done, out)?;
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
         (false, _) => Outcome::Interrupted,
         (true, good) => Outcome::good_if(good),
     })
 }
 
-fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
+fn verdict_line(sum: Summary, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
     let words = sum.words();
     let files = text::count(sum.files);
     let with = |separator: &str| if words.is_empty() { String::new() } else { format!("{separator}{words}") };
@@ -134,14 +133,13 @@ fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static st
 /// Checks a file: what is printed of it, and how it did.
 fn check(
     input: &Input,
-    wish: &Wish,
+    args: &VerifyArgs,
     how: &Reading,
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspected = inspect::inspect(input, how, Depth::Check, wish.json)?;
-    let inspection = &mut inspected.inspection;
-    if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
+    let mut inspection = inspect::inspect(input, how, Depth::Check, args.json)?;
+    if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {
                 address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
@@ -157,7 +155,7 @@ fn check(
         }));
     }
     if let Some(format) = inspection.format {
-        let allowed = |rule: meshmap::Rule| wish.allowed.iter().any(|allowed| allowed.is(format, rule));
+        let allowed = |rule: meshmap::Rule| args.allowed.iter().any(|allowed| allowed.is(format, rule));
         inspection.damage.retain(|damage| !damage.rule.is_some_and(allowed));
         inspection.findings.retain(|finding| !allowed(finding.rule));
     }
@@ -166,19 +164,15 @@ fn check(
     let verdict = Verdict {
         is_broken,
         has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
-        fails: is_broken || worst.is_some_and(|worst| worst >= wish.fail_on),
+        fails: is_broken || worst.is_some_and(|worst| worst >= args.fail_on),
     };
     let mut printed = Vec::new();
-    if wish.json {
+    if args.json {
         // Writing to memory does not fail.
-        drop(info::object(&inspected, &mut printed));
+        drop(json::write_line(&mut printed, &inspect::object(&inspection)));
     } else {
-        let inspection = &inspected.inspection;
-        let lines = if single { page(inspection, screen) } else { rows(inspection, verdict, screen) };
-        for line in lines {
-            printed.extend_from_slice(line.as_bytes());
-            printed.push(b'\n');
-        }
+        let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
+        printed = text::joined(lines);
     }
     Some((printed, verdict))
 }
@@ -262,10 +256,9 @@ fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Ve
 
 /// A line for each damaged part, equal ones folded, and one line for the intact parts.
 fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
-    let damage: Vec<&Damage> = inspection.damage.iter().collect();
-    let mut rows: Vec<(String, &'static str, String)> = page::groups(&damage)
+    let mut rows: Vec<(String, &'static str, String)> = damage::folded(inspection.damage.iter())
         .iter()
-        .map(|group| (group.name.clone(), group.first.state.name(), detail(group, inspection.bytes)))
+        .map(|run| (run.name(), run.first.state.name(), detail(run, inspection.bytes)))
         .collect();
     for part in inspection.salvaged.iter().filter(|part| part.state >= State::Broken) {
         let range = format!("{}..{}", text::count(part.range.start), text::count(part.range.end));
@@ -274,7 +267,7 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let intact = inspection.intact();
+    let intact = damage::intact(inspection);
     let width = rows.iter().map(|(name, ..)| text::width(name)).max().unwrap_or(0).clamp(14, 32);
     let left = 5 + width + 1 + 11;
     let mut lines = text::listed(rows, "broken part", |(name, state, detail)| {
@@ -299,12 +292,15 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
 }
 
 /// The location of a part and the number of its bytes that exist, or its problem.
-fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
-    let damage = group.first;
+fn detail(run: &damage::Run<&Damage>, bytes: Option<u64>) -> String {
+    let damage = run.first;
     if damage.problem.library().is_some_and(|error| error.what() == "offset table")
         && damage.state == State::Missing
     {
-        return format!("{} beyond the end of the file", if group.count > 1 { "offsets" } else { "offset" });
+        return format!(
+            "{} beyond the end of the file",
+            if run.has_several() { "offsets" } else { "offset" }
+        );
     }
     match (&damage.range, damage.there(bytes)) {
         (Some(range), Some((there, all))) if damage.state != State::Broken => {
@@ -314,6 +310,6 @@ fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
             }
             format!("{place} ({} of {} there)", text::count(there), text::plural(all, "byte"))
         }
-        _ => group.reason.clone(),
+        _ => damage.reason(),
     }
 }

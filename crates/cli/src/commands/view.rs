@@ -21,7 +21,7 @@ mod with_page {
 
     use super::super::outputs;
     use super::*;
-    use crate::inputs::{self, Input, Problem, Reading};
+    use crate::inputs::{self, Input, Problem};
     use crate::interrupt;
     use crate::text;
     use crate::view::{self, Content, End, Served, Server};
@@ -80,7 +80,7 @@ mod with_page {
 
     /// The bytes of a file. A file that cannot be opened is an error here, rather than in the page.
     fn content(input: &Input, choice: &Choice) -> Result<Content, Problem> {
-        let source = input.source(&Reading::within(choice.memory, 1))?;
+        let source = input.source(&choice.memory.reading(1))?;
         let is_file = std::fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file());
         Ok(if is_file { Content::File(input.path.clone()) } else { Content::Source(source) })
     }

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::page;
 use super::request::{Part, Request};
-use crate::text;
 
 /// Connections that are answered at the same time.
 const MOST_CONNECTIONS: usize = 64;
@@ -279,7 +278,7 @@ impl Site {
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(text::hex(&bytes))
+    Ok(meshmap_catalog::text::hex(&bytes))
 }
 
 /// Compares all bytes, so that the time does not depend on how many are right.

@@ -1,0 +1,183 @@
+//! The index of outputs that are up to date, next to the outputs in a directory.
+//!
+//! The index is a text file with one JSON object per line. A line is appended when an output is complete, so a process that is
+//! killed loses nothing, and several processes may write outputs to one directory. The last line for an output counts.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::text;
+
+/// The name of the index. Commands that walk directories skip it, as all hidden files.
+const NAME: &str = ".meshmap-outputs.jsonl";
+
+/// The version of the writers. Outputs of another version are written again.
+const WRITER: &str = env!("CARGO_PKG_VERSION");
+
+/// The functions that open and replace the file of an index. Programs pass functions that also write their outputs.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexFile {
+    /// Opens a regular file, and nothing else.
+    pub open: fn(&Path, &OpenOptions) -> io::Result<File>,
+    /// Replaces a file by one with this content, which appears when it is complete.
+    pub replace: fn(&Path, &[u8]) -> io::Result<()>,
+}
+
+/// The outputs in a directory, and what they were made from.
+#[derive(Debug)]
+pub struct Index {
+    root: PathBuf,
+    file: IndexFile,
+    /// The options of the command and the stamps of its other files, as part of each fingerprint. `None` if one of these files
+    /// may change unnoticed.
+    options: Option<String>,
+    known: HashMap<String, Entry>,
+}
+
+/// A line of the index.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    /// The path below the directory.
+    output: String,
+    /// The SHA-256 of source, options and writer, in hexadecimal.
+    made_from: String,
+    /// The files that were written, the output among them.
+    files: Vec<Written>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Written {
+    path: String,
+    #[serde(flatten)]
+    stamp: Stamp,
+}
+
+/// The size and the time of a file. A file that is replaced gets another stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    bytes: u64,
+    /// Nanoseconds since 1970.
+    modified: i64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let modified = metadata.modified().ok()?;
+        let modified = match modified.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_nanos()).ok()?,
+            Err(before) => -i64::try_from(before.duration().as_nanos()).ok()?,
+        };
+        Some(Self { bytes: metadata.len(), modified })
+    }
+}
+
+impl Index {
+    /// Reads the index of a directory. `options` describes everything, except for the source, that decides about the content
+    /// of an output; `also` are further files that do.
+    #[must_use]
+    pub fn read(root: &Path, options: &str, also: &[PathBuf], file: IndexFile) -> Self {
+        let also: Option<Vec<_>> = also.iter().map(|path| stamp_of(path)).collect();
+        let options = also.map(|also| format!("{options}\n{also:?}"));
+        let mut text = String::new();
+        let opened = (file.open)(&root.join(NAME), File::options().read(true));
+        if opened.and_then(|mut file| file.read_to_string(&mut text)).is_err() {
+            text.clear();
+        }
+        let (mut known, mut lines) = (HashMap::new(), 0);
+        // A process that was killed may have left half a line.
+        for entry in text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok()) {
+            lines += 1;
+            known.insert(entry.output.clone(), entry);
+        }
+        let index = Self { root: root.to_owned(), file, options, known };
+        let is_torn = !text.is_empty() && !text.ends_with('\n');
+        if is_torn || lines > 2 * index.known.len() + 100 {
+            index.compact();
+        }
+        index
+    }
+
+    /// Writes the index again, with one line for each output that is still there.
+    fn compact(&self) {
+        let mut entries: Vec<&Entry> = self.known.values().filter(|entry| self.is_intact(entry)).collect();
+        entries.sort_by(|a, b| a.output.cmp(&b.output));
+        let lines = entries.into_iter().flat_map(line).collect::<Vec<u8>>();
+        // The long index is as good.
+        drop((self.file.replace)(&self.root.join(NAME), &lines));
+    }
+
+    /// The fingerprint of an output: what it is made from, and how. `None` if that may change unnoticed, as for standard input.
+    #[must_use]
+    pub fn fingerprint(&self, source: &Path) -> Option<String> {
+        let (path, stamp) = stamp_of(source)?;
+        let mut hash = Sha256::new();
+        for part in [WRITER.as_bytes(), self.options.as_ref()?.as_bytes(), &path] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        hash.update(stamp.bytes.to_le_bytes());
+        hash.update(stamp.modified.to_le_bytes());
+        Some(text::hex(&hash.finalize()))
+    }
+
+    /// Returns `true` if the output was made with this fingerprint, and has not been changed or removed since then.
+    #[must_use]
+    pub fn is_up_to_date(&self, output: &Path, fingerprint: &str) -> bool {
+        let entry = self.below(output).and_then(|below| self.known.get(&below));
+        entry.is_some_and(|entry| entry.made_from == fingerprint && self.is_intact(entry))
+    }
+
+    fn is_intact(&self, entry: &Entry) -> bool {
+        let is_there = |written: &Written| Stamp::of(&self.root.join(&written.path)) == Some(written.stamp);
+        !entry.files.is_empty() && entry.files.iter().all(is_there)
+    }
+
+    /// Records an output and the files that were written for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the index cannot be written. The next run writes the output again.
+    pub fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
+        let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
+        let files: Option<Vec<Written>> = files.iter().map(written).collect();
+        let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
+        let entry = Entry { output, made_from: fingerprint, files };
+        let path = self.root.join(NAME);
+        let file = (self.file.open)(&path, File::options().create(true).append(true));
+        file.and_then(|mut file| file.write_all(&line(&entry))).map_err(|error| {
+            format!("{}: {error}: the next run will write all files again", text::path(&path))
+        })
+    }
+
+    /// A path below the directory; `None` for other paths, and for names that JSON cannot hold.
+    fn below(&self, path: &Path) -> Option<String> {
+        let parts: Option<Vec<&str>> =
+            path.strip_prefix(&self.root).ok()?.iter().map(|part| part.to_str()).collect();
+        Some(parts?.join("/"))
+    }
+}
+
+/// The resolved path and the stamp of a file.
+fn stamp_of(path: &Path) -> Option<(Vec<u8>, Stamp)> {
+    let resolved = fs::canonicalize(path).ok()?;
+    let stamp = Stamp::of(&resolved)?;
+    Some((resolved.as_os_str().as_encoded_bytes().to_vec(), stamp))
+}
+
+fn line(entry: &Entry) -> Vec<u8> {
+    // Neither serializing to memory nor these types fail.
+    let mut line = serde_json::to_string(entry).unwrap_or_default();
+    // A shell that takes the line for a command expands these also between quotes.
+    if line.contains(['$', '`']) {
+        line = line.replace('$', r"\u0024").replace('`', r"\u0060");
+    }
+    line.push('\n');
+    line.into_bytes()
+}

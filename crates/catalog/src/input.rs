@@ -1,0 +1,387 @@
+//! A file that a program works on, and how it is read.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use meshmap::cgeo::Dialect;
+use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
+
+use crate::text;
+
+/// A meter of what is held of a file.
+#[must_use]
+pub fn meter_of(file: &MeshFile) -> Meter<'static> {
+    Meter::new(file.limits(), file.source().len().ok().flatten().unwrap_or(0))
+}
+
+/// The memory that these limits allow for a file of `stored` bytes.
+#[must_use]
+pub fn memory_for(limits: &Limits, stored: u64) -> u64 {
+    limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio))
+}
+
+/// Reads standard input, a pipe or a device to its end, which it may not have: more than `most` bytes are an error.
+///
+/// # Errors
+///
+/// Returns an error if the stream cannot be read, or is longer than that.
+pub fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    stream.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let limit = text::size(most);
+        let message = format!("the stream is longer than the limit of {limit}; raise it with --max-memory");
+        return Err(Problem::other("limit_exceeded", message));
+    }
+    Ok(bytes)
+}
+
+/// A file to be worked on.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The path; or the address of a file in a store without its secrets, which is not read but shown.
+    pub path: PathBuf,
+    /// The address of a file in a store, which may contain a password or a signature.
+    pub(crate) address: Option<String>,
+    /// `true` if it was named; otherwise it was found in a directory.
+    pub is_named: bool,
+    /// Its size, if it is known without reading the file.
+    pub bytes: u64,
+}
+
+/// Returns `true` if a text is the URL of a file in a store or on a server, and not a path.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
+    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
+}
+
+/// The path that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+impl Input {
+    /// A file that was named.
+    #[must_use]
+    pub fn named(path: &Path) -> Self {
+        let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let address = path.to_str().filter(|text| is_address(text)).map(str::to_owned);
+        let path = address.as_deref().map_or_else(|| path.to_owned(), |text| without_secrets(text).into());
+        Self { path, address, is_named: true, bytes }
+    }
+
+    fn is_standard_input(&self) -> bool {
+        self.is_named && self.path.as_os_str() == STANDARD_INPUT
+    }
+
+    /// The path as it is shown.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        if self.is_standard_input() { "(standard input)".to_owned() } else { text::path(&self.path) }
+    }
+
+    /// The name of the file without its extension; empty for standard input.
+    #[must_use]
+    pub fn stem(&self) -> String {
+        let stem = self.file_name().file_stem().filter(|_| !self.is_standard_input());
+        stem.unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The last part of the path.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = self.file_name();
+        if name.as_os_str().is_empty() || self.is_standard_input() { self.shown() } else { text::path(name) }
+    }
+
+    /// The last part of the path, without the query string of an address.
+    #[must_use]
+    pub fn file_name(&self) -> &Path {
+        let text = self.path.to_str().filter(|_| self.is_in_store());
+        let path = text.and_then(|text| text.split(['?', '#']).next()).map_or(&*self.path, Path::new);
+        Path::new(path.file_name().unwrap_or_default())
+    }
+
+    /// Returns `true` if the file is read by requests.
+    #[must_use]
+    pub fn is_in_store(&self) -> bool {
+        self.address.is_some()
+    }
+
+    /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store, once something of
+    /// it was read.
+    #[cfg(feature = "stores")]
+    pub(crate) fn source_and_version(
+        &self,
+        how: &Reading,
+    ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
+        let stored = self.address.as_deref().map(stored).transpose()?;
+        let source = stored.as_ref().map_or_else(|| self.source(how), |stored| Ok(stored.source()))?;
+        Ok((source, move || stored.as_ref()?.version()))
+    }
+
+    #[cfg(not(feature = "stores"))]
+    pub(crate) fn source_and_version(
+        &self,
+        how: &Reading,
+    ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
+        Ok((self.source(how)?, || None))
+    }
+
+    /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or read.
+    pub fn source(&self, how: &Reading) -> Result<Source, Problem> {
+        if let Some(address) = &self.address {
+            return Ok(stored(address)?.source());
+        }
+        if self.is_standard_input() {
+            return Ok(Source::from_bytes(read_to_end(io::stdin().lock(), how.memory)?));
+        }
+        if self.is_stream() {
+            return Ok(Source::from_bytes(read_to_end(File::open(&self.path)?, how.memory)?));
+        }
+        if !how.mmap {
+            return Ok(Source::open(&self.path)?);
+        }
+        #[allow(unsafe_code, reason = "the user asked for a map, and was told what that takes")]
+        // SAFETY: whoever says --mmap promises that the file does not change; the help says so.
+        let mapped = unsafe { Source::map(&self.path) };
+        Ok(mapped?)
+    }
+
+    /// Returns `true` if the file is read to its end, and its bytes are in memory.
+    fn is_stream(&self) -> bool {
+        let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+        self.is_standard_input() || !self.is_in_store() && fs::metadata(&self.path).is_ok_and(is_special)
+    }
+
+    /// Returns `true` if a file is treated as a mesh: all named files, and found files that begin or end like a mesh.
+    #[must_use]
+    pub fn is_mesh(&self, how: &Reading) -> bool {
+        if self.is_named {
+            return true;
+        }
+        match self.source(how).and_then(|source| Ok(Format::detect(&source)?)) {
+            Ok(format) => how.format.is_none_or(|wanted| wanted == format),
+            Err(problem) => {
+                let is_unknown =
+                    problem.library().is_some_and(|error| error.kind() == ErrorKind::UnknownFormat);
+                !is_unknown || has_known_ending(&self.path)
+            }
+        }
+    }
+
+    /// Opens a file of any format. Found files of no format are no problem, but `None`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or read.
+    pub fn open(&self, source: &Source, how: &Reading) -> Result<Option<MeshFile>, Problem> {
+        let held = if self.is_stream() { source.len()?.unwrap_or_default() } else { 0 };
+        let options = how.options_beside(held);
+        let format = match Format::detect(source) {
+            Ok(format) => format,
+            Err(error)
+                if error.kind() == ErrorKind::UnknownFormat
+                    && !self.is_named
+                    && !has_known_ending(&self.path) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if how.format.is_some_and(|wanted| wanted != format) {
+            return if self.is_named {
+                Err(Problem::other("unsupported", format!("{format}: left out by --format")))
+            } else {
+                Ok(None)
+            };
+        }
+        Ok(Some(MeshFile::from_source(source.clone(), &options)?))
+    }
+}
+
+#[cfg(feature = "stores")]
+use meshmap_object_store::without_secrets;
+
+/// An address that is shown in a message.
+#[cfg(not(feature = "stores"))]
+fn without_secrets(address: &str) -> String {
+    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
+    let cut = if is_cut { "?.." } else { "" };
+    match (shown.split_once("://"), shown.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
+        _ => format!("{shown}{cut}"),
+    }
+}
+
+#[cfg(feature = "stores")]
+fn stored(address: &str) -> Result<meshmap_object_store::Blocking, Problem> {
+    meshmap_object_store::Blocking::at(address).map_err(|error| Problem::other("io", error.to_string()))
+}
+
+/// A file in a store, in builds that cannot read any.
+#[cfg(not(feature = "stores"))]
+enum NoStore {}
+
+#[cfg(not(feature = "stores"))]
+impl NoStore {
+    fn source(&self) -> Source {
+        match *self {}
+    }
+}
+
+#[cfg(not(feature = "stores"))]
+fn stored(_: &str) -> Result<NoStore, Problem> {
+    Err(Problem::other(
+        "unsupported",
+        "this build cannot read URLs; build it with `--features stores`".to_owned(),
+    ))
+}
+
+/// The settings for reading files.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// `true` if files are mapped; they must not change meanwhile.
+    pub mmap: bool,
+    /// The only format that is read.
+    pub format: Option<Format>,
+    /// The dialect of CGeo files, in place of the one that is found.
+    pub dialect: Option<Dialect>,
+    /// `true` if other files are processed at the same time: then several threads do not work on one file.
+    pub is_one_of_many: bool,
+    /// The memory of which the limits are shares, in bytes. Standard input and pipes are read into it.
+    pub memory: u64,
+    /// The limits of each share of the memory.
+    pub limits: Limits,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        let limits = Limits::default();
+        let memory = limits.max_total_bytes;
+        Self { mmap: false, format: None, dialect: None, is_one_of_many: false, memory, limits }
+    }
+}
+
+impl Reading {
+    /// The options of the library.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        self.options_beside(0)
+    }
+
+    /// The options for a file of which `held` bytes are in memory, which leaves less for everything else.
+    fn options_beside(&self, held: u64) -> Options {
+        let whole = self.memory.max(1);
+        let left = |bytes: u64| {
+            let left = u128::from(bytes) * u128::from(whole.saturating_sub(held)) / u128::from(whole);
+            u64::try_from(left).unwrap_or(bytes)
+        };
+        let Limits { max_total_bytes, max_block_bytes, .. } = self.limits;
+        let limits = self.limits.with_max_total_bytes(left(max_total_bytes));
+        let options = Options::default().with_limits(limits.with_max_block_bytes(left(max_block_bytes)));
+        let options = self.dialect.map_or(options, |dialect| options.with_dialect(dialect));
+        if self.is_one_of_many { options.with_parallelism(Parallelism::Off) } else { options }
+    }
+}
+
+fn has_known_ending(path: &Path) -> bool {
+    const ENDINGS: [&str; 6] = ["iqm", "ctm", "tmf", "slmesh", "llmesh", "cgeo"];
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+}
+
+/// The reason why a file cannot be processed.
+#[derive(Clone, Debug)]
+pub enum Problem {
+    /// The library's error.
+    Library(meshmap::Error),
+    /// A kind, as JSON has it, and a message.
+    Other(&'static str, String),
+}
+
+impl Problem {
+    /// A problem that the library does not know.
+    #[must_use]
+    pub fn other(kind: &'static str, message: String) -> Self {
+        Self::Other(kind, message)
+    }
+
+    /// The kind, as JSON has it.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Library(error) => error.kind().name(),
+            Self::Other(kind, _) => kind,
+        }
+    }
+
+    /// The library's error, if it is one.
+    #[must_use]
+    pub fn library(&self) -> Option<&meshmap::Error> {
+        match self {
+            Self::Library(error) => Some(error),
+            Self::Other(..) => None,
+        }
+    }
+}
+
+impl From<meshmap::Error> for Problem {
+    fn from(error: meshmap::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Other("io", error.to_string())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => f.write_str(&text::line(&error.message())),
+            Self::Other(_, message) => f.write_str(&text::line(message)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_windows_are_no_addresses() {
+        for path in [
+            r"C:\scans\a.iqm",
+            "C:/scans/a.iqm",
+            "C://scans/a.iqm",
+            "c:a.iqm",
+            r"\\server\share\a.iqm",
+            "//server/share/a.iqm",
+            r"\\?\C:\scans\a.iqm",
+            r"s3:\bucket\a.iqm",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+        assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
+    }
+
+    #[test]
+    fn bytes_of_a_stream_are_memory_that_is_used() {
+        assert_eq!(read_to_end(&[7; 8][..], 8).unwrap(), [7; 8]);
+        assert_eq!(read_to_end(io::repeat(7), 8).unwrap_err().kind(), "limit_exceeded");
+        let half = Limits::default().with_max_total_bytes(500).with_max_block_bytes(500);
+        let how = Reading { memory: 1000, limits: half, ..Reading::default() };
+        let of = |held| how.options_beside(held).limits;
+        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_total_bytes), [500, 300, 0, 0]);
+        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_block_bytes), [500, 300, 0, 0]);
+    }
+}

@@ -1,0 +1,299 @@
+//! The contents of a file, and its damaged parts: one model, from which pages and JSON are made.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use meshmap::{Address, Finding, Format, MeshFile, Severity, Source};
+
+pub use self::cgeo::parse_dialect;
+pub use self::json::{ErrorInfo, Object, object, object_of_no_file, path_bytes};
+use self::lists::Lists;
+pub use self::lists::cut;
+pub use self::model::{
+    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
+};
+use self::model::{Damages, cut_off};
+use crate::input::{Input, Problem, Reading, memory_for};
+use crate::{json as json_text, windows};
+
+mod cgeo;
+mod iqm;
+mod json;
+mod lists;
+mod model;
+mod openctm;
+mod slmesh;
+mod tmf;
+
+/// Inspects a file; `None` for a found file that is not a mesh, or does not have the requested format.
+#[must_use]
+pub fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspection> {
+    let mut inspection = Inspection::new(input.clone(), depth);
+    match open(input, how, &mut inspection) {
+        Ok(None) => return None,
+        Ok(Some((reads, file))) => {
+            look_at(file, facts, &mut inspection);
+            inspection.reads = reads.totals();
+        }
+        Err(problem) => {
+            inspection.format = problem.library().and_then(meshmap::Error::format);
+            inspection.problem = Some(problem);
+        }
+    }
+    Some(inspection)
+}
+
+/// The object of `meshmap info --json` for a file that is open, as a text; `full` decodes and checks everything.
+///
+/// `path` is what the object says of where the file is, `bytes` its length.
+///
+/// # Errors
+///
+/// Returns an error if JSON cannot be written, which does not happen with numbers and text.
+pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
+    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
+    inspection.bytes = bytes;
+    look_at(file.clone(), true, &mut inspection);
+    let mut text = Vec::new();
+    json_text::write(&mut text, &object(&inspection))?;
+    String::from_utf8(text).map_err(serde::ser::Error::custom)
+}
+
+fn open(
+    input: &Input,
+    how: &Reading,
+    inspection: &mut Inspection,
+) -> Result<Option<(Reads, MeshFile)>, Problem> {
+    let opened = input.source(how)?;
+    inspection.bytes = opened.len()?;
+    let mut reads = Reads { opened, windows: None };
+    let source = reads.source(input, how.mmap)?;
+    match input.open(&source, how) {
+        Ok(file) => Ok(file.map(|file| (reads, file))),
+        Err(problem) => {
+            inspection.salvaged = iqm::salvage(&source, inspection.bytes);
+            Err(problem)
+        }
+    }
+}
+
+/// The reads of a file, directly and in windows.
+struct Reads {
+    opened: Source,
+    windows: Option<Arc<windows::Reads>>,
+}
+
+impl Reads {
+    /// A source that needs few reads: a small file in memory, because most of it would be read anyway, or a file in windows.
+    fn source(&mut self, input: &Input, mmap: bool) -> Result<Source, Problem> {
+        const SMALL: u64 = 1 << 20;
+        match self.opened.len()? {
+            Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(self.opened.read(0..len)?)),
+            // Only files of the system have an identity, not those in stores or in memory.
+            Some(len) if !mmap && self.opened.identity().is_some() => {
+                let (source, reads) = windows::open(&input.path, len)?;
+                self.windows = Some(reads);
+                Ok(source)
+            }
+            _ => Ok(self.opened.clone()),
+        }
+    }
+
+    /// The number of reads, and of bytes.
+    fn totals(&self) -> [u64; 2] {
+        let stats = self.opened.read_stats();
+        let [reads, bytes] = self.windows.as_ref().map_or([0; 2], |reads| reads.totals());
+        [stats.reads + reads, stats.bytes + bytes]
+    }
+}
+
+/// The number of requests that a store answers in the time of one.
+const REQUESTS: usize = 32;
+
+/// The result of a check of every value of a file.
+pub struct Checked {
+    /// The findings.
+    pub findings: Vec<Finding>,
+    /// The parts that cannot be used.
+    pub damage: Vec<Damage>,
+}
+
+/// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
+#[must_use]
+pub fn check(file: &MeshFile) -> Checked {
+    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
+    Checked { findings, damage: damages.list }
+}
+
+/// The findings about a file, and the parts that cannot be used.
+fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>, Damages) {
+    let mut damages = Damages::default();
+    beyond_the_end(file, bytes, &mut damages);
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo::walk(proxy, bytes, depth, &mut damages);
+    }
+    unusable(file.findings(), file, &mut damages);
+    let findings = match depth {
+        Depth::Look => file.findings().to_vec(),
+        Depth::Check => validate(file, bytes, &mut damages),
+    };
+    (findings, damages)
+}
+
+fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
+    let (depth, bytes) = (inspection.depth, inspection.bytes);
+    let (findings, mut damages) = problems(&file, bytes, depth);
+    inspection.format = Some(file.format());
+    inspection.findings = findings;
+    inspection.lists = Lists::new(bytes.unwrap_or_default());
+    if !with_facts {
+        inspection.variant = Some(variant(&file));
+    } else if let Some(problem) = too_many_parts(&file, bytes) {
+        inspection.problem = Some(problem);
+    } else {
+        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
+        let facts = facts(&file, (depth, threads, bytes), &mut damages, &mut inspection.lists);
+        inspection.variant = Some(facts.variant.clone());
+        inspection.facts = Some(facts);
+    }
+    inspection.damage = damages.list;
+    inspection.file = Some(file);
+}
+
+fn facts(
+    file: &MeshFile,
+    (depth, threads, bytes): (Depth, usize, Option<u64>),
+    damages: &mut Damages,
+    lists: &mut Lists,
+) -> Facts {
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo::facts(proxy, (depth, threads, bytes), damages, lists)
+    } else if let Some(model) = file.as_iqm() {
+        iqm::facts(model, depth, bytes, damages, lists)
+    } else if let Some(bodies) = file.as_openctm() {
+        openctm::facts(bodies, depth, bytes, damages, lists)
+    } else if let Some(asset) = file.as_slmesh() {
+        slmesh::facts(asset, depth, bytes, damages, lists)
+    } else if let Some(document) = file.as_tmf() {
+        tmf::facts(document, depth, bytes, damages, lists)
+    } else {
+        Facts::default()
+    }
+}
+
+/// Returns an error if the lists of parts, meshes and facts take more memory than the limits allow.
+fn too_many_parts(file: &MeshFile, bytes: Option<u64>) -> Option<Problem> {
+    const OF_PART: u64 = 768;
+    let most = memory_for(file.limits(), bytes.unwrap_or(0)) / OF_PART;
+    file.items().nth(usize::try_from(most).unwrap_or(usize::MAX)).map(|_| {
+        let why = format!(
+            "more than {most} parts, for which the memory is not enough; raise the limit with --max-memory"
+        );
+        Problem::other("limit_exceeded", why)
+    })
+}
+
+/// Parts whose bytes are not there.
+fn beyond_the_end(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
+    let Some(bytes) = bytes else { return };
+    if let Some(asset) = file.as_slmesh() {
+        slmesh::beyond_the_end(asset, bytes, damages);
+        return;
+    }
+    for item in file.items() {
+        if item.range.end > bytes && !item.range.is_empty() {
+            damages.add(cut_off(item.address, item.range, bytes));
+        }
+    }
+}
+
+/// Checks every value: findings, and what cannot be used.
+fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<Finding> {
+    let findings = file.validate().and_then(|mut findings| {
+        if let Some(asset) = file.as_slmesh() {
+            findings.extend(asset.check_hashes()?);
+        }
+        Ok(findings)
+    });
+    match findings {
+        Ok(findings) => {
+            unusable(&findings, file, damages);
+            findings
+        }
+        Err(error) => {
+            each_array(file, bytes, damages);
+            if damages.list.is_empty() {
+                let address = error.address().cloned().unwrap_or_else(|| Address::field("file"));
+                damages.add(Damage::of(address, &error, bytes));
+            }
+            file.findings().to_vec()
+        }
+    }
+}
+
+/// The text of a finding about one value: `positions[3].x is inf`. `None` for findings about something else.
+#[must_use]
+pub fn value_words(finding: &Finding) -> Option<String> {
+    let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
+    Some(format!("{address}.{}", finding.detail))
+}
+
+/// The parts of a file that break rules so that they cannot be used.
+fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
+    for finding in findings.iter().filter(|finding| finding.severity() == Severity::Unusable) {
+        let address = finding.address.clone().unwrap_or_else(|| Address::field("file"));
+        let count = match finding.count {
+            0 | 1 => String::new(),
+            count => format!(" ({} occurrences)", crate::text::count(count)),
+        };
+        let problem = match again(file, finding) {
+            Some(error) => error.into(),
+            None => {
+                let words = value_words(finding)
+                    .unwrap_or_else(|| format!("{}: {}", finding.rule.name, finding.detail));
+                Problem::other("malformed", format!("{words}{count}"))
+            }
+        };
+        let range = finding.byte_range.clone();
+        damages.add(Damage { address, state: State::Broken, range, problem, rule: Some(finding.rule) });
+    }
+}
+
+/// The error that a finding about a part contains as a text.
+fn again(file: &MeshFile, finding: &Finding) -> Option<meshmap::Error> {
+    let address = finding.address.as_ref()?;
+    let snapshot = file.as_cgeo().filter(|_| finding.rule.id == "snapshot");
+    let block = file.as_slmesh().filter(|_| finding.rule.id == "block");
+    let snapshot = snapshot.and_then(|proxy| cgeo::error_of(proxy, address));
+    snapshot.or_else(|| block.and_then(|asset| slmesh::error_of(asset, address)))
+}
+
+/// Decodes array after array of a file of which one cannot be decoded.
+fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
+    // The meshes of other formats share their arrays, or are checked one by one.
+    if !matches!(file.format(), Format::OpenCtm | Format::Tmf) {
+        return;
+    }
+    for array in file.arrays() {
+        let (address, read) = match array {
+            Ok(array) => (array.address.clone(), array.read_pieces(|_| ()).map(drop)),
+            Err(error) => (Address::field("file"), Err(error)),
+        };
+        // If an array lacks data of another array, the damage is the other array's.
+        if let Err(error) = read {
+            damages.add(Damage::of(error.address().cloned().unwrap_or(address), &error, bytes));
+        }
+    }
+}
+
+/// Format and version: `IQM 2`.
+fn variant(file: &MeshFile) -> String {
+    let own = [
+        file.as_cgeo().map(cgeo::variant),
+        file.as_iqm().map(|model| format!("IQM {}", model.version())),
+        file.as_openctm().map(openctm::variant),
+        file.as_slmesh().map(|_| slmesh::VARIANT.to_owned()),
+        file.as_tmf().map(tmf::variant),
+    ];
+    own.into_iter().flatten().next().unwrap_or_else(|| file.format().to_string())
+}

@@ -1,0 +1,118 @@
+//! The facts of an OpenCTM file.
+
+use std::collections::HashMap;
+
+use meshmap::openctm::{Bodies, Mesh, Method};
+use meshmap::{Address, Bounds, Options, Semantic, VertexFormat};
+use serde_json::{Value, json};
+
+use super::lists::Lists;
+use super::model::{
+    AttributeInfo, Damage, Damages, Depth, Facts, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
+};
+use crate::text;
+
+/// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
+pub(super) fn variant(bodies: &Bodies) -> String {
+    let method = bodies.meshes().next().map(Mesh::method);
+    let lossy = if method == Some(Method::Mg2) { " (lossy)" } else { "" };
+    method.map_or_else(|| "OpenCTM".to_owned(), |method| format!("OpenCTM 5, {method}{lossy}"))
+}
+
+pub(super) fn facts(
+    bodies: &Bodies,
+    depth: Depth,
+    bytes: Option<u64>,
+    damages: &mut Damages,
+    lists: &mut Lists,
+) -> Facts {
+    let boxes = are_boxes_worth_it(bodies, depth);
+    let meshes = bodies.meshes().enumerate().map(|(index, mesh)| {
+        // A separate mesh, so that the decoded data is released.
+        let bounds = || {
+            let mesh = Mesh::at(mesh.source(), mesh.range().start, &Options::default())?;
+            Ok(Bounds::around(mesh.positions()?.iter()))
+        };
+        let bounds = match boxes.then(bounds).transpose() {
+            Ok(bounds) => bounds.flatten(),
+            Err(error) => {
+                let body = Address::field("bodies").index(index as u64);
+                let address = meshmap::Error::address(&error).cloned();
+                damages.add(Damage::of(address.unwrap_or_else(|| body.then("positions")), &error, bytes));
+                None
+            }
+        };
+        MeshInfo {
+            vertices: Some(mesh.vertex_count() as u64),
+            triangles: Some(mesh.triangle_count() as u64),
+            attributes: attributes(mesh).into(),
+            bounds: bounds.map(corners),
+            ..MeshInfo::new(format!("bodies[{index}]"), "geometry")
+        }
+    });
+    let meshes: Vec<MeshInfo> = meshes.collect();
+    let values: Vec<Value> = bodies.meshes().map(|mesh| body(mesh, lists)).collect();
+    let sum = |of: fn(&MeshInfo) -> Option<u64>| Some(meshes.iter().filter_map(of).sum());
+    let words = Some(meshes.len()).filter(|bodies| *bodies > 1).map(|bodies| text::plural(bodies, "body"));
+    Facts {
+        variant: variant(bodies),
+        values: json!({ "bodies": lists.cut("openctm.bodies", values) }),
+        words: Vec::new(),
+        summary: Summary {
+            vertices: sum(|mesh| mesh.vertices),
+            triangles: sum(|mesh| mesh.triangles),
+            is_estimate: false,
+            words: words.unwrap_or_default(),
+        },
+        meshes,
+        details: HashMap::new(),
+    }
+}
+
+fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
+    let normal = mesh.has_normals().then_some(Semantic::Normal);
+    let known = [Semantic::Position].into_iter().chain(normal);
+    let known = known.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X3));
+    let uvs = (0..).zip(mesh.uv_maps()).map(|(set, _)| Semantic::TexCoord(set));
+    let uvs = uvs.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X2));
+    let maps = mesh.attribute_maps().map(|map| Semantic::Custom(lossy(&map.name())));
+    known.chain(uvs).chain(maps.map(|own| AttributeInfo::new(own, VertexFormat::FLOAT32X4))).collect()
+}
+
+fn body(mesh: &Mesh, lists: &mut Lists) -> Value {
+    let uv_maps = mesh.uv_maps().map(|map| {
+        let precision = map.precision().map(single);
+        json!({ "name": lossy(&map.name()), "file": lossy(&map.file()), "precision": precision })
+    });
+    let attribute_maps = mesh.attribute_maps().map(
+        |map| json!({ "name": lossy(&map.name()), "file": null, "precision": map.precision().map(single) }),
+    );
+    json!({
+        "method": mesh.method().to_string(),
+        "comment": lossy(&mesh.comment().unwrap_or_default()),
+        "vertices": mesh.vertex_count(),
+        "triangles": mesh.triangle_count(),
+        "has_normals": mesh.has_normals(),
+        "decoded": mesh.items().next().and_then(|body| body.decoded).unwrap_or(0),
+        "uv_maps": lists.cut("openctm.bodies.uv_maps", uv_maps),
+        "attribute_maps": lists.cut("openctm.bodies.attribute_maps", attribute_maps),
+        "mg2": mesh.mg2_header().map(|header| json!({
+            "position_precision": single(header.vertex_precision.get()),
+            "normal_precision": single(header.normal_precision.get()),
+            "grid_min": header.lower_bound.map(|component| single(component.get())),
+            "grid_max": header.higher_bound.map(|component| single(component.get())),
+            "grid": header.div.map(|component| component.get()),
+        })),
+    })
+}
+
+/// Returns `true` if all positions are decoded without a request.
+fn are_boxes_worth_it(bodies: &Bodies, depth: Depth) -> bool {
+    /// Decoding data that a few bytes declare may take long.
+    const WORTH_DECODING: u64 = 64 * WORTH_READING;
+    let blocks = bodies.meshes().flat_map(Mesh::blocks).filter(|block| block.what == "VERT");
+    let (stored, decoded) = blocks.fold((0_u64, 0_u64), |sum, block| {
+        (sum.0 + block.range.end - block.range.start, sum.1 + block.decoded_len.unwrap_or(0))
+    });
+    depth != Depth::Look || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
+}

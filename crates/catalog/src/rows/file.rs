@@ -1,0 +1,157 @@
+//! The rows of a file.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use meshmap::{Finding, Format, MeshFile, Severity, Source};
+use sha2::{Digest, Sha256};
+
+use super::Options;
+use super::item::{Item, Kind};
+use super::limited::Limited;
+use super::look;
+use super::row::Row;
+use crate::input::{Problem, Reading};
+use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
+use crate::text;
+
+/// The rows of a file: at least one, except for a file that was found and holds no mesh at all.
+///
+/// Never fails, whatever the file is.
+#[must_use]
+pub fn of(item: &Item, how: &Options) -> Vec<Row> {
+    let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
+    read.unwrap_or_else(|_| vec![of_item(item).panicked()])
+}
+
+/// A row that names the file.
+pub(super) fn of_item(item: &Item) -> Row {
+    let of_path = |path: &Path| Row {
+        path: path.to_string_lossy().into_owned(),
+        path_bytes: path_bytes(path),
+        ..Row::default()
+    };
+    match &item.0 {
+        Kind::File(input) => of_path(&input.path),
+        Kind::Source { name, .. } => Row { path: name.clone(), ..Row::default() },
+        Kind::Unreadable(path, _) => of_path(path),
+    }
+}
+
+fn read(item: &Item, how: &Options) -> Vec<Row> {
+    match open(item, how) {
+        Ok(None) => Vec::new(),
+        Ok(Some((row, file))) => {
+            let mut rows = Limited::new(&file, &row, how.max_output);
+            let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
+                let row = Row { findings: counts(file.findings()), ..row };
+                look::meshes(&file, &row, None, &mut rows);
+                return rows.finish(&row);
+            };
+            let row = Row { findings: counts(&findings), ..row };
+            look::meshes(&file, &row, Some(&ByAddress::new(&damage)), &mut rows);
+            add_other_parts(&mut rows, &damage, &row, file.format());
+            rows.finish(&row)
+        }
+        Err(row) => vec![*row],
+    }
+}
+
+/// Opens a file. `None` if it has no rows; its only row if it cannot be opened.
+pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
+    let mut row = of_item(item);
+    // Files are worked on side by side, each by one thread.
+    let reading = Reading {
+        mmap: how.mmap,
+        memory: how.memory,
+        limits: how.limits,
+        is_one_of_many: true,
+        ..Reading::default()
+    };
+    let opened = match &item.0 {
+        Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
+        Kind::File(input) => input.source_and_version(&reading).and_then(|(source, version)| {
+            describe(&mut row, &source, version, how)?;
+            input.open(&source, &reading)
+        }),
+        Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
+            describe(&mut row, &source, || identity.clone(), how)?;
+            Ok(Some(MeshFile::from_source(source, &reading.options())?))
+        }),
+    };
+    let format = match &opened {
+        Ok(file) => file.as_ref().map(MeshFile::format),
+        Err(problem) => problem.library().and_then(meshmap::Error::format),
+    };
+    if !how.takes(format) {
+        return Ok(None);
+    }
+    row.format = format.map(Format::name);
+    opened.map(|file| Some((row.clone(), file?))).map_err(|problem| Box::new(row.problem(&problem)))
+}
+
+/// Adds the facts that are known before a file is opened.
+fn describe(
+    row: &mut Row,
+    source: &Source,
+    version: impl FnOnce() -> Option<String>,
+    how: &Options,
+) -> Result<(), Problem> {
+    row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
+    row.identity = version().or_else(|| of_file(source));
+    if how.hash {
+        row.hash = Some(hash(source)?);
+    }
+    Ok(())
+}
+
+fn of_file(source: &Source) -> Option<String> {
+    let identity = source.identity()?;
+    let (device, inode) = identity.file_id.unwrap_or_default();
+    let modified = identity.modified?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    Some(format!("{device:x}-{inode:x}-{modified:x}-{:x}", identity.len))
+}
+
+/// Computes the hash of the bytes, a part at a time.
+fn hash(source: &Source) -> Result<String, Problem> {
+    const PART: u64 = 1 << 20;
+    let mut hash = Sha256::new();
+    let Some(len) = source.len()? else {
+        return Err(Problem::other("unsupported", "a hash of a source of unknown length".to_owned()));
+    };
+    let mut start = 0;
+    while start < len {
+        let end = start.saturating_add(PART).min(len);
+        hash.update(source.read(start..end)?);
+        start = end;
+    }
+    Ok(text::hex(&hash.finalize()))
+}
+
+/// The numbers of findings, by severity.
+fn counts(findings: &[Finding]) -> [i64; 4] {
+    let mut counts = [0_i64; 4];
+    for finding in findings {
+        let place = match finding.severity() {
+            Severity::Note => 0,
+            Severity::Suspicious => 1,
+            Severity::Forbidden => 2,
+            _ => 3,
+        };
+        let count = i64::try_from(finding.count.max(1)).unwrap_or(i64::MAX);
+        counts[place] = counts[place].saturating_add(count);
+    }
+    counts
+}
+
+/// Adds a row for each part that cannot be used and that no other row reports, such as a skin.
+fn add_other_parts(rows: &mut Limited, damage: &[Damage], file_row: &Row, format: Format) {
+    let reported: HashSet<String> = rows.rows().iter().filter_map(|row| row.error.clone()).collect();
+    let mut others = damage.iter().filter(|part| !reported.contains(&part.line(format)));
+    let row = |part: &Damage| {
+        Row { address: Some(part.address.to_string()), ..file_row.clone() }.damaged(part, format)
+    };
+    let _ = others.try_for_each(|part| rows.push(row(part)));
+}

@@ -1,0 +1,109 @@
+//! Catalogues: a row for each mesh of many files. An invalid file is also a row.
+//!
+//! Only headers are read, unless everything is requested: a few kilobytes of each file, also in stores that answer ranges.
+
+use meshmap::{Format, Limits};
+
+use crate::input::Reading;
+
+#[cfg(feature = "arrow")]
+mod batch;
+mod columns;
+mod file;
+#[cfg(feature = "arrow")]
+mod geometry;
+mod item;
+mod limited;
+mod look;
+mod row;
+#[cfg(feature = "arrow")]
+mod shapes;
+mod write;
+
+#[cfg(feature = "arrow")]
+pub use batch::Columns;
+pub use file::of;
+#[cfg(feature = "arrow")]
+pub use geometry::Geometry;
+pub use item::{Item, find};
+pub use row::Row;
+#[cfg(feature = "arrow")]
+pub use shapes::Shapes;
+pub use write::{FileKind, Writer};
+
+/// The contents of a catalogue.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
+    /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
+    pub full: bool,
+    /// `true` if the bytes of each file are read for their SHA-256.
+    pub hash: bool,
+    /// `true` if files are mapped; they must not change meanwhile.
+    pub mmap: bool,
+    /// The formats that have rows; all of them if there are none.
+    pub formats: Vec<Format>,
+    /// The limits for each file.
+    pub limits: Limits,
+    /// The memory of which the limits are a share, in bytes, for standard input and pipes.
+    pub memory: u64,
+    /// The bytes of rows that a file may have, in place of the usual limit.
+    pub max_output: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let Reading { memory, limits, .. } = Reading::default();
+        Self { full: false, hash: false, mmap: false, formats: Vec::new(), limits, memory, max_output: None }
+    }
+}
+
+impl Options {
+    /// Sets [`full`](Self::full).
+    #[must_use]
+    pub fn with_full(self, full: bool) -> Self {
+        Self { full, ..self }
+    }
+
+    /// Sets [`hash`](Self::hash).
+    #[must_use]
+    pub fn with_hash(self, hash: bool) -> Self {
+        Self { hash, ..self }
+    }
+
+    /// Sets [`mmap`](Self::mmap).
+    #[must_use]
+    pub fn with_mmap(self, mmap: bool) -> Self {
+        Self { mmap, ..self }
+    }
+
+    /// Sets [`formats`](Self::formats).
+    #[must_use]
+    pub fn with_formats(self, formats: Vec<Format>) -> Self {
+        Self { formats, ..self }
+    }
+
+    /// Returns `true` if files of this format have rows. A file of no known format has rows if all formats have.
+    pub(crate) fn takes(&self, format: Option<Format>) -> bool {
+        self.formats.is_empty() || format.is_some_and(|format| self.formats.contains(&format))
+    }
+
+    /// Sets [`limits`](Self::limits).
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Sets [`memory`](Self::memory).
+    #[must_use]
+    pub fn with_memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Sets [`max_output`](Self::max_output).
+    #[must_use]
+    pub fn with_max_output(self, max_output: Option<u64>) -> Self {
+        Self { max_output, ..self }
+    }
+}

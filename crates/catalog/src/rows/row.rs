@@ -1,0 +1,89 @@
+//! A row of a catalogue.
+
+use meshmap::{Error, Format};
+
+use crate::input::Problem;
+use crate::inspect::Damage;
+use crate::text;
+
+/// A mesh, or why a file or a mesh cannot be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The path or the name of the file.
+    pub path: String,
+    /// The bytes of the path as base64, if they are not UTF-8 and `path` has U+FFFD.
+    pub path_bytes: Option<String>,
+    /// The name of the format, if it is known.
+    pub format: Option<&'static str>,
+    /// The address of the mesh in the file.
+    pub address: Option<String>,
+    /// The name of the mesh, if it has one.
+    pub name: Option<String>,
+    /// `geometry`, `lod`, `physics` or `snapshot`.
+    pub role: Option<&'static str>,
+    /// The level of detail, 0 the finest.
+    pub level: Option<i32>,
+    /// The time of a snapshot, in seconds.
+    pub seconds: Option<f64>,
+    /// The length of the file in bytes.
+    pub file_bytes: Option<i64>,
+    /// The bytes of the file that the mesh takes.
+    pub mesh_bytes: Option<i64>,
+    /// The number of stored positions.
+    pub vertices: Option<i64>,
+    /// The number of stored triangles.
+    pub triangles: Option<i64>,
+    /// The box around the positions: least and greatest.
+    pub bounds: Option<[[f32; 3]; 2]>,
+    /// The name of the material, where the file has one.
+    pub material: Option<String>,
+    /// Findings of the file by severity: notes, suspicious, forbidden, unusable.
+    pub findings: [i64; 4],
+    /// Identifies a version of the file: device, inode, time of modification and length, or an ETag.
+    pub identity: Option<String>,
+    /// SHA-256 of the bytes of the file, in hexadecimal.
+    pub hash: Option<String>,
+    /// The kind of the error, where the file or the mesh cannot be read.
+    pub error_kind: Option<&'static str>,
+    /// The error on one line.
+    pub error: Option<String>,
+}
+
+impl Row {
+    /// Bytes in memory, and about as many in a file; up to six times as many if names consist of characters that JSON escapes.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        let Self { path, path_bytes, address, name, material, identity, hash, error, .. } = self;
+        let texts = [Some(path), path_bytes.as_ref(), address.as_ref(), name.as_ref(), material.as_ref()];
+        let texts = texts.into_iter().chain([identity.as_ref(), hash.as_ref(), error.as_ref()]).flatten();
+        (size_of::<Self>() + texts.map(String::len).sum::<usize>()) as u64
+    }
+
+    pub(super) fn failed(self, error: &Error) -> Self {
+        let told = Some(text::line(&error.message()));
+        Self { error_kind: Some(error.kind().name()), error: told, ..self }
+    }
+
+    /// The row of something that is, contains or belongs to a part that cannot be used.
+    pub(super) fn damaged(self, part: &Damage, format: Format) -> Self {
+        Self { error_kind: Some(part.problem.kind()), error: Some(part.line(format)), ..self }
+    }
+
+    /// The row of a file or a mesh that this program cannot read because of a defect.
+    pub(super) fn panicked(self) -> Self {
+        self.problem(&Problem::other("panic", "a defect of this program; please report the file".to_owned()))
+    }
+
+    pub(super) fn problem(self, problem: &Problem) -> Self {
+        match problem {
+            Problem::Library(error) => {
+                let format = error.format().map(Format::name).or(self.format);
+                Self { format, ..self }.failed(error)
+            }
+            Problem::Other(kind, _) => {
+                Self { error_kind: Some(*kind), error: Some(problem.to_string()), ..self }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Rows with geometry, of a few meshes at a time.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use meshmap::{MeshEntry, MeshFile, Role};
+use rayon::prelude::*;
+
+use super::Options;
+use super::file::{of_item, open};
+use super::geometry::{Geometry, Shape, Values};
+use super::item::Item;
+use super::look::too_many;
+use super::row::Row;
+use crate::input::{Problem, memory_for};
+use crate::text;
+
+/// Files that are opened together.
+const FILES: usize = 64;
+/// The most rows of a table.
+const ROWS: usize = 8192;
+
+/// A row for each mesh of many files, with its arrays. An invalid file or mesh is also a row.
+///
+/// Memory is bounded by the bytes of a table, and by the meshes that are decoded together: one for each thread if they are large.
+pub struct Shapes {
+    items: Arc<Vec<Item>>,
+    how: Options,
+    geometry: Arc<Geometry>,
+    drawn: bool,
+    batch_bytes: usize,
+    next_item: usize,
+    waiting: VecDeque<Waiting>,
+    /// Meshes that are decoded together.
+    together: usize,
+}
+
+/// A row that is not read yet.
+enum Waiting {
+    Done(Row),
+    Mesh { file: MeshFile, row: Arc<Row>, entry: MeshEntry },
+}
+
+impl Shapes {
+    /// Nothing is read before the first table. With `drawn`, only the meshes that viewers show have rows: the finest level of detail,
+    /// the first snapshot, and nothing for physics. A table ends with the mesh that reaches `batch_bytes`.
+    #[must_use]
+    pub fn new(
+        items: Arc<Vec<Item>>,
+        how: Options,
+        geometry: Arc<Geometry>,
+        drawn: bool,
+        batch_bytes: usize,
+    ) -> Self {
+        let waiting = VecDeque::new();
+        Self {
+            items,
+            how,
+            geometry,
+            drawn,
+            batch_bytes,
+            next_item: 0,
+            waiting,
+            together: rayon::current_num_threads(),
+        }
+    }
+
+    /// The next table; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns Arrow's errors, for texts of more than 2 GiB.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let (mut shapes, mut bytes) = (Vec::new(), 0_usize);
+        while bytes < self.batch_bytes && shapes.len() < ROWS {
+            if self.waiting.is_empty() && !self.open_more() {
+                break;
+            }
+            let count = self.together.min(self.waiting.len()).min(ROWS - shapes.len());
+            let part: Vec<Waiting> = self.waiting.drain(..count).collect();
+            let made: Vec<Shape> = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
+            let added: usize = made.iter().map(Shape::byte_len).sum();
+            // The meshes that are decoded together stay well below a table.
+            let most = (self.batch_bytes / 4) * count / added.max(1);
+            self.together = most.clamp(rayon::current_num_threads(), 256);
+            bytes = bytes.saturating_add(added);
+            shapes.extend(made);
+        }
+        if shapes.is_empty() { Ok(None) } else { self.geometry.batch(shapes).map(Some) }
+    }
+
+    /// Opens the next files. `false` if there are none.
+    fn open_more(&mut self) -> bool {
+        let end = self.next_item.saturating_add(FILES).min(self.items.len());
+        let Some(part) = self.items.get(self.next_item..end).filter(|part| !part.is_empty()) else {
+            return false;
+        };
+        self.next_item = end;
+        let opened: Vec<Vec<Waiting>> = part.par_iter().map(|item| self.meshes(item)).collect();
+        self.waiting.extend(opened.into_iter().flatten());
+        true
+    }
+
+    fn meshes(&self, item: &Item) -> Vec<Waiting> {
+        let meshes = || match open(item, &self.how) {
+            Ok(None) => Vec::new(),
+            Ok(Some((row, file))) => self.listed(&file, row),
+            Err(row) => vec![Waiting::Done(*row)],
+        };
+        catch_unwind(AssertUnwindSafe(meshes))
+            .unwrap_or_else(|_| vec![Waiting::Done(of_item(item).panicked())])
+    }
+
+    fn listed(&self, file: &MeshFile, row: Row) -> Vec<Waiting> {
+        let entries = match file.meshes() {
+            Ok(entries) => entries,
+            Err(error) => return vec![Waiting::Done(row.failed(&error))],
+        };
+        if let Some(row) = too_many(file, entries.len(), &row) {
+            return vec![Waiting::Done(row)];
+        }
+        // A name in the header of a file may be the name of each mesh.
+        let most = memory_for(file.limits(), row.file_bytes.map_or(0, i64::unsigned_abs));
+        let (mut held, mut listed) = (0, Vec::new());
+        for entry in entries {
+            held += (size_of::<MeshEntry>() + entry.name.len()) as u64;
+            if held > most {
+                let most = text::size(most);
+                let error = format!(
+                    "names of meshes: more than {most} of memory needed; raise the memory limit (--max-memory)"
+                );
+                return vec![Waiting::Done(row.problem(&Problem::other("limit_exceeded", error)))];
+            }
+            listed.push(entry);
+        }
+        let entries = listed;
+        let level = |entry: &MeshEntry| if let Role::Lod(level) = entry.role { Some(level) } else { None };
+        let finest = entries.iter().filter_map(level).min();
+        let is_drawn = |entry: &MeshEntry| match entry.role {
+            Role::Lod(level) => Some(level) == finest,
+            Role::Physics => false,
+            Role::Snapshot { index, .. } => index == 0,
+            _ => true,
+        };
+        let row = Arc::new(row);
+        let mesh = |entry| Waiting::Mesh { file: file.clone(), row: Arc::clone(&row), entry };
+        let meshes: Vec<Waiting> =
+            entries.into_iter().filter(|entry| !self.drawn || is_drawn(entry)).map(mesh).collect();
+        // A file without meshes is not lost.
+        if meshes.is_empty() { vec![Waiting::Done(Arc::unwrap_or_clone(row))] } else { meshes }
+    }
+}
+
+impl Waiting {
+    fn read(self, geometry: &Geometry) -> Shape {
+        match self {
+            Self::Done(row) => Shape::without_parts(row, geometry),
+            Self::Mesh { file, row, entry } => {
+                let row = described(&row, &entry);
+                let read = catch_unwind(AssertUnwindSafe(|| read(&file, &entry, row.clone(), geometry)));
+                read.unwrap_or_else(|_| Shape::without_parts(row.panicked(), geometry))
+            }
+        }
+    }
+}
+
+impl Shape {
+    fn without_parts(row: Row, geometry: &Geometry) -> Self {
+        Self { row, parts: geometry.parts().map(|_| None).collect() }
+    }
+
+    fn byte_len(&self) -> usize {
+        self.parts
+            .iter()
+            .flatten()
+            .map(Values::byte_len)
+            .sum::<usize>()
+            .saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
+    }
+}
+
+/// The facts that the list of meshes contains.
+fn described(file_row: &Row, entry: &MeshEntry) -> Row {
+    let row = Row {
+        address: Some(entry.address.to_string()),
+        name: Some(entry.name.clone()).filter(|name| !name.is_empty()),
+        ..file_row.clone()
+    };
+    match entry.role {
+        Role::Lod(level) => Row { role: Some("lod"), level: i32::try_from(level).ok(), ..row },
+        Role::Physics => Row { role: Some("physics"), ..row },
+        Role::Snapshot { seconds, .. } => Row { role: Some("snapshot"), seconds, ..row },
+        _ => Row { role: Some("geometry"), ..row },
+    }
+}
+
+/// The row of a mesh, with what can be decoded of it.
+fn read(file: &MeshFile, entry: &MeshEntry, row: Row, geometry: &Geometry) -> Shape {
+    let mesh = match file.mesh(&entry.address) {
+        Ok(mesh) => mesh,
+        Err(error) => return Shape::without_parts(row.failed(&error), geometry),
+    };
+    let number = |count: usize| i64::try_from(count).ok();
+    let mut row = Row {
+        vertices: number(mesh.vertex_count()),
+        triangles: number(mesh.triangle_count()),
+        material: mesh.material().map(str::to_owned),
+        ..row
+    };
+    let mut parts = Vec::new();
+    for part in geometry.parts() {
+        parts.push(match part.of(&mesh) {
+            Ok(values) => values,
+            Err(problem) => {
+                if row.error.is_none() {
+                    row = row.problem(&problem);
+                }
+                None
+            }
+        });
+    }
+    Shape { row, parts }
+}

@@ -201,8 +201,8 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     Ok(animations)
 }
 
-/// Converts a file, and adds the parts of it that cannot be used to the result: all if the output is checked, otherwise those that
-/// were to be converted.
+/// Converts a file, and adds the parts of it that cannot be used to the result: all parts if the output is checked, otherwise the
+/// parts that were to be converted.
 fn make(file: &MeshFile, job: &Job, way: &Way) -> Done {
     let (done, is_damaged) = write(file, job, way);
     let is_small = || file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);

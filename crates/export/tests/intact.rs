@@ -8,7 +8,7 @@ use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::data;
-use meshmap_testing::fixtures::{cgeo, iqm, tmf};
+use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -148,6 +148,17 @@ fn objects_without_a_name_have_the_given_one() {
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("o ")).collect();
     assert_eq!(names[0], "ball");
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+/// Indices of OBJ count through all objects, for positions, texture coordinates and normals by themselves.
+#[test]
+fn an_object_without_coordinates_does_not_shift_those_of_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = openctm::Body::sheet(*b"RAW\0", 3);
+    assert!(!whole.uv_maps.is_empty() && !whole.normals.is_empty());
+    let bare = openctm::Body { flags: 0, uv_maps: Vec::new(), ..openctm::Body::sheet(*b"RAW\0", 2) };
+    let file = of_bytes([bare.to_bytes(), whole.to_bytes()].concat());
+    write(&file, &Convert::new(Target::Obj), &folder.path().join("out.obj"));
 }
 
 /// The content of the section of a mesh, with this many material IDs.

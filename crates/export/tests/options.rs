@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::cgeo::Dialect;
-use meshmap::iqm::Model;
-use meshmap::{MeshFile, Options, Source};
+use meshmap::iqm::{Model, Trs};
+use meshmap::{MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo;
@@ -311,6 +311,34 @@ fn a_frame_is_written_as_the_library_moves_it() {
         let other = Convert { frame: Some(0), ..Convert::new(target) }.check_file(&file, &path).unwrap();
         assert_ne!(other.differs, [""; 0], "{target:?}");
     }
+    // Moved here once more: each vertex by the mean of its joints.
+    let mut pose = vec![Trs::default(); model.joints().len()];
+    model.frames().read_frame_into(3, &mut pose).unwrap();
+    let matrices = model.skeleton().unwrap().skinning_matrices(&pose).unwrap();
+    let mut expected: Vec<[f32; 3]> = Vec::new();
+    for entry in file.meshes().unwrap() {
+        let view = file.mesh(&entry.address).unwrap();
+        let of = |semantic| view.attribute(&semantic).unwrap().unwrap().to_f32::<4>();
+        let all =
+            of(Semantic::Position).into_iter().zip(of(Semantic::Joints(0))).zip(of(Semantic::Weights(0)));
+        expected.extend(all.map(|(([x, y, z, _], joints), weights)| {
+            let sum: f32 = weights.iter().sum();
+            let place = |row: usize| {
+                let of_joint = |(joint, weight): (&f32, &f32)| {
+                    let [a, b, c, d] = matrices[*joint as usize][row];
+                    (a * x + b * y + c * z + d) * weight / sum
+                };
+                joints.iter().zip(&weights).map(of_joint).sum()
+            };
+            [place(0), place(1), place(2)]
+        }));
+    }
+    let path = folder.path().join("frame.obj");
+    Convert { frame: Some(3), ..Convert::new(Target::Obj) }.write_file(&file, &path).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    let written = text.lines().filter_map(|line| line.strip_prefix("v ")).flat_map(|line| line.split(' '));
+    let apart = written.zip(expected.as_flattened()).map(|(a, b)| (a.parse::<f32>().unwrap() - b).abs());
+    assert!(apart.fold(0.0, f32::max) < 1e-4, "{expected:?}: {text}");
     let anim = model.anims().nth(1).unwrap().name.to_string_lossy().into_owned();
     let still = Convert { anim: Some(anim.clone()), seconds: Some(0.0), ..Convert::new(Target::Ply) };
     let path = folder.path().join("time.ply");

@@ -352,6 +352,23 @@ fn a_frame_is_written_as_the_library_moves_it() {
 }
 
 #[test]
+fn the_keys_of_an_animation_are_at_the_times_of_its_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("iqm", "skin_multi_anim.iqm");
+    let (json, _) = json(&file, &parts(), folder.path());
+    for (anim, written) in file.as_iqm().unwrap().anims().zip(json["animations"].as_array().unwrap()) {
+        let rate = if anim.framerate > 0.0 { anim.framerate } else { 24.0 };
+        let ends = written["samplers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|sampler| json["accessors"][index(&sampler["input"])]["max"][0].as_f64().unwrap());
+        let last = f64::from((anim.num_frames - 1) as f32 / rate);
+        assert!((ends.fold(0.0, f64::max) - last).abs() < 1e-6, "{}: {last}", anim.name.to_string_lossy());
+    }
+}
+
+#[test]
 fn one_animation_can_be_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("iqm", "skin_multi_anim.iqm");

@@ -137,10 +137,13 @@ mod tests {
         let hierarchy =
             Hierarchy { joints: vec![None, Some(0), Some(1)], poses: vec![None, Some(0), Some(0)] };
         let turned = Trs::new([1.0, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8], [2.0; 3]);
-        let mut frame = [turned, turned, turned];
+        let other = Trs::new([0.0, 3.0, 5.0], [0.6, 0.0, 0.0, 0.8], [0.5; 3]);
+        let mut frame = [turned, turned, other];
         hierarchy.rebase(&mut frame, "glTF").unwrap();
-        // The third is in the place of the second, which is its parent now.
-        let still = Trs::new([0.0; 3], [0.0, 0.0, 0.0, 1.0], [1.0; 3]);
-        assert!(frame[2].to_array().into_iter().zip(still.to_array()).all(|(a, b)| (a - b).abs() < 1e-5));
+        // The third stays where it was, though the second is its parent now.
+        let place = |parent: &Trs, own: &Trs| multiply(&matrix(parent), &matrix(own));
+        let before = place(&turned, &other);
+        let after = multiply(&place(&turned, &turned), &matrix(&frame[2]));
+        assert!(before.iter().zip(after).all(|(a, b)| (a - b).abs() < 1e-5), "{before:?}: {after:?}");
     }
 }

@@ -188,8 +188,8 @@ enum Command {
     },
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     ///
-    /// Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. In files
-    /// larger than 64 MiB, only the converted parts are checked.
+    /// Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. Only the converted
+    /// parts are read: with --check, all are.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]

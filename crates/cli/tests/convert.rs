@@ -534,6 +534,18 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     };
     let done = run(&clips);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+    // The animations of a model with the same joints, in a file without meshes.
+    let mut bytes = fixtures::iqm::Writer::sheets(1, 4, 4).animated(3, 5).to_bytes();
+    let man = folder.path().join("man.iqm");
+    fs::write(&man, &bytes).unwrap();
+    bytes[36..40].fill(0);
+    fs::write(clips.join("walk.iqm"), bytes).unwrap();
+    let count = |with: &[&str]| {
+        let done = convert(&[&["--json", "--force", "-o", output.to_str().unwrap()], with].concat(), &[&man]);
+        serde_json::from_slice::<serde_json::Value>(&done.stdout).unwrap()["animations"].as_u64().unwrap()
+    };
+    let own = count(&[]);
+    assert_eq!(count(&["--with", clips.to_str().unwrap()]), 2 * own, "of {own} animations");
     let done = run(&data::valid("tmf", "v011_multi_names.tmf"));
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("not an IQM file"), "{}", text(&done.stderr));
@@ -575,6 +587,26 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     let done = convert(&["--to", "glb", "-o", "-"], &[&damaged]);
     assert_eq!((done.status.code(), &done.stdout[..4]), (Some(1), &b"glTF"[..]));
     assert!(text(&done.stderr).contains(message), "{}", text(&done.stderr));
+}
+
+/// A part that is not converted is read only if the output is checked.
+#[test]
+fn parts_that_are_not_converted_are_checked_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = fixtures::slmesh::everything();
+    let source = meshmap::Source::from_bytes(bytes.clone());
+    let file = meshmap::MeshFile::from_source(source, &meshmap::Options::default()).unwrap();
+    let coarse = file.items().find(|item| item.address.to_string() == "lowest_lod").unwrap().range;
+    bytes[usize::try_from((coarse.start + coarse.end) / 2).unwrap()] ^= 0xff;
+    let damaged = folder.path().join("damaged.slmesh");
+    fs::write(&damaged, bytes).unwrap();
+    let output = folder.path().join("out.glb");
+    let quick = convert(&["-o", output.to_str().unwrap()], &[&damaged]);
+    assert_eq!(quick.status.code(), Some(0), "{}", text(&quick.stdout));
+    let checked = convert(&["--check", "-o", output.to_str().unwrap()], &[&damaged]);
+    let shown = text(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("lowest_lod") && output.exists(), "{shown}");
 }
 
 /// A part such as a level of detail stands for the meshes in it, and a part of a mesh for the mesh.

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub left_out: Vec<String>,
     /// The number of further lines of that kind.
     pub more_left_out: u64,
+    /// `true` if something was left out because it is damaged, or has numbers that cannot be written.
+    pub has_unusable: bool,
     /// Numbers that differ from the file: the kind of change, and the count of changed elements.
     pub changed: BTreeMap<&'static str, u64>,
     /// Possible problems and assumptions, one line each: the first 64.
@@ -83,6 +85,7 @@ pub(crate) trait Report {
 
 impl Report for Outcome {
     fn lacks(&mut self, what: String) {
+        self.has_unusable = true;
         self.leave_out(what);
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use meshmap::{MeshView, Semantic};
 
 use crate::error::{Error, Result};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Report};
 use crate::output::Output;
 use crate::scene::check::{kept, kept_count, replace_non_finite, turned};
 use crate::scene::names::free;
@@ -165,7 +165,7 @@ fn are_finite(
         let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
         match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
-                outcome.leave_out(format!("{semantic}, because {address} is {value}"));
+                outcome.lacks(format!("{semantic}, because {address} is {value}"));
                 return Ok(false);
             }
             checked => checked?,

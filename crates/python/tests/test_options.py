@@ -27,7 +27,7 @@ def test_every_option_is_in_signature_documentation_and_stub(function: Any, iqm:
     parameters = inspect.signature(function).parameters.values()
     defaults = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
     assert sorted(options) == sorted(defaults)
-    heads = re.findall(r"^    ([a-z_, ]+): ", inspect.getdoc(function).split("Returns:")[0], re.MULTILINE)
+    heads = re.findall(r"^    ([a-z_, ]+): ", (inspect.getdoc(function) or "").split("Returns:")[0], re.MULTILINE)
     documented = [name for head in heads for name in head.split(", ")]
     assert set(options) <= set(documented)
     stub = ast.parse((Path(meshmap.__file__).parent / "_meshmap.pyi").read_text())
@@ -47,7 +47,7 @@ def test_wrong_values_are_errors_that_name_the_option(function: Any, iqm: Path, 
 
 
 def test_values_that_are_not_allowed_are_errors_that_list_the_others(iqm: Path, tmp_path: Path) -> None:
-    for options, words in [
+    of_conversion: list[tuple[dict[str, Any], str]] = [
         ({"up": "w"}, "up is 'w': not an axis: expected one of x, y, z, found \"w\""),
         ({"lod": "best"}, "lod is 'best': expected finest, high, medium, low, lowest or all"),
         ({"every": 0}, "every is 0: "),
@@ -55,12 +55,14 @@ def test_values_that_are_not_allowed_are_errors_that_list_the_others(iqm: Path, 
         ({"snapshots": (0, 4, 2)}, "snapshots is (0, 4, 2): expected the first index and the one after the last"),
         ({"meshes": ["7!"]}, "meshes is ['7!']: not an address"),
         ({"fps": float("inf")}, "fps is inf: expected a finite number"),
-    ]:
+    ]
+    for options, words in of_conversion:
         with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
             meshmap.convert(iqm, tmp_path / "out.glb", **options)
-    for options, words in [
+    of_picture: list[tuple[dict[str, Any], str]] = [
         ({"mode": "oil"}, "mode is 'oil': expected shaded, clay, wireframe or normals"),
         ({"samples": 2}, "samples is 2: expected 1, 4 or 9"),
-    ]:
+    ]
+    for options, words in of_picture:
         with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
             meshmap.render(iqm, **options)

@@ -35,7 +35,8 @@ pub(crate) struct ConvertArgs {
     /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     with: Vec<PathBuf>,
-    /// Read the output again, compare it with the file, and report what is equal bit for bit.
+    /// Read the output again, compare it with the file, and report what is equal bit for bit. Also check the parts of the file that
+    /// are not converted.
     #[arg(long)]
     check: bool,
     /// Print the outputs, and write nothing.
@@ -81,7 +82,7 @@ fn help_of_targets() -> String {
     format!("The format: {} or {last} [default: by the ending of the output]", others.join(", "))
 }
 
-/// Files up to this size are checked as a whole, also if only a part of them is converted.
+/// Files up to this size are checked for all that is wrong with them if they cannot be converted.
 const CHECKED: u64 = 64 << 20;
 
 /// The path that stands for standard output.
@@ -162,7 +163,7 @@ impl Way {
     /// Objects without a name are named after the file, without its extension.
     fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
-            let joins = |model: &Model| !model.meshes().len() == 0 && model.attach(&animations.model).is_ok();
+            let joins = |model: &Model| model.meshes().len() > 0 && model.attach(&animations.model).is_ok();
             animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
@@ -200,28 +201,31 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     Ok(animations)
 }
 
-/// Converts a file, and adds the parts of it that cannot be used to the result.
+/// Converts a file, and adds the parts of it that cannot be used to the result: all parts if the output is checked, otherwise the
+/// parts that were to be converted.
 fn make(file: &MeshFile, job: &Job, way: &Way) -> Done {
-    // Checking a larger file may take much longer than converting a part of it.
-    let is_checked = file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
-    let done = write(file, job, way, is_checked);
-    if !is_checked {
-        return done;
-    }
-    let damage = inspect::check(file).damage;
+    let (done, is_damaged) = write(file, job, way);
+    let is_small = || file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
     match done {
-        Done::Written(made) => Done::Written(Made { damage, ..made }),
-        Done::Failed(problem) if !damage.is_empty() && problem.kind() != "io" => Done::Unusable(damage),
+        Done::Written(made) if way.check || is_damaged => {
+            Done::Written(Made { damage: inspect::check(file).damage, ..made })
+        }
+        Done::Failed(problem) if problem.kind() != "io" && is_small() => {
+            let damage = inspect::check(file).damage;
+            if damage.is_empty() { Done::Failed(problem) } else { Done::Unusable(damage) }
+        }
         done => done,
     }
 }
 
-fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way, is_checked: bool) -> Done {
+/// Also returns `true` if a part could not be converted.
+fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way) -> (Done, bool) {
     let convert = way.of(file, input);
     let mut outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
-        Err(error) => return Done::of(error),
+        Err(error) => return (Done::of(error), true),
     };
+    let is_damaged = outcome.has_unusable;
     if convert.target == Target::Usdc && outcome.degenerate > 0 {
         let what = text::plural(outcome.degenerate, "triangle");
         let note = format!(
@@ -229,14 +233,10 @@ fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way, is_checked: bo
         );
         outcome.notes.push(note);
     }
-    if !is_checked {
-        let note = "parts that were not converted are not checked: `meshmap verify` checks them";
-        outcome.notes.push(note.to_owned());
-    }
     let mut made =
         Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };
     if !way.check {
-        return Done::Written(made);
+        return (Done::Written(made), is_damaged);
     }
     let checked = match convert.check_file(file, output) {
         Ok(checked) => checked,
@@ -244,17 +244,18 @@ fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way, is_checked: bo
             // Nobody should rely on an output that could not be checked.
             made.files.iter().for_each(|file| drop(fs::remove_file(file)));
             let why = said(error);
-            return Done::Failed(Problem::other("other", format!("the output cannot be checked: {why}")));
+            let problem = Problem::other("other", format!("the output cannot be checked: {why}"));
+            return (Done::Failed(problem), is_damaged);
         }
     };
     made.facts = json_text::with(made.facts, json!({ "checked": checked.lines, "differs": checked.differs }));
     made.lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
     if checked.differs.is_empty() {
-        return Done::Written(made);
+        return (Done::Written(made), is_damaged);
     }
     made.lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
     made.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
-    Done::Differs(made)
+    (Done::Differs(made), is_damaged)
 }
 
 /// The properties of the JSON object.

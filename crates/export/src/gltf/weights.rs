@@ -6,7 +6,7 @@ use meshmap::{MeshView, Semantic, VertexFormat};
 
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Report};
 use crate::scene::rig::{Beyond, Skeleton};
 
 /// The joints of each vertex, and their weights.
@@ -142,7 +142,7 @@ fn check_joints(
         }
         if beyond == Beyond::LeaveOut {
             let mesh = view.address();
-            outcome.leave_out(format!(
+            outcome.lacks(format!(
                 "the weights of {mesh}: {mesh}.joints[{vertex}] is {of:?}, where there are {joints} joints"
             ));
             return false;

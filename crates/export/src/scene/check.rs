@@ -3,7 +3,7 @@
 use meshmap::MeshView;
 
 use crate::error::{Error, Result};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Report};
 use crate::settings::Job;
 use crate::vector::{dot, face_normal};
 
@@ -29,7 +29,7 @@ pub(crate) fn usable<const N: usize>(
 ) -> Result<bool> {
     match finite(elements, &address, job, outcome) {
         Err(Error::NonFinite { address: element, value }) => {
-            outcome.leave_out(format!("{}, because {element} is {value}", address()));
+            outcome.lacks(format!("{}, because {element} is {value}", address()));
             Ok(false)
         }
         checked => checked.map(|()| true),

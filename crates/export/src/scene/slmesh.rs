@@ -112,7 +112,7 @@ impl Rig for Joints {
         outcome: &mut Outcome,
     ) -> Result<Option<Skeleton>> {
         let Some(stored) = skin(&self.asset)? else {
-            outcome.leave_out("the skin, which cannot be decoded");
+            outcome.lacks("the skin, which cannot be decoded".to_owned());
             return Ok(None);
         };
         let Some(stored) = stored else { return Ok(None) };

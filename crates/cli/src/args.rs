@@ -404,9 +404,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         Command::Render { args, list, choice } => render::run(&args, &with_list(choice, list), screen, out),
         Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let options = Options::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
-            let options = options.with_limits(choice.memory.limits_of(2)).with_memory(choice.memory.whole());
-            let options = options.with_max_output(max_output);
+            let (limits, memory) = (choice.memory.limits_of(2), choice.memory.whole());
+            let (mmap, formats) = (choice.mmap, Vec::new());
+            let options = Options { full, hash, mmap, formats, limits, memory, max_output };
             catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

@@ -213,11 +213,12 @@ fn info(verdicts: &Verdicts) -> Tally {
     Tally { contradictions: [quick.contradictions, full.contradictions].concat(), ..full }
 }
 
-/// A good file may have no mesh that the target can hold. The rest of a bad one may be written.
+/// A good file may have no mesh that the target can hold. The rest of a bad one may be written. Parts that are not converted are
+/// checked with `--check`.
 fn convert(verdicts: &Verdicts) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let words = ["convert", "--json", "--to", "glb", "--zero-non-finite", "-o", output];
+    let words = ["convert", "--json", "--check", "--to", "glb", "--zero-non-finite", "-o", output];
     verdicts.compare(&objects(&words, &verdicts.folders), |object, problem| {
         let damage: Vec<Problem> =
             object["damage"].as_array().unwrap().iter().filter_map(Problem::of).collect();

@@ -33,7 +33,7 @@ fn rows(folder: &Path, how: Options) -> Vec<Row> {
 
 #[test]
 fn every_format_has_rows_and_bad_files_are_rows_too() {
-    let rows = rows(&data::root(), Options::default().with_full(true));
+    let rows = rows(&data::root(), Options { full: true, ..Options::default() });
     let (bad, good): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.error_kind.is_some());
     let formats: BTreeSet<&str> = good.iter().filter_map(|row| row.format).collect();
     assert_eq!(formats, Format::ALL.map(Format::name).into());
@@ -45,7 +45,7 @@ fn every_format_has_rows_and_bad_files_are_rows_too() {
 
 #[test]
 fn what_headers_say_is_what_decoding_finds() {
-    let (few, all) = (Options::default(), Options::default().with_full(true));
+    let (few, all) = (Options::default(), Options { full: true, ..Options::default() });
     for item in catalog::find(&[data::root()]) {
         let (headers, full) = (catalog::of(&item, &few), catalog::of(&item, &all));
         // Parts that cannot be used and are not meshes have further rows.
@@ -115,7 +115,7 @@ fn rows_that_repeat_long_names_keep_to_the_limits_of_memory_and_output() {
 fn the_command_writes_files_of_all_kinds() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits::default().with_remedies(["--max-memory", "--max-memory", ""]);
-    let expected = rows(&data::root(), Options::default().with_limits(limits));
+    let expected = rows(&data::root(), Options { limits, ..Options::default() });
     let done = run(&[], &[&data::root()]);
     assert_eq!(done.status.code(), Some(1), "some files of the tests are bad: {}", text(&done.stderr));
     // A name of one file has an end of a line in it, which stands between quotation marks.
@@ -237,7 +237,7 @@ fn of_an_object_in_a_store_headers_alone_are_read() {
     assert_eq!((row.vertices, row.triangles, row.error), (Some(500_000), Some(1), None));
     assert_eq!((row.path.as_str(), row.identity.as_deref()), ("s3://assets/scan.ctm", Some("etag")));
     assert!(read.load(Ordering::Relaxed) < bytes.len() as u64 / 20);
-    let [row] = catalog::of(&item, &Options::default().with_hash(true)).try_into().unwrap();
+    let [row] = catalog::of(&item, &Options { hash: true, ..Options::default() }).try_into().unwrap();
     assert_eq!(row.hash.map(|hash| hash.len()), Some(64));
 }
 

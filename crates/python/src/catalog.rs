@@ -85,11 +85,8 @@ pub(crate) fn make(
     let columns = columns
         .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
         .map_err(PyValueError::new_err)?;
-    let how = own_how()
-        .with_full(full && columns.need_values())
-        .with_hash(hash && columns.need_hash())
-        .with_formats(named_formats(formats)?)
-        .with_mmap(mmap);
+    let (full, hash) = (full && columns.need_values(), hash && columns.need_hash());
+    let how = Options { full, hash, mmap, formats: named_formats(formats)?, ..own_how() };
     let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
     made(("catalog", sources, options), how, table, limit)
 }
@@ -158,13 +155,13 @@ pub(crate) fn make_geometry(
     options.set_item("batch_bytes", batch_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
-    let how = own_how().with_hash(has_hash).with_formats(named_formats(formats)?).with_mmap(mmap);
+    let how = Options { hash: has_hash, mmap, formats: named_formats(formats)?, ..own_how() };
     made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
 }
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
 fn own_how() -> Options {
-    Options::default().with_limits(Limits::default().with_remedies([""; 3]))
+    Options { limits: Limits::default().with_remedies([""; 3]), ..Options::default() }
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {

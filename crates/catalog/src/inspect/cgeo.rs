@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::thread;
 
 use meshmap::cgeo::{
@@ -177,7 +178,7 @@ pub(super) fn facts(
             Err(error) => damages.add(Damage::of(Address::field("snapshots").index(0), &error, bytes)),
         }
     }
-    let meshes = meshes(proxy, &glances, groups);
+    let meshes = meshes(proxy, &glances, groups, lists);
     let detail = |mesh: &MeshInfo| {
         let counts = [("vertices", mesh.vertices), ("triangles", mesh.triangles)];
         let counts = counts.into_iter().filter_map(|(name, count)| Some((name, count?))).collect();
@@ -215,7 +216,14 @@ fn differences_from_nothing(glances: &[Option<Glance>], damages: &mut Damages) {
     }
 }
 
-fn meshes(proxy: &Proxy, glances: &[Option<Glance>], mut groups: Option<Vec<Group>>) -> Vec<MeshInfo> {
+fn meshes(
+    proxy: &Proxy,
+    glances: &[Option<Glance>],
+    mut groups: Option<Vec<Group>>,
+    lists: &mut Lists,
+) -> Vec<MeshInfo> {
+    // Thousands of snapshots may have thousands of channels each.
+    let mut known: HashMap<(bool, u32), Arc<[AttributeInfo]>> = HashMap::new();
     let first = glances.first().copied().flatten().and_then(|first| first.counts);
     let name = proxy.object_name().map(|name| lossy(&name));
     let material = proxy.properties().get("Original material name").map(|name| lossy(&name));
@@ -223,18 +231,23 @@ fn meshes(proxy: &Proxy, glances: &[Option<Glance>], mut groups: Option<Vec<Grou
         let glance = glances.get(index).copied().flatten();
         // A difference has the counts of the first snapshot, and shares its triangles.
         let counts = glance.and_then(|glance| if glance.is_complete { glance.counts } else { first });
-        let attributes = counts.into_iter().flat_map(|counts| {
-            let normal = (counts.normals > 0).then_some(Semantic::Normal);
-            let channels = (0..counts.texcoord_sets).map(Semantic::TexCoord);
-            [Semantic::Position].into_iter().chain(normal).chain(channels)
+        let attributes = counts.map(|counts| {
+            let (has_normals, channels) = (counts.normals > 0, counts.texcoord_sets);
+            let attributes = known.entry((has_normals, channels)).or_insert_with(|| {
+                let normal = has_normals.then_some(Semantic::Normal);
+                let semantics = [Semantic::Position].into_iter().chain(normal);
+                let semantics = semantics.chain((0..channels).map(Semantic::TexCoord));
+                let format = VertexFormat::FLOAT32X3;
+                lists.cut("meshes.attributes", semantics.map(|one| AttributeInfo::new(one, format))).into()
+            });
+            Arc::clone(attributes)
         });
-        let attributes = attributes.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X3));
         MeshInfo {
             name: name.clone(),
             material: material.clone(),
             vertices: counts.map(|counts| counts.vertices.into()),
             triangles: counts.map(|counts| counts.triangles.into()),
-            attributes: attributes.collect(),
+            attributes: attributes.unwrap_or_default(),
             bounds: glance.and_then(|glance| glance.bounds).map(corners),
             groups: if index == 0 { groups.take() } else { None },
             is_complete: glance.is_some_and(|glance| glance.is_complete),

@@ -33,7 +33,6 @@ pub use write::{FileKind, Writer};
 
 /// The contents of a catalogue.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Options {
     /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
     /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
@@ -60,50 +59,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets [`full`](Self::full).
-    #[must_use]
-    pub fn with_full(self, full: bool) -> Self {
-        Self { full, ..self }
-    }
-
-    /// Sets [`hash`](Self::hash).
-    #[must_use]
-    pub fn with_hash(self, hash: bool) -> Self {
-        Self { hash, ..self }
-    }
-
-    /// Sets [`mmap`](Self::mmap).
-    #[must_use]
-    pub fn with_mmap(self, mmap: bool) -> Self {
-        Self { mmap, ..self }
-    }
-
-    /// Sets [`formats`](Self::formats).
-    #[must_use]
-    pub fn with_formats(self, formats: Vec<Format>) -> Self {
-        Self { formats, ..self }
-    }
-
     /// Returns `true` if files of this format have rows. A file of no known format has rows if all formats have.
     pub(crate) fn takes(&self, format: Option<Format>) -> bool {
         self.formats.is_empty() || format.is_some_and(|format| self.formats.contains(&format))
-    }
-
-    /// Sets [`limits`](Self::limits).
-    #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Sets [`memory`](Self::memory).
-    #[must_use]
-    pub fn with_memory(self, memory: u64) -> Self {
-        Self { memory, ..self }
-    }
-
-    /// Sets [`max_output`](Self::max_output).
-    #[must_use]
-    pub fn with_max_output(self, max_output: Option<u64>) -> Self {
-        Self { max_output, ..self }
     }
 }

@@ -9,6 +9,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
 use meshmap_testing::data;

@@ -5,16 +5,13 @@ use std::collections::HashMap;
 use meshmap::iqm::Trs;
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Sampler};
-use super::file::{Gltf, OF_CHANNEL, OF_NODE, Use};
+use super::file::{Gltf, OF_CHANNEL, OF_NODE, TARGET, Use};
 use super::skins::Joints;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::iqm::Clip;
 use crate::scene::rig::{Joint, Rig};
 use crate::settings::Job;
-
-/// The name of the target in errors.
-const TARGET: &str = "glTF";
 
 /// `true` for each of the translation, rotation and scale of a joint that differs from the bind pose in a frame.
 type Moved = [bool; 3];

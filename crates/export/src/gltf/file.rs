@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 
+/// The name of the target in errors.
+pub(super) const TARGET: &str = "glTF";
+
 pub(super) const UNSIGNED_BYTE: u32 = 5121;
 pub(super) const UNSIGNED_SHORT: u32 = 5123;
 pub(super) const UNSIGNED_INT: u32 = 5125;
@@ -327,7 +330,7 @@ fn check_size(bytes: u64) -> Result<()> {
         return Ok(());
     }
     let what = "more than 4 GiB, which is the most of one file: write a .gltf, whose numbers are in several";
-    Err(Error::NotHeld { target: "glTF", what: what.to_owned() })
+    Err(Error::NotHeld { target: TARGET, what: what.to_owned() })
 }
 
 /// The name of the file next to a glTF that holds a part of its numbers.

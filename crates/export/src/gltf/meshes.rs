@@ -6,7 +6,7 @@ use meshmap::Dequant;
 
 use super::attributes::{self, Geometry};
 use super::document::{Coarser, Index, NodeExtensions};
-use super::file::Gltf;
+use super::file::{Gltf, TARGET};
 use super::scene::{Rules, add_mesh, finish_scene, material};
 use super::skins::{Joints, Skins};
 use super::{animations, weights};
@@ -14,9 +14,6 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
-
-/// The name of the target in errors.
-const TARGET: &str = "glTF";
 
 pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(scene, job, outcome);

@@ -3,7 +3,7 @@
 use meshmap::Dequant;
 
 use super::document::{Index, Node, Skin};
-use super::file::{Gltf, OF_LIST_ITEM, Use};
+use super::file::{Gltf, OF_LIST_ITEM, TARGET, Use};
 use super::scene::{add_node, rest_joint};
 use crate::error::{Error, Result};
 use crate::matrix::{IDENTITY, multiply, rounded};
@@ -77,7 +77,7 @@ impl Skins {
         matrices.extend(inverse.map(|inverse| inverse_bind_matrix(inverse, shape, dequant)));
         if matrices.as_flattened().iter().any(|number| !number.is_finite()) {
             let what = "an inverse bind matrix, together with the bind shape, is too large".to_owned();
-            return Err(Error::NotHeld { target: "glTF", what });
+            return Err(Error::NotHeld { target: TARGET, what });
         }
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
         gltf.charge(joints.nodes.len() + 1, OF_LIST_ITEM)?;

@@ -7,7 +7,7 @@ use meshmap::cgeo::{Mesh as Stored, Parts};
 use meshmap::{Array, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
-use super::file::{Gltf, OF_MESH, OF_TARGET, Use};
+use super::file::{Gltf, OF_MESH, OF_TARGET, TARGET, Use};
 use super::normals::make_unit;
 use super::scene::{Rules, add_node, finish_scene, material};
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub(super) fn write(
     let count = snapshots.indices.len();
     if count > MOST_TARGETS + 1 {
         return Err(Error::NotHeld {
-            target: "glTF",
+            target: TARGET,
             what: format!(
                 "{count} snapshots are more than the {} that viewers can hold: write each {}th of them, or a PC2",
                 MOST_TARGETS + 1,
@@ -84,7 +84,7 @@ fn times(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) -> Result<
         return Ok(times);
     }
     Err(Error::NotHeld {
-        target: "glTF",
+        target: TARGET,
         what: format!("snapshots of {step} seconds, whose times do not ascend"),
     })
 }
@@ -149,7 +149,7 @@ impl Writer<'_> {
         };
         let materials = remap.groups().len();
         if materials > MOST_MATERIALS {
-            return Err(Error::TooManyMaterials { target: "glTF", count: materials, most: MOST_MATERIALS });
+            return Err(Error::TooManyMaterials { target: TARGET, count: materials, most: MOST_MATERIALS });
         }
         // The numbers that are written for each vertex.
         budget.charge_for::<[[f32; 3]; 2]>(

@@ -51,7 +51,7 @@ pub(crate) struct Scene {
     pub(crate) unit: Unit,
     /// Empty if there are snapshots.
     meshes: Vec<Mesh>,
-    /// One object through time, whose normals and texture coordinates have indices of their own.
+    /// One object through time, in which positions, normals and texture coordinates have separate indices.
     pub(crate) snapshots: Option<Snapshots>,
     /// The transform of all vertices that follow joints.
     pub(crate) pose: Option<Pose>,
@@ -79,6 +79,18 @@ pub(crate) struct Mesh {
     pub(crate) material: Option<String>,
     /// The number of the object of which the mesh is a level of detail.
     pub(crate) object: Option<usize>,
+}
+
+impl Mesh {
+    /// `None` for a mesh without positions, which is reported.
+    fn of(view: MeshView, report: &mut impl Report) -> Option<Self> {
+        if !view.has(&Semantic::Position) {
+            report.skips(format!("{}, which has no positions", view.address()));
+            return None;
+        }
+        let (name, material) = (view.name().to_owned(), view.material().map(str::to_owned));
+        Some(Self { view, name, material, object: None })
+    }
 }
 
 impl Scene {
@@ -128,14 +140,8 @@ impl Scene {
             scene.pose = slmesh::bind_shape(asset, report)?;
             scene.rig = slmesh::rig(asset, scene.pose.as_ref());
         }
-        for view in select::views(file, wanted, report)? {
-            if view.has(&Semantic::Position) {
-                let (name, material) = (view.name().to_owned(), view.material().map(str::to_owned));
-                scene.meshes.push(Mesh { view, name, material, object: None });
-            } else {
-                report.skips(format!("{}, which has no positions", view.address()));
-            }
-        }
+        let views = select::views(file, wanted, report)?;
+        scene.meshes = views.into_iter().filter_map(|view| Mesh::of(view, report)).collect();
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
         }
@@ -153,11 +159,6 @@ impl Scene {
         snapshots.report_others(report);
         let view = snapshots.first()?.view()?;
         budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;
-        if !view.has(&Semantic::Position) {
-            report.skips(format!("{}, which has no positions", view.address()));
-            return Ok(Cow::Borrowed(&[]));
-        }
-        let name = view.name().to_owned();
-        Ok(Cow::Owned(vec![Mesh { view, name, material: None, object: None }]))
+        Ok(Cow::Owned(Mesh::of(view, report).into_iter().collect()))
     }
 }

@@ -33,16 +33,16 @@ pub(super) fn check_gltf(
     let mut runs = Vec::new();
     for mesh in 0..gltf.mesh_count() {
         // A snapshot without triangles is not written.
-        let first = loop {
+        let (first, parts) = loop {
             let Some(index) = rest.next() else {
                 tally.differs(|| format!("meshes[{mesh}] is of no snapshot"));
                 return Ok(());
             };
-            if !parts_of(index)?.is_empty() {
-                break index;
+            let parts = parts_of(index)?;
+            if !parts.is_empty() {
+                break (index, parts);
             }
         };
-        let parts = parts_of(first)?;
         if parts.len() != gltf.primitive_count(mesh) {
             let found = gltf.primitive_count(mesh);
             tally.differs(|| {

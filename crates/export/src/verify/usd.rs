@@ -38,7 +38,7 @@ pub(super) fn check_snapshots(
     check_times(snapshots, job, &stage, tally);
     let looks = Looks::of(&stage);
     let lacks_ids = |index: usize| {
-        let triangles = snapshots.at(index)?.mesh(Parts::ALL)?.triangles;
+        let triangles = snapshots.at(index)?.mesh(Parts::TRIANGLES)?.triangles;
         Ok::<_, Error>(!triangles.is_empty() && triangles.material_ids().is_none())
     };
     // Materials that not every snapshot has are left out.

@@ -148,7 +148,7 @@ impl Input {
         if !how.mmap {
             return Ok(Source::open(&self.path)?);
         }
-        #[allow(unsafe_code, reason = "the user asked for a map, and was told what that takes")]
+        #[allow(unsafe_code, reason = "the user asked for a map, and the help says what that takes")]
         // SAFETY: whoever says --mmap promises that the file does not change; the help says so.
         let mapped = unsafe { Source::map(&self.path) };
         Ok(mapped?)

@@ -49,7 +49,7 @@ pub(crate) struct Run<T> {
     stem: String,
     index: Option<(u64, u64)>,
     rest: String,
-    /// What else is equal.
+    /// Everything else that is equal.
     key: String,
     pub(crate) first: T,
 }

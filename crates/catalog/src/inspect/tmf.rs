@@ -133,7 +133,7 @@ fn stored_as(mesh: &Mesh) -> Value {
     })
 }
 
-/// Over all meshes: whether arrays share their indices, and whether some have indices of their own.
+/// Over all meshes: whether arrays share their indices, and whether some have separate indices.
 fn indices(document: &Document) -> (Option<bool>, bool) {
     let (mut any, mut several) = (false, false);
     let mut shared = true;

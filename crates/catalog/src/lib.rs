@@ -2,7 +2,6 @@
 
 pub mod digest;
 mod find;
-mod index;
 mod input;
 pub mod inspect;
 pub mod json;
@@ -12,6 +11,5 @@ pub mod topology;
 mod windows;
 
 pub use find::{Found, Glob, Selection, Skipped, find};
-pub use index::{Index, IndexFile};
 pub use input::{Input, Problem, Reading, STANDARD_INPUT, is_address, memory_for, meter_of, read_to_end};
 pub use inspect::info;

@@ -25,6 +25,7 @@ mod convert;
 mod destination;
 mod error;
 mod gltf;
+mod index;
 mod matrix;
 mod moment;
 mod obj;
@@ -42,6 +43,7 @@ mod vector;
 mod verify;
 
 pub use error::{Error, Limit, Result};
+pub use index::Index;
 pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
 pub use output::Output;

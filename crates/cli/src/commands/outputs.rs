@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
-use meshmap_catalog::{Index, IndexFile, json as json_text};
-use meshmap_export::{Limit, Output};
+use meshmap_catalog::json as json_text;
+use meshmap_export::{Index, Limit, Output};
 use serde_json::{Value, json};
 
 use super::{Manner, Outcome, tell};
@@ -19,16 +19,6 @@ use crate::inputs::{Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::{text, words};
-
-/// The index is opened and replaced as outputs are.
-const INDEX_FILE: IndexFile = IndexFile {
-    open: |path, options| Output::open_regular(path, options),
-    replace: |path, content| {
-        let mut file = Output::create(path)?;
-        file.write_all(content)?;
-        file.finish().map(drop)
-    },
-};
 
 /// A file, and what is made of it.
 #[derive(Clone)]
@@ -130,7 +120,7 @@ pub(super) fn all(
     let progress = Progress::of(&found, choice.quiet);
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
-    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also, INDEX_FILE)));
+    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also)));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
@@ -181,8 +171,8 @@ pub(super) fn all(
         let files = text::plural(not_written, "file");
         tell(screen.paint(Style::Bad, &format!("{}: {files} not written", words::DISK_FULL)));
     }
-    if let Some(error) = not_recorded {
-        tell(error);
+    if let Some(why) = not_recorded {
+        tell(text::line(&why));
     }
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let is_done = handed == jobs.len();

@@ -4,7 +4,7 @@
 //! killed loses nothing, and several processes may write outputs to one directory. The last line for an output counts.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::text;
+use crate::output::Output;
 
 /// The name of the index. Commands that walk directories skip it, as all hidden files.
 const NAME: &str = ".meshmap-outputs.jsonl";
@@ -20,20 +20,10 @@ const NAME: &str = ".meshmap-outputs.jsonl";
 /// The version of the writers. Outputs of another version are written again.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 
-/// The functions that open and replace the file of an index. Programs pass functions that also write their outputs.
-#[derive(Clone, Copy, Debug)]
-pub struct IndexFile {
-    /// Opens a regular file, and nothing else.
-    pub open: fn(&Path, &OpenOptions) -> io::Result<File>,
-    /// Replaces a file by one with this content, which appears when it is complete.
-    pub replace: fn(&Path, &[u8]) -> io::Result<()>,
-}
-
 /// The outputs in a directory, and what they were made from.
 #[derive(Debug)]
 pub struct Index {
     root: PathBuf,
-    file: IndexFile,
     /// The options of the command and the stamps of its other files, as part of each fingerprint. `None` if one of these files
     /// may change unnoticed.
     options: Option<String>,
@@ -82,11 +72,11 @@ impl Index {
     /// Reads the index of a directory. `options` describes everything, except for the source, that decides about the content
     /// of an output; `also` are further files that do.
     #[must_use]
-    pub fn read(root: &Path, options: &str, also: &[PathBuf], file: IndexFile) -> Self {
+    pub fn read(root: &Path, options: &str, also: &[PathBuf]) -> Self {
         let also: Option<Vec<_>> = also.iter().map(|path| stamp_of(path)).collect();
         let options = also.map(|also| format!("{options}\n{also:?}"));
         let mut text = String::new();
-        let opened = (file.open)(&root.join(NAME), File::options().read(true));
+        let opened = Output::open_regular(root.join(NAME), File::options().read(true));
         if opened.and_then(|mut file| file.read_to_string(&mut text)).is_err() {
             text.clear();
         }
@@ -96,7 +86,7 @@ impl Index {
             lines += 1;
             known.insert(entry.output.clone(), entry);
         }
-        let index = Self { root: root.to_owned(), file, options, known };
+        let index = Self { root: root.to_owned(), options, known };
         let is_torn = !text.is_empty() && !text.ends_with('\n');
         if is_torn || lines > 2 * index.known.len() + 100 {
             index.compact();
@@ -110,7 +100,13 @@ impl Index {
         entries.sort_by(|a, b| a.output.cmp(&b.output));
         let lines = entries.into_iter().flat_map(line).collect::<Vec<u8>>();
         // The long index is as good.
-        drop((self.file.replace)(&self.root.join(NAME), &lines));
+        drop(self.replace(&lines));
+    }
+
+    fn replace(&self, lines: &[u8]) -> io::Result<PathBuf> {
+        let mut file = Output::create(self.root.join(NAME))?;
+        file.write_all(lines)?;
+        file.finish()
     }
 
     /// The fingerprint of an output: what it is made from, and how. `None` if that may change unnoticed, as for standard input.
@@ -124,7 +120,7 @@ impl Index {
         }
         hash.update(stamp.bytes.to_le_bytes());
         hash.update(stamp.modified.to_le_bytes());
-        Some(text::hex(&hash.finalize()))
+        Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Returns `true` if the output was made with this fingerprint, and has not been changed or removed since then.
@@ -143,17 +139,16 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// Returns a message if the index cannot be written. The next run writes the output again.
+    /// Returns a message if the index cannot be written, with the path as it is. The next run writes the output again.
     pub fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
         let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
         let files: Option<Vec<Written>> = files.iter().map(written).collect();
         let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
         let entry = Entry { output, made_from: fingerprint, files };
         let path = self.root.join(NAME);
-        let file = (self.file.open)(&path, File::options().create(true).append(true));
-        file.and_then(|mut file| file.write_all(&line(&entry))).map_err(|error| {
-            format!("{}: {error}: the next run will write all files again", text::path(&path))
-        })
+        let file = Output::open_regular(&path, File::options().create(true).append(true));
+        file.and_then(|mut file| file.write_all(&line(&entry)))
+            .map_err(|error| format!("{}: {error}: the next run will write all files again", path.display()))
     }
 
     /// A path below the directory; `None` for other paths, and for names that JSON cannot hold.

@@ -17,7 +17,7 @@ use meshmap_export::Output;
 use crate::commands::catalog;
 use crate::commands::convert::ConvertArgs;
 use crate::commands::render::RenderArgs;
-use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
+use crate::commands::{Outcome, convert, diff, digest, dump, info, print_stderr, render, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
 use crate::interrupt;
 use crate::page::List;
@@ -344,7 +344,7 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
     };
     match outcome.map(drop).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            tell(format_args!("standard output: {error}"));
+            print_stderr(format_args!("standard output: {error}"));
             FAILURE
         }
         _ => status,

@@ -364,8 +364,8 @@ fn marks(inspection: &Inspection, screen: Screen) -> Vec<String> {
 
 /// The findings with a severity of at least `least`. Parts that cannot be used are reported separately.
 pub(crate) fn findings(inspection: &Inspection, least: Severity, screen: Screen) -> Vec<String> {
-    let told = |finding: &&Finding| (least..Severity::Unusable).contains(&finding.severity());
-    text::listed(inspection.findings.iter().filter(told), "finding", |finding| {
+    let listed = |finding: &&Finding| (least..Severity::Unusable).contains(&finding.severity());
+    text::listed(inspection.findings.iter().filter(listed), "finding", |finding| {
         let mark = mark(finding.severity()).unwrap_or("");
         marked(mark, &text::line(&self::finding(finding)), screen)
     })

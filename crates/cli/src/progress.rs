@@ -63,7 +63,7 @@ pub(crate) fn each<I, T>(
     bytes: impl Fn(&I) -> u64,
     (progress, choice): (&Progress, &Choice),
     work: impl Fn(&I) -> T + Send + Sync + 'static,
-    mut told: impl FnMut(&I, T) -> Vec<u8>,
+    mut report: impl FnMut(&I, T) -> Vec<u8>,
     out: &mut impl Write,
 ) -> io::Result<usize>
 where
@@ -75,7 +75,7 @@ where
     let work = move |item: &I| memory.job(|| work(item));
     let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {
         let Some(item) = items.get(index) else { return ControlFlow::Break(()) };
-        outcome = progress.write(out, &told(item, result));
+        outcome = progress.write(out, &report(item, result));
         progress.done(index + 1, items.len(), bytes(item));
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });

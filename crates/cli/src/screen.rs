@@ -45,8 +45,8 @@ impl Screen {
         let is_terminal = terminal.is_term();
         let size = is_terminal.then(|| terminal.size_checked()).flatten();
         let asked = size.map(|(_, columns)| usize::from(columns));
-        let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let width = asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(USUAL);
+        let columns = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = asked.or_else(columns).filter(|columns| *columns > 0).unwrap_or(USUAL);
         // Consoles of Windows show colours only after a request, which this makes; old ones show none.
         let has_colors = !cfg!(windows) || terminal.features().colors_supported();
         let color = match color {

@@ -11,7 +11,7 @@ use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
 use meshmap_export::Output;
 use serde_json::json;
 
-use super::{Outcome, tell};
+use super::{Outcome, print_stderr};
 use crate::inputs::{self, Choice};
 use crate::{interrupt, pool, text, words};
 
@@ -33,14 +33,14 @@ pub(crate) fn run(
         let kind = if args.json { FileKind::Json } else { FileKind::Csv };
         let (written, _) = write(&items, args, choice, Writer::new(kind, out)?)?;
         if written.is_interrupted {
-            tell(format_args!("STOPPED: {}", written.counts(items.len())));
+            print_stderr(format_args!("STOPPED: {}", written.counts(items.len())));
         }
         return Ok(written.outcome());
     };
     let kind = match FileKind::of_path(path) {
         Ok(kind) => kind,
         Err(why) => {
-            tell(format_args!("{}: {why}", text::path(path)));
+            print_stderr(format_args!("{}: {why}", text::path(path)));
             return Ok(Outcome::Usage);
         }
     };
@@ -48,7 +48,9 @@ pub(crate) fn run(
         Ok(written) => {
             let counts = written.counts(items.len());
             match written.is_interrupted {
-                true => tell(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path))),
+                true => {
+                    print_stderr(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path)))
+                }
                 false if args.json => {
                     let summary = json!({
                         "meshmap": 1,
@@ -67,7 +69,7 @@ pub(crate) fn run(
             Ok(written.outcome())
         }
         Err(error) => {
-            tell(format_args!("{}: {}", text::path(path), words::writing(&error)));
+            print_stderr(format_args!("{}: {}", text::path(path), words::writing(&error)));
             Ok(Outcome::Bad)
         }
     }

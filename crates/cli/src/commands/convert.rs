@@ -12,8 +12,8 @@ use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Error, Target};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Done, Job, Made, Plan, reading, said};
-use super::{Manner, Outcome, tell};
+use super::outputs::{self, Job, JobResult, Plan, Written, problem_of, reading};
+use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::{text, words};
@@ -71,7 +71,7 @@ impl ConvertArgs {
             let name = argument.and_then(clap::Arg::get_long).unwrap_or(setting);
             line = line.replace(&format!("option {setting} "), &format!("option {name} "));
         }
-        tell(line);
+        print_stderr(line);
         None
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn run(
     let is_one = found.single && found.files.len() == 1 && !output.is_dir();
     let Some(target) = args.to.or_else(|| Target::of_path(output).filter(|_| is_one)) else {
         let endings = Target::ALL.map(Target::name).join(", ");
-        tell(match is_one {
+        print_stderr(match is_one {
             true => format!("{}: no target has this file extension; pass --to {endings}", text::path(output)),
             false => format!("--to is needed for directories and several files: {endings}"),
         });
@@ -123,41 +123,42 @@ pub(crate) fn run(
     }
     let how = reading(choice, jobs.len() > 1);
     if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| target.files_of(output)) {
-        tell(why);
+        print_stderr(why);
         return Ok(Outcome::Usage);
     }
-    let Some(way) = way(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
-    let also: Vec<PathBuf> = way.animations.iter().map(|animations| animations.input.path.clone()).collect();
+    let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
+    let also: Vec<PathBuf> =
+        conversion.animations.iter().map(|animations| animations.input.path.clone()).collect();
     let plan = Plan {
         root: (!is_one).then_some(output),
-        options: format!("{:?}\ncheck {}", way.convert, way.check),
+        options: format!("{:?}\ncheck {}", conversion.convert, conversion.check),
         also,
         force: args.force,
-        manner: Manner { quiet: choice.quiet, json: args.json },
+        reporting: Reporting { quiet: choice.quiet, json: args.json },
     };
-    let make = move |file: &MeshFile, job: &Job| make(file, job, &way);
+    let make = move |file: &MeshFile, job: &Job| make(file, job, &conversion);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// The conversion of files, if their additional inputs can be read.
-fn way(args: &ConvertArgs, convert: Convert, choice: &Choice, how: &Reading) -> Option<Way> {
+fn conversion(args: &ConvertArgs, convert: Convert, choice: &Choice, how: &Reading) -> Option<Conversion> {
     match animations(&args.with, choice, how) {
-        Ok(animations) => Some(Way { convert, animations, check: args.check }),
+        Ok(animations) => Some(Conversion { convert, animations, check: args.check }),
         Err(problem) => {
-            tell(problem);
+            print_stderr(problem);
             None
         }
     }
 }
 
 /// The conversion of each file.
-struct Way {
+struct Conversion {
     convert: Convert,
     animations: Vec<Animations>,
     check: bool,
 }
 
-impl Way {
+impl Conversion {
     /// The conversion of this file: the animations that it takes are added.
     ///
     /// Objects without a name are named after the file, without its extension.
@@ -203,27 +204,27 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
 
 /// Converts a file, and adds the parts of it that cannot be used to the result: all parts if the output is checked, otherwise the
 /// parts that were to be converted.
-fn make(file: &MeshFile, job: &Job, way: &Way) -> Done {
-    let (done, is_damaged) = write(file, job, way);
+fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
+    let (result, is_damaged) = write(file, job, conversion);
     let is_small = || file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
-    match done {
-        Done::Written(made) if way.check || is_damaged => {
-            Done::Written(Made { damage: inspect::check(file).damage, ..made })
+    match result {
+        JobResult::Written(made) if conversion.check || is_damaged => {
+            JobResult::Written(Written { damage: inspect::check(file).damage, ..made })
         }
-        Done::Failed(problem) if problem.kind() != "io" && is_small() => {
+        JobResult::Failed(problem) if problem.kind() != "io" && is_small() => {
             let damage = inspect::check(file).damage;
-            if damage.is_empty() { Done::Failed(problem) } else { Done::Unusable(damage) }
+            if damage.is_empty() { JobResult::Failed(problem) } else { JobResult::Unusable(damage) }
         }
-        done => done,
+        result => result,
     }
 }
 
 /// Also returns `true` if a part could not be converted.
-fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way) -> (Done, bool) {
-    let convert = way.of(file, input);
+fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) -> (JobResult, bool) {
+    let convert = conversion.of(file, input);
     let mut outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
-        Err(error) => return (Done::of(error), true),
+        Err(error) => return (JobResult::of(error), true),
     };
     let is_damaged = outcome.has_unusable;
     if convert.target == Target::Usdc && outcome.degenerate > 0 {
@@ -234,28 +235,28 @@ fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way) -> (Done, bool
         outcome.notes.push(note);
     }
     let mut made =
-        Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };
-    if !way.check {
-        return (Done::Written(made), is_damaged);
+        Written { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };
+    if !conversion.check {
+        return (JobResult::Written(made), is_damaged);
     }
     let checked = match convert.check_file(file, output) {
         Ok(checked) => checked,
         Err(error) => {
             // Nobody should rely on an output that could not be checked.
             made.files.iter().for_each(|file| drop(fs::remove_file(file)));
-            let why = said(error);
+            let why = problem_of(error);
             let problem = Problem::other("other", format!("the output cannot be checked: {why}"));
-            return (Done::Failed(problem), is_damaged);
+            return (JobResult::Failed(problem), is_damaged);
         }
     };
     made.facts = json_text::with(made.facts, json!({ "checked": checked.lines, "differs": checked.differs }));
     made.lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
     if checked.differs.is_empty() {
-        return (Done::Written(made), is_damaged);
+        return (JobResult::Written(made), is_damaged);
     }
     made.lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
     made.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
-    (Done::Differs(made), is_damaged)
+    (JobResult::Differs(made), is_damaged)
 }
 
 /// The properties of the JSON object.
@@ -310,43 +311,43 @@ fn to_output(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let ([input], true) = (found.files.as_slice(), found.single) else {
-        tell("standard output takes one file");
+        print_stderr("standard output takes one file");
         return Ok(Outcome::Usage);
     };
     if args.json {
-        tell("standard output takes the file or the JSON objects: --json needs another output");
+        print_stderr("standard output takes the file or the JSON objects: --json needs another output");
         return Ok(Outcome::Usage);
     }
     let single = Target::ALL.into_iter().filter(|target| target.is_one_file());
     let Some(target) = args.to.filter(|target| target.is_one_file()) else {
         let names: Vec<_> = single.map(Target::name).collect();
-        tell(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
+        print_stderr(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
         return Ok(Outcome::Usage);
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
     if args.dry_run {
-        tell(format_args!("{} -> (standard output)", input.shown()));
+        print_stderr(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);
     }
     let how = reading(choice, false);
-    let Some(way) = way(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
+    let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };
-    let (lines, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &way)) {
-        Done::Written(made) => {
+    let (lines, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion)) {
+        JobResult::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());
             (made.lines.into_iter().chain(outputs::lines_of_parts(&made.damage)).collect(), outcome)
         }
-        Done::Differs(made) => (made.lines, Outcome::Bad),
-        Done::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
-        Done::Unusable(damage) => (outputs::lines_of_parts(&damage), Outcome::Bad),
-        Done::DiskFull => (vec![words::DISK_FULL.to_owned()], Outcome::Bad),
-        Done::Other | Done::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
+        JobResult::Differs(made) => (made.lines, Outcome::Bad),
+        JobResult::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
+        JobResult::Unusable(damage) => (outputs::lines_of_parts(&damage), Outcome::Bad),
+        JobResult::DiskFull => (vec![words::DISK_FULL.to_owned()], Outcome::Bad),
+        JobResult::Other | JobResult::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
     };
     if outcome != Outcome::Good || !choice.quiet {
-        lines.iter().for_each(|line| tell(format_args!("{}: {line}", input.shown())));
+        lines.iter().for_each(|line| print_stderr(format_args!("{}: {line}", input.shown())));
     }
     Ok(outcome)
 }

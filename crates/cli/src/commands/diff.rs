@@ -9,7 +9,7 @@ use meshmap_export::Render;
 use serde_json::{Value, json};
 
 use super::groups::{self, Groups, Loaded};
-use super::{Manner, Outcome, tell};
+use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::screen::{Screen, Style};
 use crate::text;
@@ -35,27 +35,27 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     if a.is_dir() != b.is_dir() {
-        tell("diff: expected two files or two directories");
+        print_stderr("diff: expected two files or two directories");
         return Ok(Outcome::Usage);
     }
     if a.is_dir() {
         if args.picture.is_some() {
-            tell("diff: --picture is for two files");
+            print_stderr("diff: --picture is for two files");
             return Ok(Outcome::Usage);
         }
         return directories(a, b, args, choice, screen, out);
     }
     let how = Reading { mmap: choice.mmap, ..choice.memory.reading(TWO_FILES) };
-    let manner = Manner { quiet: choice.quiet, json: args.json };
+    let reporting = Reporting { quiet: choice.quiet, json: args.json };
     let (a, b) = (&Input::named(a), &Input::named(b));
     let differs = match choice.memory.job(|| files(a, b, args, &how)) {
-        Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
+        Ok(report) => report.write("", (&a.path, &b.path), reporting, screen, out)?,
         Err(problem) => {
             if args.json {
                 let facts = json!({ "state": "failed", "error": problem });
                 object((&a.path, &b.path), facts, out)?;
             }
-            tell(problem);
+            print_stderr(problem);
             return Ok(Outcome::Bad);
         }
     };
@@ -64,13 +64,13 @@ pub(crate) fn run(
             Ok(_) if args.json || choice.quiet => {}
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {
-                tell(format_args!("--picture: {problem}"));
-                manner.conclude(&verdict(differs, screen), true, out)?;
+                print_stderr(format_args!("--picture: {problem}"));
+                reporting.conclude(&verdict(differs, screen), true, out)?;
                 return Ok(Outcome::Bad);
             }
         }
     }
-    manner.conclude(&verdict(differs, screen), true, out)?;
+    reporting.conclude(&verdict(differs, screen), true, out)?;
     Ok(Outcome::good_if(!differs))
 }
 
@@ -90,7 +90,7 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
 fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
     let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
     let rendered = Render::default().write_difference(&a, &b, path);
-    let rendered = rendered.map_err(|error| super::outputs::said(error).to_string())?;
+    let rendered = rendered.map_err(|error| super::outputs::problem_of(error).to_string())?;
     let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
     Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))
 }
@@ -108,7 +108,7 @@ fn directories(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let manner = Manner { quiet: choice.quiet, json: args.json };
+    let reporting = Reporting { quiet: choice.quiet, json: args.json };
     let within = choice.memory.reading(TWO_FILES);
     let how = Reading { mmap: choice.mmap, format: choice.format, ..within };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
@@ -129,7 +129,7 @@ fn directories(
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");
-                    let differs = report.write(&lead, (&a.path, &b.path), manner, screen, out)?;
+                    let differs = report.write(&lead, (&a.path, &b.path), reporting, screen, out)?;
                     *(if differs { &mut different } else { &mut equal }) += 1;
                 }
                 Err(problem) if args.json => {
@@ -171,7 +171,7 @@ fn directories(
         text::count(different),
         text::count(alone)
     );
-    manner.conclude(&format!("{}: {counts}", verdict(differs, screen)), true, out)?;
+    reporting.conclude(&format!("{}: {counts}", verdict(differs, screen)), true, out)?;
     Ok(Outcome::good_if(!differs))
 }
 
@@ -192,11 +192,11 @@ impl Report {
         &self,
         lead: &str,
         paths: (&Path, &Path),
-        manner: Manner,
+        reporting: Reporting,
         screen: Screen,
         out: &mut impl Write,
     ) -> io::Result<bool> {
-        if manner.json {
+        if reporting.json {
             let facts = json!({
                 "state": if self.differs { "different" } else { "equal" },
                 "error": null,
@@ -207,7 +207,7 @@ impl Report {
             object(paths, facts, out)?;
             return Ok(self.differs);
         }
-        let is_told = lead.is_empty() && !manner.quiet;
+        let is_told = lead.is_empty() && !reporting.quiet;
         if self.differs || is_told {
             let wrapped = |line: &String| text::wrap(&format!("{lead}{line}"), screen.width, 4);
             for line in text::listed(&self.lines, "line", wrapped) {
@@ -267,10 +267,10 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
     /// A position, a normal or a texture coordinate; and an index, in the list and in a triangle.
     const OF_ELEMENT: u64 = 12;
     const OF_INDEX: u64 = 8;
-    let said = |error: meshmap::Error| Problem::from(error).to_string();
+    let problem = |error: meshmap::Error| Problem::from(error).to_string();
     let meter = inputs::meter_of(file);
     let mut loaded = Vec::new();
-    let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(said)?;
+    let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(problem)?;
     for (index, entry) in drawn.enumerate() {
         let name = |array: &str| format!("mesh[{index}].{array}");
         let view = match file.mesh(&entry.address) {

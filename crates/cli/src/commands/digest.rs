@@ -6,7 +6,7 @@ use std::path::Path;
 use meshmap_catalog::digest::{self, FileDigest, Refused};
 use meshmap_catalog::json;
 
-use super::{Outcome, tell};
+use super::{Outcome, print_stderr};
 use crate::inputs::{Input, Memory, Problem, Reading};
 use crate::text;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(
             Ok(Outcome::Good)
         }
         Err(problem) => {
-            tell(format_args!("{}: {problem}", input.shown()));
+            print_stderr(format_args!("{}: {problem}", input.shown()));
             Ok(Outcome::Bad)
         }
     }

@@ -8,7 +8,7 @@ use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, S
 use meshmap_catalog::inspect::{self, ByAddress};
 use meshmap_export::Output;
 
-use super::{Outcome, bytes, tell};
+use super::{Outcome, bytes, print_stderr};
 use crate::inputs::{Input, Memory, Problem, Reading};
 use crate::screen::Screen;
 use crate::text;
@@ -44,7 +44,7 @@ pub(crate) fn run(
     let file = match open(&input, args) {
         Ok(file) => file,
         Err(problem) => {
-            tell(format_args!("{}: {problem}", input.shown()));
+            print_stderr(format_args!("{}: {problem}", input.shown()));
             return Ok(Outcome::Bad);
         }
     };
@@ -54,7 +54,7 @@ pub(crate) fn run(
         Some(Ok((values, None))) => values,
         Some(Ok((values, Some(index)))) => return element(&values, index, args, out),
         Some(Err(error)) => {
-            tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+            print_stderr(format_args!("{}: {}", input.shown(), Problem::from(error)));
             return Ok(Outcome::Bad);
         }
         None => {
@@ -73,7 +73,10 @@ pub(crate) fn run(
                 if let Some(around) = bytes::part_around(&file, part.segments()) {
                     if around.address != *part {
                         let (shown, at) = (text::line(address), &around.address);
-                        tell(format_args!("{}: no array {shown}; the bytes of {at} follow", input.shown()));
+                        print_stderr(format_args!(
+                            "{}: no array {shown}; the bytes of {at} follow",
+                            input.shown()
+                        ));
                     }
                     return bytes_of(&file, &around, args.head, &input, out);
                 }
@@ -86,7 +89,10 @@ pub(crate) fn run(
                 format!("it has {}", some.join(", "))
             };
             let shown = text::line(address);
-            tell(format_args!("{}: no array {shown}; {some} (`meshmap dump FILE` lists all)", input.shown()));
+            print_stderr(format_args!(
+                "{}: no array {shown}; {some} (`meshmap dump FILE` lists all)",
+                input.shown()
+            ));
             return Ok(Outcome::Usage);
         }
     };
@@ -95,7 +101,7 @@ pub(crate) fn run(
         return Ok(Outcome::Good);
     };
     if is_same_file(path, &input.path) {
-        tell(format_args!("{}: the input, which cannot be replaced", text::path(path)));
+        print_stderr(format_args!("{}: the input, which cannot be replaced", text::path(path)));
         return Ok(Outcome::Usage);
     }
     let written = if is_device(path) {
@@ -111,7 +117,7 @@ pub(crate) fn run(
         })
     };
     if let Err(error) = written {
-        tell(format_args!("{}: {error}", text::path(path)));
+        print_stderr(format_args!("{}: {error}", text::path(path)));
         return Ok(Outcome::Bad);
     }
     Ok(Outcome::Good)
@@ -129,7 +135,7 @@ fn bytes_of(
         match line {
             Ok(line) => writeln!(out, "{line}")?,
             Err(error) => {
-                tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+                print_stderr(format_args!("{}: {}", input.shown(), Problem::from(error)));
                 return Ok(Outcome::Bad);
             }
         }
@@ -173,7 +179,7 @@ fn find(file: &MeshFile, address: &Address) -> Option<meshmap::Result<(ArrayData
 /// Writes one element of an array.
 fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write) -> io::Result<Outcome> {
     if args.stats || args.form == Form::Npy || args.output.is_some() {
-        tell("--stats, --as npy and -o are for whole arrays");
+        print_stderr("--stats, --as npy and -o are for whole arrays");
         return Ok(Outcome::Usage);
     }
     let rows_of_each = (values.components() / columns(values)).max(1) as u64;

@@ -10,7 +10,7 @@ use meshmap::cgeo::Dialect;
 use meshmap_catalog::inspect::{self, Depth};
 use meshmap_catalog::json;
 
-use super::{Manner, Outcome, tell};
+use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::page::{self, List};
 use crate::progress::{self, Progress};
@@ -61,7 +61,7 @@ pub(crate) fn run(
         }
     }
     if args.list.is_some() || args.report {
-        tell("--snapshots, --boxes and --report are for one file");
+        print_stderr("--snapshots, --boxes and --report are for one file");
         return Ok(Outcome::Usage);
     }
     many(found, args, choice, &how, screen, out)
@@ -78,7 +78,7 @@ fn one(
     let Some(inspection) = inspect::inspect(input, how, args.depth(), true) else { return Ok(Outcome::Bad) };
     if inspection.problem.is_some() {
         let what = damage::what_is_broken(&inspection).unwrap_or_default();
-        tell(format_args!("{}: {what}", input.shown()));
+        print_stderr(format_args!("{}: {what}", input.shown()));
         return Ok(Outcome::Bad);
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
@@ -87,7 +87,7 @@ fn one(
         (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
         (Some(_), None) => {
             let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
-            tell(format_args!(
+            print_stderr(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
                 input.shown()
             ));
@@ -126,7 +126,7 @@ fn many(
             Some((printed, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
         }
     };
-    let told = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
+    let report = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
         let Some((printed, is_broken, size)) = result else {
             found.skipped.others += 1;
             return Vec::new();
@@ -136,7 +136,7 @@ fn many(
         bytes += size;
         if choice.quiet && !is_broken { Vec::new() } else { printed }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
         if args.json {
@@ -160,9 +160,9 @@ fn many(
         let wrapped = text::wrap(&sum, screen.width, 2);
         let painted = wrapped.into_iter().map(|line| screen.paint(Style::Bold, &line));
         let summary = painted.collect::<Vec<_>>().join("\n");
-        Manner { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
+        Reporting { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
         if is_done && good + bad == 0 {
-            tell("info: no mesh file was found");
+            print_stderr("info: no mesh file was found");
         }
     }
     Ok(match is_done {

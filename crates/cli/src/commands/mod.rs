@@ -35,14 +35,14 @@ impl Outcome {
 
 /// The reporting options of a command.
 #[derive(Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct Reporting {
     /// Only problems are reported.
     pub(crate) quiet: bool,
     /// Standard output has JSON objects and nothing else.
     pub(crate) json: bool,
 }
 
-impl Manner {
+impl Reporting {
     /// Writes the summary of a command: to standard error if standard output has JSON objects, and not at all if only problems
     /// are reported, unless the command was interrupted.
     fn conclude(self, summary: &str, is_done: bool, out: &mut impl Write) -> io::Result<()> {
@@ -51,14 +51,14 @@ impl Manner {
             Self { json: false, .. } => writeln!(out, "{summary}"),
             Self { json: true, .. } => {
                 out.flush()?;
-                tell(summary);
+                print_stderr(summary);
                 Ok(())
             }
         }
     }
 }
 
-/// Tells an error on standard error. Where that is full or closed, the exit status has to do.
-pub(crate) fn tell(line: impl Display) {
+/// Prints a line on standard error. Where that is full or closed, the exit status has to do.
+pub(crate) fn print_stderr(line: impl Display) {
     drop(writeln!(io::stderr(), "{line}"));
 }

@@ -14,7 +14,7 @@ use meshmap_catalog::json as json_text;
 use meshmap_export::{Index, Limit, Output};
 use serde_json::{Value, json};
 
-use super::{Manner, Outcome, tell};
+use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
@@ -28,10 +28,10 @@ pub(super) struct Job {
 }
 
 /// The result of a job.
-pub(super) enum Done {
-    Written(Made),
+pub(super) enum JobResult {
+    Written(Written),
     /// The output was read back and differs from the file.
-    Differs(Made),
+    Differs(Written),
     UpToDate,
     /// No mesh file.
     Other,
@@ -42,21 +42,21 @@ pub(super) enum Done {
     DiskFull,
 }
 
-impl Done {
+impl JobResult {
     /// The result of a job whose output cannot be written.
     pub(super) fn of(error: meshmap_export::Error) -> Self {
         match error {
             meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Self::DiskFull
             }
-            error => Self::Failed(said(error)),
+            error => Self::Failed(problem_of(error)),
         }
     }
 }
 
 /// The outputs that were written for one file.
 #[derive(Default)]
-pub(super) struct Made {
+pub(super) struct Written {
     pub(super) files: Vec<PathBuf>,
     /// Lines for the user: what was written, what was left out, what looks wrong.
     pub(super) lines: Vec<String>,
@@ -76,7 +76,7 @@ pub(super) struct Plan<'a> {
     pub(super) also: Vec<PathBuf>,
     /// Write outputs that are up to date.
     pub(super) force: bool,
-    pub(super) manner: Manner,
+    pub(super) reporting: Reporting,
 }
 
 /// The path of a file below the directory that was named, or the name of a file that was named itself.
@@ -113,7 +113,7 @@ pub(super) fn all(
     (how, plan): (Reading, &Plan<'_>),
     choice: &Choice,
     screen: Screen,
-    make: impl Fn(&MeshFile, &Job) -> Done + Send + Sync + 'static,
+    make: impl Fn(&MeshFile, &Job) -> JobResult + Send + Sync + 'static,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
@@ -129,23 +129,23 @@ pub(super) fn all(
             // Before the file is read, so that a file that changes meanwhile is not up to date.
             let fingerprint = index.and_then(|index| index.fingerprint(&job.input.path));
             let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
-            let done = match () {
+            let result = match () {
                 () if known.is_some_and(|(index, made)| index.is_up_to_date(&job.output, made)) => {
-                    Done::UpToDate
+                    JobResult::UpToDate
                 }
-                () if is_full.load(Ordering::Relaxed) => Done::DiskFull,
+                () if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
                 () => one(job, &how, &make),
             };
-            (done, fingerprint)
+            (result, fingerprint)
         }
     };
     let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut damaged = 0_u64;
     let mut not_recorded = None;
     let jobs = Arc::new(jobs);
-    let told = |job: &Job, (done, fingerprint): (Done, Option<String>)| {
-        match &done {
-            Done::Written(made) => {
+    let report = |job: &Job, (result, fingerprint): (JobResult, Option<String>)| {
+        match &result {
+            JobResult::Written(made) => {
                 written += 1;
                 damaged += u64::from(!made.damage.is_empty());
                 // Outputs of damaged files are never up to date, so that the damage is reported each time.
@@ -155,56 +155,60 @@ pub(super) fn all(
                     not_recorded = not_recorded.take().or(added.err());
                 }
             }
-            Done::Differs(_) | Done::Failed(_) | Done::Unusable(_) => failed += 1,
-            Done::UpToDate => up_to_date += 1,
-            Done::Other => found.skipped.others += 1,
-            Done::DiskFull => {
+            JobResult::Differs(_) | JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
+            JobResult::UpToDate => up_to_date += 1,
+            JobResult::Other => found.skipped.others += 1,
+            JobResult::DiskFull => {
                 not_written += 1;
                 is_full.store(true, Ordering::Relaxed);
             }
         }
-        if plan.manner.json { object(job, done) } else { lines(job, done, plan.manner.quiet, screen) }
+        if plan.reporting.json {
+            object(job, result)
+        } else {
+            lines(job, result, plan.reporting.quiet, screen)
+        }
     };
-    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice), work, told, out)?;
-    failed += unreadable(&found, plan.manner.json, out)? + not_written;
+    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice), work, report, out)?;
+    failed += unreadable(&found, plan.reporting.json, out)? + not_written;
     if not_written > 0 {
         let files = text::plural(not_written, "file");
-        tell(screen.paint(Style::Bad, &format!("{}: {files} not written", words::DISK_FULL)));
+        print_stderr(screen.paint(Style::Bad, &format!("{}: {files} not written", words::DISK_FULL)));
     }
     if let Some(why) = not_recorded {
-        tell(text::line(&why));
+        print_stderr(text::line(&why));
     }
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let is_done = handed == jobs.len();
-    Sum { counts, made: written + up_to_date, failed, damaged, is_done, start }.write(
+    Summary { counts, made: written + up_to_date, failed, damaged, is_done, start }.write(
         &found,
-        plan.manner,
+        plan.reporting,
         screen,
         out,
     )
 }
 
 /// The lines about a job. With `quiet`, only problems are reported.
-pub(super) fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen: Screen) -> Vec<u8> {
+pub(super) fn lines(Job { input, output }: &Job, result: JobResult, quiet: bool, screen: Screen) -> Vec<u8> {
     let names = || format!("{} -> {}", input.shown(), text::path(output));
     let bad = |line: String| screen.paint(Style::Bad, &line);
     let unusable = |damage: &[Damage]| {
         let count = text::plural(damage.len(), "part");
         bad(format!("{}: {count} cannot be used", input.shown()))
     };
-    let (head, lines) = match done {
-        Done::Written(made) if made.damage.is_empty() && quiet => return Vec::new(),
-        Done::Written(made) if made.damage.is_empty() => (names(), made.lines),
-        Done::Written(made) if quiet => (unusable(&made.damage), lines_of_parts(&made.damage)),
-        Done::Written(made) => {
+    let (head, lines) = match result {
+        JobResult::Written(made) if made.damage.is_empty() && quiet => return Vec::new(),
+        JobResult::Written(made) if made.damage.is_empty() => (names(), made.lines),
+        JobResult::Written(made) if quiet => (unusable(&made.damage), lines_of_parts(&made.damage)),
+        JobResult::Written(made) => {
             let lines = made.lines.into_iter().chain(lines_of_parts(&made.damage));
             (format!("{}: {}", names(), bad("damaged".to_owned())), lines.collect())
         }
-        Done::Unusable(damage) => (unusable(&damage), lines_of_parts(&damage)),
-        Done::Differs(made) => (bad(format!("{}: what was written differs", names())), made.lines),
-        Done::Failed(problem) => (bad(format!("{}: {problem}", input.shown())), Vec::new()),
+        JobResult::Unusable(damage) => (unusable(&damage), lines_of_parts(&damage)),
+        JobResult::Differs(made) => (bad(format!("{}: what was written differs", names())), made.lines),
+        JobResult::Failed(problem) => (bad(format!("{}: {problem}", input.shown())), Vec::new()),
         // One line about all that a full disk has no space for is enough.
-        Done::UpToDate | Done::Other | Done::DiskFull => return Vec::new(),
+        JobResult::UpToDate | JobResult::Other | JobResult::DiskFull => return Vec::new(),
     };
     let lines = lines.iter().map(|line| format!("  {line}\n"));
     std::iter::once(head + "\n").chain(lines).collect::<String>().into_bytes()
@@ -216,22 +220,22 @@ pub(super) fn lines_of_parts(damage: &[Damage]) -> Vec<String> {
 }
 
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
-pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
+pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> {
     let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
-    let (state, made, error) = match done {
-        Done::Written(made) => ("written", made, None),
-        Done::Differs(made) => ("differs", made, None),
-        Done::UpToDate => ("up_to_date", Made::default(), None),
-        Done::Failed(problem) => ("failed", Made::default(), whole(&problem)),
-        Done::Unusable(damage) => {
+    let (state, made, error) = match result {
+        JobResult::Written(made) => ("written", made, None),
+        JobResult::Differs(made) => ("differs", made, None),
+        JobResult::UpToDate => ("up_to_date", Written::default(), None),
+        JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
+        JobResult::Unusable(damage) => {
             let error = damage.first().map(ErrorInfo::of_part);
-            ("failed", Made { damage, ..Made::default() }, error)
+            ("failed", Written { damage, ..Written::default() }, error)
         }
-        Done::DiskFull => {
+        JobResult::DiskFull => {
             let problem = Problem::other("io", words::DISK_FULL.to_owned());
-            ("failed", Made::default(), whole(&problem))
+            ("failed", Written::default(), whole(&problem))
         }
-        Done::Other => return Vec::new(),
+        JobResult::Other => return Vec::new(),
     };
     let object = json!({
         "meshmap": 1,
@@ -251,16 +255,16 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
 }
 
 /// Does one job.
-pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> Done) -> Done {
+pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> JobResult) -> JobResult {
     let file = match open(&job.input, how) {
         Ok(Some(file)) => file,
-        Ok(None) => return Done::Other,
-        Err(problem) => return Done::Failed(problem),
+        Ok(None) => return JobResult::Other,
+        Err(problem) => return JobResult::Failed(problem),
     };
     let create_folder = |()| job.output.parent().map_or(Ok(()), fs::create_dir_all);
     match Output::check_path(&job.output).and_then(create_folder) {
         Ok(()) => make(&file, job),
-        Err(error) => Done::of(meshmap_export::Error::Write(error)),
+        Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
     }
 }
 
@@ -275,7 +279,7 @@ pub(super) fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, Pro
 }
 
 /// The reason why nothing was made, without the path that precedes it.
-pub(super) fn said(error: meshmap_export::Error) -> Problem {
+pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
     match error {
         meshmap_export::Error::Read(error) => error.into(),
         meshmap_export::Error::Write(error) => Problem::other("io", words::writing(&error)),
@@ -373,7 +377,7 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
         if json {
             let problem = Problem::other("io", error.clone());
             let job = Job { input: Input::named(path), output: PathBuf::new() };
-            out.write_all(&object(&job, Done::Failed(problem)))?;
+            out.write_all(&object(&job, JobResult::Failed(problem)))?;
         } else {
             writeln!(out, "{}: {error}", text::path(path))?;
         }
@@ -382,7 +386,7 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
 }
 
 /// The results for all files.
-pub(super) struct Sum {
+pub(super) struct Summary {
     pub(super) counts: String,
     pub(super) made: u64,
     pub(super) failed: u64,
@@ -392,11 +396,11 @@ pub(super) struct Sum {
     pub(super) start: Instant,
 }
 
-impl Sum {
+impl Summary {
     pub(super) fn write(
         self,
         found: &Found,
-        manner: Manner,
+        reporting: Reporting,
         screen: Screen,
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
@@ -414,7 +418,7 @@ impl Sum {
         let sum = format!("{verdict}: {counts}, {failed} failed{damaged}{skipped}   {seconds:.2} s");
         let painted =
             text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
-        manner.conclude(&painted.collect::<Vec<_>>().join("\n"), self.is_done, out)?;
+        reporting.conclude(&painted.collect::<Vec<_>>().join("\n"), self.is_done, out)?;
         Ok(if self.is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
     }
 }

@@ -10,8 +10,8 @@ use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Done, Job, Made, Plan, Sum, open, reading, said, unreadable};
-use super::{Manner, Outcome, tell};
+use super::outputs::{self, Job, JobResult, Plan, Summary, Written, open, problem_of, reading, unreadable};
+use super::{Outcome, Reporting, print_stderr};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
@@ -55,7 +55,7 @@ pub(crate) fn run(
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let usage = |line: String| {
-        tell(line);
+        print_stderr(line);
         Ok(Outcome::Usage)
     };
     let Some(output) = &args.output else {
@@ -109,7 +109,7 @@ pub(crate) fn run(
         options: format!("{:?}", args.render),
         also: Vec::new(),
         force: args.force,
-        manner: Manner { quiet: choice.quiet, json: args.json },
+        reporting: Reporting { quiet: choice.quiet, json: args.json },
     };
     let make = move |file: &MeshFile, job: &Job| make(file, &job.output, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
@@ -131,7 +131,7 @@ fn on_terminal(
     let render = Render { size: Some([width.min(side), height.min(side)]), ..render.clone() };
     let drawn = open(input, &how).and_then(|file| {
         let file = file.ok_or_else(no_mesh)?;
-        render.picture(&file).map_err(said)
+        render.picture(&file).map_err(problem_of)
     });
     match drawn {
         Ok((picture, rendered)) => {
@@ -143,7 +143,7 @@ fn on_terminal(
             Ok(Outcome::Good)
         }
         Err(why) => {
-            tell(screen.paint(Style::Bad, &format!("{}: {why}", input.shown())));
+            print_stderr(screen.paint(Style::Bad, &format!("{}: {why}", input.shown())));
             Ok(Outcome::Bad)
         }
     }
@@ -172,7 +172,7 @@ fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading,
     (reading(choice, is_one_of_many), Render { parallelism, ..render.clone() })
 }
 
-fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> Done {
+fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> JobResult {
     let rendered =
         if is_thumbnail { thumbnail(file, output, render) } else { render.write_file(file, output) };
     match rendered {
@@ -180,9 +180,9 @@ fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> 
             let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
             let lines = std::iter::once(about(&rendered)).chain(notes).collect();
             let files = vec![output.to_owned()];
-            Done::Written(Made { lines, facts: facts(&rendered), files, ..Made::default() })
+            JobResult::Written(Written { lines, facts: facts(&rendered), files, ..Written::default() })
         }
-        Err(error) => Done::of(error),
+        Err(error) => JobResult::of(error),
     }
 }
 
@@ -234,11 +234,11 @@ fn sheet(
     let mut sheet = match Sheet::create(output, files.len(), width, height) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
-            tell("render: no mesh file");
+            print_stderr("render: no mesh file");
             return Ok(Outcome::Bad);
         }
         Err(error) => {
-            tell(format_args!("{}: {error}", text::path(output)));
+            print_stderr(format_args!("{}: {error}", text::path(output)));
             return Ok(Outcome::Bad);
         }
     };
@@ -251,21 +251,21 @@ fn sheet(
         };
         match render.picture(&file) {
             Ok((picture, rendered)) => Tile::Picture(Box::new(picture), rendered),
-            Err(error) => Tile::Trouble(said(error)),
+            Err(error) => Tile::Trouble(problem_of(error)),
         }
     };
     let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
-    let told = |input: &Input, tile| {
+    let report = |input: &Input, tile| {
         let (pushed, done) = match tile {
             Tile::Picture(picture, rendered) => {
                 drawn += 1;
                 let words = text::plural(rendered.triangles, "triangle");
                 let pushed = sheet.push(&picture, &[&input.name(), &words]);
-                (pushed, Done::Written(Made { facts: facts(&rendered), ..Made::default() }))
+                (pushed, JobResult::Written(Written { facts: facts(&rendered), ..Written::default() }))
             }
             Tile::Trouble(why) => {
                 failed += 1;
-                (sheet.push_trouble(&why.to_string(), &[&input.name()]), Done::Failed(why))
+                (sheet.push_trouble(&why.to_string(), &[&input.name()]), JobResult::Failed(why))
             }
         };
         if let Err(error) = pushed {
@@ -275,7 +275,7 @@ fn sheet(
         // The sheet is written when all tiles are there, so lines are about problems only.
         if args.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
     };
-    let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, told, out)?;
+    let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, report, out)?;
     failed += unreadable(found, args.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {
@@ -284,12 +284,12 @@ fn sheet(
         None => Ok(()),
     };
     if let Err(error) = finished {
-        tell(format_args!("{}: {error}", text::path(output)));
+        print_stderr(format_args!("{}: {error}", text::path(output)));
         return Ok(Outcome::Bad);
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
-    let manner = Manner { quiet: choice.quiet, json: args.json };
-    Sum { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, manner, screen, out)
+    let reporting = Reporting { quiet: choice.quiet, json: args.json };
+    Summary { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, reporting, screen, out)
 }
 
 /// The default size of tiles: smaller if there are many.

@@ -8,7 +8,7 @@ use meshmap::{Finding, Severity};
 use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
 use meshmap_catalog::json;
 
-use super::{Manner, Outcome};
+use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::progress::{self, Progress};
 use crate::rules::Allowed;
@@ -81,7 +81,7 @@ pub(crate) fn run(
         let args = args.clone();
         move |input: &Input| check(input, &args, &how, single, screen)
     };
-    let told = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
+    let report = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
         let Some((printed, verdict)) = result else {
             found.skipped.others += 1;
             return Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn run(
         sum.add(verdict);
         if choice.quiet && !verdict.fails { Vec::new() } else { printed }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, told, out)?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
@@ -104,7 +104,7 @@ pub(crate) fn run(
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
     let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    Manner { quiet: choice.quiet, json: args.json }.conclude(&painted, is_done, out)?;
+    Reporting { quiet: choice.quiet, json: args.json }.conclude(&painted, is_done, out)?;
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
         (false, _) => Outcome::Interrupted,
         (true, good) => Outcome::good_if(good),

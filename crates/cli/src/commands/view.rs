@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{Outcome, tell};
+use super::{Outcome, print_stderr};
 use crate::inputs::Choice;
 
 #[cfg(not(feature = "view"))]
 pub(crate) fn run(_: &[PathBuf], _: bool, _: &Choice, _: &mut impl Write) -> io::Result<Outcome> {
-    tell("view: this program was built without the feature `view`");
+    print_stderr("view: this program was built without the feature `view`");
     Ok(Outcome::Usage)
 }
 
@@ -33,25 +33,25 @@ mod with_page {
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
         if !view::is_there() {
-            tell(
+            print_stderr(
                 "view: this program was built without the page; run crates/web/build --page, then build it again",
             );
             return Ok(Outcome::Usage);
         }
         let found = inputs::find(paths, choice);
         for (path, why) in &found.unreadable {
-            tell(format_args!("{}: {why}", text::path(path)));
+            print_stderr(format_args!("{}: {why}", text::path(path)));
         }
         let how = outputs::reading(choice, true);
         let mut files = Vec::new();
         for input in found.files.iter().filter(|input| input.is_mesh(&how)) {
             match content(input, choice) {
                 Ok(content) => files.push(Served { name: name(input, paths), content }),
-                Err(why) => tell(format_args!("{}: {why}", input.shown())),
+                Err(why) => print_stderr(format_args!("{}: {why}", input.shown())),
             }
         }
         if files.is_empty() {
-            tell("view: no mesh file");
+            print_stderr("view: no mesh file");
             return Ok(Outcome::Bad);
         }
         let interrupted = interrupt::watch();
@@ -59,7 +59,7 @@ mod with_page {
         let server = match Server::bind(files) {
             Ok(server) => server,
             Err(error) => {
-                tell(format_args!("view: no port of 127.0.0.1 can be used: {error}"));
+                print_stderr(format_args!("view: no port of 127.0.0.1 can be used: {error}"));
                 return Ok(Outcome::Bad);
             }
         };
@@ -67,10 +67,12 @@ mod with_page {
         writeln!(out, "{address}")?;
         out.flush()?;
         if opens && let Err(error) = open(&server.launch_address()) {
-            tell(format_args!("view: the browser cannot be started ({error}); open the address above"));
+            print_stderr(format_args!(
+                "view: the browser cannot be started ({error}); open the address above"
+            ));
         }
         if !choice.quiet {
-            tell(format_args!("{count}; ends with the last tab of the page, or with Ctrl-C"));
+            print_stderr(format_args!("{count}; ends with the last tab of the page, or with Ctrl-C"));
         }
         Ok(match server.run(interrupted) {
             End::LastTabClosed => Outcome::Good,

@@ -163,6 +163,18 @@ fn label(name: &str) -> String {
     name.replace('_', " ")
 }
 
+/// A flag as words: `has_normals` as "has normals" or "no normals".
+fn flag(name: &str, is_true: bool) -> String {
+    let [yes, no, name] =
+        match (name.strip_prefix("has_"), name.strip_prefix("is_not_"), name.strip_prefix("is_")) {
+            (Some(name), ..) => ["has ", "no ", name],
+            (_, Some(name), _) => ["not ", "", name],
+            (.., Some(name)) => ["", "not ", name],
+            _ => return format!("{} {}", label(name), if is_true { "yes" } else { "no" }),
+        };
+    format!("{}{}", if is_true { yes } else { no }, label(name))
+}
+
 /// The first of some words, and the number of the others.
 fn few(words: impl Iterator<Item = String>, count: usize) -> Vec<String> {
     let more = count.saturating_sub(MOST_WORDS);
@@ -187,6 +199,7 @@ fn of_object(name: &str, object: &Map<String, Value>, facts: &Facts) -> Vec<Bloc
             (None, Value::Array(list)) if !list.iter().all(Value::is_number) => {
                 others.extend(of_list(name, list, facts));
             }
+            (None, Value::Bool(is_true)) => own.push(flag(name, *is_true)),
             (None, value) => own.push(format!("{} {}", label(name), shown(name, value))),
         }
     }
@@ -233,6 +246,7 @@ fn shown(name: &str, value: &Value) -> String {
         Value::Number(number) => match (number.as_u64(), number.as_f64()) {
             (Some(number), _) if SIZES.contains(&name) => text::size(number),
             (Some(number), _) if IN_HEXADECIMAL.contains(&name) => format!("{number:#x}"),
+            (_, Some(number)) if name == "rate" => format!("{number} fps"),
             (Some(number), _) => text::count(number),
             (None, Some(number)) if number.abs() < 1e7 && (number.abs() >= 1e-6 || number == 0.0) => {
                 ((number * 1e6).round() / 1e6).to_string()

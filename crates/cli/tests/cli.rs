@@ -55,7 +55,7 @@ fn info_of_one_file_is_a_page() {
             "30 vertices   40 triangles",
             "5 joints, 1 root, depth 3",
             "idle",
-            "24.5   no",
+            "24.5 fps   no",
             "0.000 0.000 0.067",
         ] {
             assert!(page.contains(part), "{part}: {page}");
@@ -76,7 +76,7 @@ fn info_of_a_proxy_tells_dialect_and_snapshots() {
     let page = text(&page.stdout);
     for part in [
         "CGeo version 7",
-        "codec gzip   size stored   offset first_section   prefix none   is found yes",
+        "codec gzip   size stored   offset first_section   prefix none   found",
         "triangle tail 3",
         "192 triangles",
         "millimeters 10   evidence box_sizes_scale_is_reciprocal",
@@ -102,7 +102,7 @@ fn info_of_openctm_tells_arrays_or_bodies() {
         "grid 11 11 13",
         "position precision 0.25   normal precision 0.03",
         "uv set 1 \u{65e5}\u{672c}.png 0.002",
-        "has normals yes   decoded 29.8 KiB",
+        "has normals   decoded 29.8 KiB",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -168,6 +168,8 @@ fn flag(name: &str, is_true: bool) -> String {
     let [yes, no, name] =
         match (name.strip_prefix("has_"), name.strip_prefix("is_not_"), name.strip_prefix("is_")) {
             (Some(name), ..) => ["has ", "no ", name],
+            // Absence of what nobody expects is not worth a word.
+            (_, Some(_), _) if !is_true => return String::new(),
             (_, Some(name), _) => ["not ", "", name],
             (.., Some(name)) => ["", "not ", name],
             _ => return format!("{} {}", label(name), if is_true { "yes" } else { "no" }),

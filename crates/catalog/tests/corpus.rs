@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshmap::{Format, MeshFile, Options, Source};
-use meshmap_testing::data;
+use meshmap_catalog::inspect;
+use meshmap_testing::{data, kinds};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -196,5 +197,20 @@ fn types_are_told_from_other_text() {
         ["iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes", "A (b", "Number of faces: 12", "max(3)"]
     {
         assert!(!shows_a_type(text), "{text}");
+    }
+}
+
+/// However many items a file of up to 10 MB has, its object has less than 1 MB.
+#[test]
+fn objects_of_files_with_many_items_are_short() {
+    for kind in kinds::all() {
+        let bytes = (kind.build)(20_000);
+        let stored = bytes.len() as u64;
+        let Ok(file) = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()) else {
+            continue;
+        };
+        let object = inspect::info(&file, Path::new("many"), Some(stored), false).unwrap();
+        let longest = 1_000_000 * stored.div_ceil(10_000_000) as usize;
+        assert!(object.len() < longest, "{}/{}: {} bytes", kind.format, kind.name, object.len());
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn facts(
         MeshInfo {
             vertices: Some(mesh.vertex_count() as u64),
             triangles: Some(mesh.triangle_count() as u64),
-            attributes: attributes(mesh).into(),
+            attributes: lists.cut("meshes.attributes", attributes(mesh)).into(),
             bounds: bounds.map(corners),
             ..MeshInfo::new(format!("bodies[{index}]"), "geometry")
         }
@@ -69,14 +69,14 @@ pub(super) fn facts(
     }
 }
 
-fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
+fn attributes(mesh: &Mesh) -> impl Iterator<Item = AttributeInfo> + '_ {
     let normal = mesh.has_normals().then_some(Semantic::Normal);
     let known = [Semantic::Position].into_iter().chain(normal);
     let known = known.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X3));
     let uvs = (0..).zip(mesh.uv_maps()).map(|(set, _)| Semantic::TexCoord(set));
     let uvs = uvs.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X2));
     let maps = mesh.attribute_maps().map(|map| Semantic::Custom(lossy(&map.name())));
-    known.chain(uvs).chain(maps.map(|own| AttributeInfo::new(own, VertexFormat::FLOAT32X4))).collect()
+    known.chain(uvs).chain(maps.map(|own| AttributeInfo::new(own, VertexFormat::FLOAT32X4)))
 }
 
 fn body(mesh: &Mesh, lists: &mut Lists) -> Value {

@@ -476,21 +476,97 @@ fn split_models_join() {
     assert_eq!(joined.positions().unwrap(), whole.positions().unwrap());
 }
 
+/// A model of joints, each with a parent, and of two frames in which each turns by an angle of its own name.
+fn figure(joints: &[(&'static str, Option<u32>)]) -> Model {
+    let angle = |name: &str, frame: usize| f32::from(name.as_bytes()[0]) * 0.01 * frame as f32;
+    let turned = |frame| {
+        let turn = |(name, _): &(&str, _)| [0.0, 0.0, angle(name, frame).sin(), angle(name, frame).cos()];
+        joints.iter().map(turn).collect()
+    };
+    let frames: Vec<Vec<[f32; 4]>> = (0..2).map(turned).collect();
+    let place = |name: &str| [f32::from(name.as_bytes()[0]), 0.0, 0.0];
+    let joint = |(name, parent): &(&'static str, _)| fixtures::iqm::Joint {
+        name,
+        parent: *parent,
+        translate: place(name),
+    };
+    let joints: Vec<_> = joints.iter().map(joint).collect();
+    let file = fixtures::iqm::Writer::figure(&[], &joints, 24.0, &frames).to_bytes();
+    Model::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+}
+
+#[test]
+fn joints_take_the_poses_of_their_names() {
+    let mesh =
+        figure(&[("root", None), ("left", Some(0)), ("right", Some(0)), ("tail", Some(0)), ("up", Some(3))]);
+    let other =
+        figure(&[("extra", None), ("root", None), ("right", Some(1)), ("left", Some(1)), ("tip", Some(3))]);
+    let joined = mesh.attach(&other).unwrap();
+    assert_eq!(joined.resting_joints().collect::<Vec<_>>(), [3, 4]);
+    let poses: Vec<_> = joined.poses().collect();
+    let parents = |model: &Model| model.joints().map(|joint| joint.parent).collect::<Vec<_>>();
+    assert_eq!(poses.iter().map(|pose| pose.parent).collect::<Vec<_>>(), parents(&mesh));
+    let (frames, stored) = (joined.frames(), other.frames());
+    assert_eq!((frames.pose_count(), frames.len()), (5, 2));
+    let all = frames.read().unwrap();
+    for frame in 0..2 {
+        for (joint, pose) in [1, 3, 2].into_iter().enumerate() {
+            let expected = stored.pose(frame, pose).unwrap();
+            assert_eq!(frames.pose(frame, joint).unwrap(), expected);
+            assert_eq!(all[frame as usize * 5 + joint], expected);
+        }
+        let places: Vec<_> = mesh.joints().map(|joint| joint.trs).collect();
+        assert_eq!(all[frame as usize * 5 + 3..][..2], places[3..]);
+    }
+    // Joined once more, with joints of another order.
+    let again = figure(&[("root", None), ("right", Some(0)), ("tail", Some(0))]).attach(&joined).unwrap();
+    assert_eq!(again.resting_joints().collect::<Vec<_>>(), [2]);
+    assert_eq!(again.frames().pose(1, 1).unwrap(), stored.pose(1, 2).unwrap());
+}
+
 #[test]
 fn skeletons_that_differ_do_not_join() {
-    let mesh = model("skin_multi_anim.iqm");
-    let other = model("ours_masks_a.iqm");
-    let error = mesh.attach(&other).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Mismatch);
-    assert!(error.to_string().contains("expected 5 poses"), "{error}");
+    let refused = |mesh: &Model, other: &Model| {
+        let error = mesh.attach(other).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        error
+    };
+    let mesh = figure(&[("root", None), ("left", Some(0)), ("hand", Some(1))]);
+    for (joints, words) in [
+        (
+            &[("root", None), ("left", None), ("hand", Some(1))][..],
+            "joints[1]: expected \"left\" below \"root\", found it elsewhere",
+        ),
+        (
+            &[("root", None), ("left", Some(0)), ("left", Some(0))],
+            "joints[1]: expected \"left\" below \"root\", found two of them",
+        ),
+        (
+            &[("base", None), ("left", Some(0))],
+            "joints[1]: expected \"left\" below \"root\", found it elsewhere",
+        ),
+        (&[("base", None), ("other", None)], "expected a joint of the mesh in the animation, found none"),
+    ] {
+        let error = refused(&mesh, &figure(joints)).to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    // A name may repeat below other parents.
+    let arms = [("root", None), ("left", Some(0)), ("hand", Some(1)), ("right", Some(0)), ("hand", Some(3))];
+    assert_eq!(figure(&arms).attach(&figure(&arms)).unwrap().resting_joints().count(), 0);
 
-    let mut file = fixtures::iqm::small();
+    // Without names, poses are in the order of the joints.
+    let whole = fixtures::iqm::small();
+    let without_joints = |mut file: Vec<u8>| {
+        (0x44..0x4c).step_by(4).for_each(|field| set(&mut file, field, 0));
+        Model::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+    };
+    let error = refused(&mesh, &without_joints(whole.clone())).to_string();
+    assert!(error.contains("expected 3 poses"), "{error}");
+    let mut file = whole;
     let poses = get(&file, 0x50);
     // Pose 3 hangs on pose 0 instead of pose 2.
     set(&mut file, poses + 3 * 88, 0);
-    let other = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
-    let error = mesh.attach(&other).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let error = refused(&model("skin_multi_anim.iqm"), &without_joints(file));
     assert_eq!(error.address().unwrap().to_string(), "joints[3]");
     assert!(error.to_string().contains("1 of 5 joints differ"), "{error}");
 }

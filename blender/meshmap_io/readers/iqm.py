@@ -94,17 +94,19 @@ def read_animations(file: meshmap.IqmFile, source: meshmap.IqmFile, where: str, 
     if not source.anims or not source.frame_count:
         return []
     try:
-        file.check_animation(source)
+        resting = file.check_animation(source)
     except meshmap.Error as error:
         notes.add(f"animations{where} are left out: {error}")
         return []
+    if resting:
+        notes.add(f"animations{where} do not move {len(resting)} joints: {', '.join(resting[:8])}")
     animations = []
     for anim in source.anims:
         first, last = anim.first_frame, anim.first_frame + anim.num_frames
         if not anim.num_frames or last > source.frame_count:
             notes.add(f"animation {anim.name} is left out: its frames {first} to {last} are not in the file")
             continue
-        frames = notes.intact(f"animation {anim.name}", lambda: source.frames(first, last))
+        frames = notes.intact(f"animation {anim.name}", lambda: file.frames(first, last, animation=source))
         if frames is None:
             continue
         matrices = four_rows(file.skeleton.skinning_matrices(frames))

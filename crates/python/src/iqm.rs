@@ -158,12 +158,21 @@ impl IqmFile {
     }
 
     /// Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
-    /// scale (3), relative to the parents.
-    #[pyo3(signature = (start=0, stop=None))]
-    fn frames(slf: &Bound<'_, Self>, start: u32, stop: Option<u32>) -> PyResult<Py<PyAny>> {
+    /// scale (3), relative to the parents. With `animation`, frames of that file for the joints of this one.
+    #[pyo3(signature = (start=0, stop=None, *, animation=None))]
+    fn frames(
+        slf: &Bound<'_, Self>,
+        start: u32,
+        stop: Option<u32>,
+        animation: Option<&Bound<'_, Self>>,
+    ) -> PyResult<Py<PyAny>> {
         /// Constant frames take no bytes of a file, so their number says nothing about its size.
         const MOST: u64 = 1 << 30;
-        let (py, frames) = (slf.py(), model(slf)?.frames());
+        let py = slf.py();
+        let frames = match animation {
+            Some(animation) => model(slf)?.attach(&model(animation)?).or_raise(py)?.frames(),
+            None => model(slf)?.frames(),
+        };
         let stop = stop.unwrap_or(frames.len());
         let count = usize::try_from(stop.saturating_sub(start)).unwrap_or(usize::MAX);
         let poses = count.saturating_mul(frames.pose_count());
@@ -193,10 +202,13 @@ impl IqmFile {
         buffer::of_optional(slf.py(), bounds)
     }
 
-    /// Raises `Error` of the kind `mismatch` unless the frames of `animation` can move the joints of this file: there must be a pose
-    /// for each joint, with the same parent. `animation` can be this file.
-    fn check_animation(slf: &Bound<'_, Self>, animation: &Bound<'_, Self>) -> PyResult<()> {
-        model(slf)?.attach(&model(animation)?).map(drop).or_raise(slf.py())
+    /// The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
+    /// kind `mismatch` if they cannot move this file: joints are matched by their names and those of their parents or, without names,
+    /// by their order. `animation` can be this file.
+    fn check_animation(slf: &Bound<'_, Self>, animation: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        let joined = model(slf)?.attach(&model(animation)?).or_raise(slf.py())?;
+        let names: Vec<String> = joined.joints().map(|joint| text(&joint.name)).collect();
+        Ok(joined.resting_joints().filter_map(|joint| names.get(joint).cloned()).collect())
     }
 
     /// The skeleton; None if the file has no joints.

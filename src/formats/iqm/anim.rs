@@ -1,5 +1,6 @@
 //! Poses and animations, and joining a mesh with the animations of another file.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,17 +8,34 @@ use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
 use super::model::{Model, run};
+use super::pose::Trs;
 use super::raw;
 use super::rules::FILE;
+use super::skeleton::Joint;
 use super::tables::parent;
 use crate::bytes::Text;
-use crate::num::decimal;
+use crate::num::{as_usize, decimal};
 use crate::report::{Address, ErrorKind, Result, quoted};
 
 impl Model {
     /// The poses: the parent and the channel ranges of each joint that moves.
+    ///
+    /// A joint that an [attached](Self::attach) animation lacks has a pose without channels, which is its place.
     pub fn poses(&self) -> impl ExactSizeIterator<Item = Pose> + '_ {
-        self.animation.poses.iter().map(|pose| Pose::new(&pose))
+        let stored = &self.animation.poses;
+        let count = self.order.as_ref().map_or(stored.len(), |order| order.len());
+        (0..count).map(move |index| {
+            let Some(order) = &self.order else { return Pose::new(&stored.at(index)) };
+            let joint = Joint::new(&self.layout, &self.layout.joints.at(index));
+            let pose = order.get(index).copied().flatten().map(|pose| Pose::new(&stored.at(as_usize(pose))));
+            Pose { parent: joint.parent, ..pose.unwrap_or_else(|| Pose::constant(joint.trs)) }
+        })
+    }
+
+    /// The joints that an [attached](Self::attach) animation lacks, by index: they keep their places.
+    pub fn resting_joints(&self) -> impl Iterator<Item = usize> + '_ {
+        let order = self.order.iter().flat_map(|order| order.iter().enumerate());
+        order.filter(|(_, pose)| pose.is_none()).map(|(joint, _)| joint)
     }
 
     /// The animations.
@@ -25,15 +43,82 @@ impl Model {
         self.animation.anims.iter().map(|anim| Anim::new(&self.animation, &anim))
     }
 
-    /// Joins this mesh with the poses, animations, frames and bounds of another file.
+    /// Joins this mesh with the poses, animations, frames and bounds of another file, whose meshes are ignored.
     ///
-    /// The animation must have a pose for each joint of the mesh, with equal parents. Its own meshes and joints are
-    /// ignored.
+    /// If both files name their joints, a joint takes the pose of the joint that has its name, and whose parents have the names of
+    /// its parents; one that the animation does not name keeps its place ([`resting_joints`](Self::resting_joints)), and the
+    /// animation's other joints are ignored. Without names, there must be a pose for each joint, with an equal parent.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch), which names the first joint that differs and how many differ.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch), which names the first joint that has another parent in the animation, or whose name
+    /// occurs twice below its parent; also if no joint has the name of another.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
+        let has_names = |model: &Self| model.joints().any(|joint| !joint.name.as_bytes().is_empty());
+        let is_named = has_names(self) && has_names(animation);
+        let has_equal_names =
+            || self.joints().map(|joint| joint.name).eq(animation.joints().map(|joint| joint.name));
+        let in_order = self.check_parents(animation);
+        let order = if is_named
+            && animation.joint_count() == animation.poses().len()
+            && (in_order.is_err() || !has_equal_names())
+        {
+            let stored = |pose| match &animation.order {
+                Some(order) => order.get(as_usize(pose)).copied().flatten(),
+                None => Some(pose),
+            };
+            let order = self.poses_by_name(animation)?.into_iter().map(|pose| pose.and_then(stored));
+            Some(order.collect())
+        } else {
+            in_order?;
+            animation.order.clone()
+        };
+        Ok(Self { animation: Arc::clone(&animation.animation), order, ..self.clone() })
+    }
+
+    /// For each joint the pose of the animation that has its name, and whose parent is the pose of its parent.
+    fn poses_by_name(&self, animation: &Self) -> Result<Vec<Option<u32>>> {
+        let mut poses: HashMap<(Option<u32>, Text), Option<u32>> = HashMap::new();
+        let mut names = HashSet::new();
+        for (index, (joint, pose)) in (0..).zip(animation.joints().zip(animation.poses())) {
+            names.insert(joint.name.clone());
+            let place = poses.entry((pose.parent, joint.name));
+            place.and_modify(|pose| *pose = None).or_insert(Some(index));
+        }
+        let mut matched: Vec<Option<u32>> = Vec::new();
+        for (index, joint) in (0..).zip(self.joints()) {
+            let parent = match joint.parent {
+                None => Some(None),
+                Some(parent) => matched.get(as_usize(parent)).copied().flatten().map(Some),
+            };
+            let wrong = |found: &str| {
+                let name = |joint: &Joint| quoted(&joint.name.to_string_lossy());
+                let above = joint.parent.and_then(|parent| self.joints().nth(as_usize(parent)));
+                let above = above.map_or_else(|| "no other".to_owned(), |above| name(&above));
+                let error = FILE.error(ErrorKind::Mismatch, "joint in the animation");
+                let error = error.of(Address::field("joints").index(index));
+                Err(error.expected(format!("{} below {above}", name(&joint))).found(found))
+            };
+            let key = parent.map(|parent| (parent, joint.name.clone()));
+            // A pose is taken once: another joint of its name and parent finds none.
+            matched.push(match key.and_then(|key| poses.get_mut(&key)) {
+                Some(pose) => match pose.take() {
+                    Some(pose) => Some(pose),
+                    None => return wrong("two of them"),
+                },
+                None if names.contains(&joint.name) => return wrong("it elsewhere"),
+                None => None,
+            });
+        }
+        if matched.iter().all(Option::is_none) {
+            let error = FILE.error(ErrorKind::Mismatch, "names of joints");
+            return Err(error.expected("a joint of the mesh in the animation").found("none"));
+        }
+        Ok(matched)
+    }
+
+    /// Fails unless there is a pose for each joint, with an equal parent.
+    fn check_parents(&self, animation: &Self) -> Result<()> {
         let (joints, poses) = (self.joint_count(), animation.poses().len());
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         if joints != poses {
@@ -44,17 +129,14 @@ impl Model {
         }
         let pairs = (0..).zip(self.joints().zip(animation.poses()));
         let mut differing = pairs.filter(|(_, (joint, pose))| joint.parent != pose.parent);
-        if let Some((index, (joint, pose))) = differing.next() {
-            let [count, joints] = [differing.count().saturating_add(1), joints].map(decimal);
-            let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), decimal);
-            let expected =
-                format!("parent {} in joint {}", parent(joint.parent), quoted(&joint.name.to_string_lossy()));
-            let found =
-                format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
-            let error = mismatch("parents of joints and poses").of(Address::field("joints").index(index));
-            return Err(error.expected(expected).found(found));
-        }
-        Ok(Self { animation: Arc::clone(&animation.animation), ..self.clone() })
+        let Some((index, (joint, pose))) = differing.next() else { return Ok(()) };
+        let [count, joints] = [differing.count().saturating_add(1), joints].map(decimal);
+        let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), decimal);
+        let expected =
+            format!("parent {} in joint {}", parent(joint.parent), quoted(&joint.name.to_string_lossy()));
+        let found = format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
+        let error = mismatch("parents of joints and poses").of(Address::field("joints").index(index));
+        Err(error.expected(expected).found(found))
     }
 }
 
@@ -76,6 +158,11 @@ pub struct Pose {
 }
 
 impl Pose {
+    /// That of a joint without a parent which no frame moves.
+    fn constant(place: Trs) -> Self {
+        Self { parent: None, channelmask: 0, channeloffset: place.to_array(), channelscale: [0.0; 10] }
+    }
+
     fn new(raw: &raw::Pose) -> Self {
         Self {
             parent: parent(raw.parent.get()),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{F32, U16};
 
-use super::layout::Layout;
+use super::model::Model;
 use super::pose::{Trs, synthesised_w};
 use super::rules::FILE;
+use super::skeleton::Joint;
 use super::tables::Poses;
 use crate::bytes::Source;
 use crate::limits::Meter;
@@ -71,12 +72,23 @@ const NO_WINDOW: usize = usize::MAX;
 const NOTHING: f32 = -0.0;
 
 impl Frames {
-    pub(crate) fn new(layout: &Layout, options: Options) -> Self {
+    pub(crate) fn new(model: &Model) -> Self {
+        let layout = &model.animation;
         let stride = u64::from(layout.header.num_framechannels.get()).saturating_mul(2);
         let section = layout.sections.frames.clone();
         let frames = layout.header.num_frames.get();
-        let poses = Channels::of(&layout.poses);
-        Self { source: layout.source.clone(), section, frames, stride, poses, options }
+        let stored = Channels::of(&layout.poses);
+        let poses = match &model.order {
+            None => stored,
+            Some(order) => {
+                let own = |(pose, joint): (&Option<u32>, Joint)| {
+                    let pose = pose.and_then(|pose| stored.get(as_usize(pose)));
+                    pose.copied().unwrap_or_else(|| Channels::constant(joint.trs))
+                };
+                order.iter().zip(model.joints()).map(own).collect()
+            }
+        };
+        Self { source: layout.source.clone(), section, frames, stride, poses, options: model.options }
     }
 
     /// The number of frames.
@@ -246,6 +258,11 @@ impl Frames {
 }
 
 impl Channels {
+    /// Those of a joint that no frame moves.
+    fn constant(pose: Trs) -> Self {
+        Self::new(0, false, 0, pose.to_array(), [0.0; 10])
+    }
+
     fn of(poses: &Poses) -> Arc<[Self]> {
         let synthesise_w = matches!(poses, Poses::V1(_));
         let mut first = 0;

@@ -29,6 +29,8 @@ pub struct Model {
     pub(super) layout: Arc<Layout>,
     /// The file that poses, animations, frames and bounds come from.
     pub(super) animation: Arc<Layout>,
+    /// For each joint its pose in that file, if they are in another order or some have none.
+    pub(super) order: Option<Arc<[Option<u32>]>>,
     pub(super) options: Options,
 }
 
@@ -59,7 +61,7 @@ impl Model {
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::open(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
-        let model = Self { animation: Arc::clone(&layout), layout, options: *options };
+        let model = Self { animation: Arc::clone(&layout), layout, order: None, options: *options };
         refuse_forbidden(options, Format::Iqm, || model.validate()).map_err(|error| source.locate(error))?;
         Ok(model)
     }
@@ -161,7 +163,7 @@ impl Model {
     /// The frames of all animations.
     #[must_use]
     pub fn frames(&self) -> Frames {
-        Frames::new(&self.animation, self.options)
+        Frames::new(self)
     }
 
     /// The triangles as stored, with indices that may be out of range.

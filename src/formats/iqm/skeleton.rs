@@ -46,7 +46,7 @@ pub struct Joint {
 }
 
 impl Joint {
-    fn new(layout: &Layout, raw: &raw::Joint) -> Self {
+    pub(super) fn new(layout: &Layout, raw: &raw::Joint) -> Self {
         let trs = Trs {
             translate: raw.translate.map(F32::get),
             rotate: raw.rotate.map(F32::get),

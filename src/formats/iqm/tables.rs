@@ -81,11 +81,16 @@ impl<T: Versioned> Table<T> {
 
     /// The elements as version 2 stores them.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = T> + '_ {
-        let get = |index| match self {
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// An element as version 2 stores it; zeros for one that is not there.
+    pub(crate) fn at(&self, index: usize) -> T {
+        let stored = match self {
             Self::V1(elements) => elements.get(index).map(T::from_v1),
             Self::V2(elements) => elements.get(index),
         };
-        (0..self.len()).map(move |index| get(index).unwrap_or_else(T::new_zeroed))
+        stored.unwrap_or_else(T::new_zeroed)
     }
 }
 

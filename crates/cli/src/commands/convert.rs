@@ -164,7 +164,10 @@ impl Conversion {
     /// Objects without a name are named after the file, without its extension.
     fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
-            let joins = |model: &Model| model.meshes().len() > 0 && model.attach(&animations.model).is_ok();
+            let joins = |model: &Model| {
+                let joined = model.attach(&animations.model).ok();
+                model.meshes().len() > 0 && joined.is_some_and(|joined| joined.resting_joints().count() == 0)
+            };
             animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());

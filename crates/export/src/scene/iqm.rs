@@ -32,20 +32,28 @@ pub(super) fn rig(
     wanted: &Selection<'_>,
     is_posed: bool,
     report: &mut impl Report,
-) -> Option<Box<dyn Rig>> {
+) -> Result<Option<Box<dyn Rig>>> {
+    let mut others = Vec::with_capacity(wanted.animations.len());
+    for (name, animation) in wanted.animations {
+        let joined = model.attach(animation).map_err(|error| Error::NotHeld {
+            target: wanted.target,
+            what: format!("the animations of {name}: {error}"),
+        })?;
+        others.push((name.clone(), joined));
+    }
     if is_posed {
         report.skips(MOVING.to_owned());
-        return None;
+        return Ok(None);
     }
-    let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !wanted.animations.is_empty();
-    is_moved.then(|| Box::new(Joints { model: model.clone(), others: wanted.animations.to_vec() }) as _)
+    let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !others.is_empty();
+    Ok(is_moved.then(|| Box::new(Joints { model: model.clone(), others }) as _))
 }
 
 const MOVING: &str = "the skeleton and animations";
 
 struct Joints {
     model: Model,
-    /// Files whose animations are added.
+    /// The model with the animations of other files.
     others: Vec<(String, Model)>,
 }
 
@@ -90,14 +98,28 @@ impl Rig for Joints {
     fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {
         let mut clips = Vec::new();
         add_clips(&self.model, joints, job, &mut clips, outcome)?;
-        for (name, animation) in &self.others {
-            match self.model.attach(animation) {
-                Ok(joined) => add_clips(&joined, joints, job, &mut clips, outcome)?,
-                Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
+        for (name, joined) in &self.others {
+            let names: Vec<_> = self.model.joints().map(|joint| joint.name).collect();
+            let resting = joined.resting_joints().filter_map(|joint| names.get(joint));
+            if let Some(joints) = listed(resting.map(|name| name.to_string_lossy())) {
+                outcome.leave_out(format!(
+                    "in the animations of {name}, joints that they do not move: {joints}"
+                ));
             }
+            add_clips(joined, joints, job, &mut clips, outcome)?;
         }
         Ok(clips)
     }
+}
+
+/// The first of some names, and the number of the others; `None` of none.
+fn listed(names: impl Iterator<Item = impl Into<String>>) -> Option<String> {
+    const MOST: usize = 8;
+    let mut names = names.map(Into::into);
+    let first: Vec<String> = names.by_ref().take(MOST).collect();
+    let more = names.count();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    (!first.is_empty()).then(|| first.join(", ") + &more)
 }
 
 /// An animation that can be written.

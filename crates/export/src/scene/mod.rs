@@ -134,7 +134,7 @@ impl Scene {
         if let Some(model) = file.as_iqm() {
             scene.pose = iqm::pose(wanted)?;
             scene.has_animations = model.anims().len() > 0;
-            scene.rig = iqm::rig(model, wanted, scene.pose.is_some(), report);
+            scene.rig = iqm::rig(model, wanted, scene.pose.is_some(), report)?;
         }
         if let Some(asset) = file.as_slmesh() {
             scene.pose = slmesh::bind_shape(asset, report)?;

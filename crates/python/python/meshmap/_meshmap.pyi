@@ -914,13 +914,14 @@ class IqmFile(File):
     @property
     def skeleton(self) -> Skeleton | None:
         """The skeleton; None if the file has no joints."""
-    def frames(self, start: int = 0, stop: int | None = None) -> _Floats:
+    def frames(self, start: int = 0, stop: int | None = None, *, animation: IqmFile | None = None) -> _Floats:
         """Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
-        scale (3), relative to the parents.
+        scale (3), relative to the parents. With `animation`, frames of that file for the joints of this one.
         """
-    def check_animation(self, animation: IqmFile) -> None:
-        """Raises `Error` of the kind `mismatch` unless the frames of `animation` can move the joints of this file: there must be a pose
-        for each joint, with the same parent. `animation` can be this file.
+    def check_animation(self, animation: IqmFile) -> list[str]:
+        """The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
+        kind `mismatch` if they cannot move this file: joints are matched by their names and those of their parents or, without names,
+        by their order. `animation` can be this file.
         """
 
 @final

@@ -31,11 +31,13 @@ fuzz_target!(|data: &[u8]| {
 /// Converts a file once, and checks what was written.
 fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     let most = choices.of(&[1 << 20, 0, 1, 256, 4096, 64 << 10]);
-    let [check, again, drop, merge, ..] = choices.flags();
+    let [check, again, drop, merge, keep, ..] = choices.flags();
     let convert = Convert {
         max_output_bytes: Some(most),
         drop_degenerate: drop,
         merge_materials: merge && !matches!(target, Target::Ply | Target::Stl),
+        keep_materials: keep && !matches!(target, Target::Ply | Target::Stl),
+        keep_degenerate: keep && target == Target::Usdc,
         ..Convert::new(target)
     };
     let convert = with_options(file, convert, &mut choices);

@@ -24,19 +24,6 @@ pub enum Error {
         /// `true` for an IQM file with animations, which can be added to the conversion of another file.
         has_animations: bool,
     },
-    /// More materials than programs can import.
-    #[error(
-        "{target}: expected at most {most} materials, found {count}; merge them with `Convert::merge_materials`, or \
-         write USD"
-    )]
-    TooManyMaterials {
-        /// The name of the target.
-        target: &'static str,
-        /// The number of materials.
-        count: usize,
-        /// The limit.
-        most: usize,
-    },
     /// A setting that would change nothing in files of the target.
     #[error("{target}: the option {setting} has no effect; it is for {}", list(targets))]
     Unused {

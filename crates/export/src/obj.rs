@@ -103,16 +103,17 @@ pub(crate) fn write_snapshot(
     }
     let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
     outcome.wrote(positions.len(), kept);
-    outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
+    outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
     let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
-    if job.merge_materials && ids.is_some() {
+    job.count_materials(triangles.material_ids(), outcome)?;
+    if job.merges_materials() && ids.is_some() {
         outcome.leave_out("material IDs");
     }
     let turns = job.turns(scene.format);
     let mut current = None;
     for (index, triangle) in corners.iter().enumerate().filter(|(_, corners)| job.keeps(**corners)) {
         let id = ids.as_ref().and_then(|ids| ids.get(index));
-        let id = id.map(|id| if job.merge_materials { 0 } else { *id });
+        let id = id.map(|id| if job.merges_materials() { 0 } else { *id });
         if let Some(id) = id.filter(|_| id != current) {
             current = Some(id);
             let name = job.material_of(id);
@@ -185,8 +186,9 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             winding(corners.iter().copied(), &positions, normal_of, outcome);
         }
         outcome.wrote(positions.len(), kept_count(view, job));
-        outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
-        if job.merge_materials && view.material_ids().is_some() {
+        outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
+        job.count_materials(view.material_ids().map(|ids| ids.iter()), outcome)?;
+        if job.merges_materials() && view.material_ids().is_some() {
             outcome.leave_out("material IDs");
         }
         let mut current = None;

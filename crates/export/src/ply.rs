@@ -63,7 +63,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let (mut first, mut mesh) = (0_u32, 0_i32);
     for view in &views {
         let ids = view.material_ids();
-        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         for (index, corners) in kept(view, job) {
             out.write_all(&[3])?;
             for corner in turned(corners, turns) {

@@ -1,5 +1,6 @@
 //! The targets, and the options of a conversion.
 
+use std::cell::OnceCell;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::moment::{Finder, Moment, Named, Still, When};
 #[cfg(feature = "clap")]
 use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
+use crate::outcome::Outcome;
 use crate::vector::is_degenerate;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
@@ -129,6 +131,7 @@ texts!(Lods, [
 texts!(Target, Target::ALL.map(|target| (target.name(), target)));
 
 const ALL: &[Target] = &Target::ALL;
+const USD: &[Target] = &[Target::Usdc];
 const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
 const WITH_MATERIALS: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
 
@@ -189,7 +192,8 @@ options! {
             /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
             #[arg(long, value_name = "LEVEL", default_value_t)]
             lod: Lods,
-            /// Leave out triangles with two equal corners, which crash some programs, and report their number.
+            /// Leave out triangles with two equal corners, which crash some programs, and report their number. USD always lacks
+            /// them, unless they are kept.
             #[arg(long)]
             drop_degenerate: bool,
             /// Write 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes are left out.
@@ -231,6 +235,14 @@ options! {
             /// The attribute is `_MATERIAL_ID` of vertices in glTF, and `primvars:material_id` of triangles in USD.
             #[arg(long)]
             merge_materials: bool,
+            /// Write a material for each material ID of a CGeo file. Without this, more than 1,000 IDs become one material.
+            #[arg(long, conflicts_with = "merge_materials")]
+            keep_materials: bool,
+        }
+        for USD {
+            /// In USD, also write triangles with two equal corners, which crash Blender's import.
+            #[arg(long, conflicts_with = "drop_degenerate")]
+            keep_degenerate: bool,
         }
     } and {
         /// The format of the output.
@@ -250,6 +262,42 @@ options! {
 pub(crate) struct Job<'a> {
     settings: &'a Convert,
     pub(crate) budget: Budget,
+    /// `true` if the first mesh with material IDs has more than the target should have.
+    has_too_many_ids: OnceCell<bool>,
+}
+
+impl Job<'_> {
+    /// Counts the material IDs of a mesh, if it is the first that has some: many become one material, which is reported.
+    pub(crate) fn count_materials(
+        &self,
+        ids: Option<impl ExactSizeIterator<Item = u32>>,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        /// More materials make programs hang, or run out of memory.
+        const MOST: usize = 1000;
+        let is_open = !self.merge_materials && !self.keep_materials && WITH_MATERIALS.contains(&self.target);
+        let Some(ids) = ids.filter(|_| is_open && self.has_too_many_ids.get().is_none()) else {
+            return Ok(());
+        };
+        let _scope = self.budget.scope();
+        let mut ids = self.budget.collect(ids, "material IDs")?;
+        ids.sort_unstable();
+        ids.dedup();
+        if *self.has_too_many_ids.get_or_init(|| ids.len() > MOST) {
+            outcome.change("material IDs, now one material: keep_materials writes each", ids.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// `true` if all material IDs are written as one material.
+    pub(crate) fn merges_materials(&self) -> bool {
+        self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
+    }
+
+    /// The name of the material for a material ID.
+    pub(crate) fn material_of(&self, id: u32) -> String {
+        if self.merges_materials() { "material".to_owned() } else { format!("material_{id}") }
+    }
 }
 
 impl Deref for Job<'_> {
@@ -281,17 +329,18 @@ impl Convert {
 
     /// Begins a conversion of this file.
     pub(crate) fn job(&self, file: &MeshFile) -> Job<'_> {
-        Job { settings: self, budget: Budget::of(file, self.max_output_bytes) }
+        let budget = Budget::of(file, self.max_output_bytes);
+        Job { settings: self, budget, has_too_many_ids: OnceCell::new() }
     }
 
     /// `true` if a triangle with these corners is written.
     pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
-        !self.drop_degenerate || !is_degenerate(corners)
+        !self.drops_degenerate() || !is_degenerate(corners)
     }
 
-    /// The name of the material for a material ID.
-    pub(crate) fn material_of(&self, id: u32) -> String {
-        if self.merge_materials { "material".to_owned() } else { format!("material_{id}") }
+    /// `true` if triangles with two equal corners are left out.
+    pub(crate) fn drops_degenerate(&self) -> bool {
+        self.drop_degenerate || self.target == Target::Usdc && !self.keep_degenerate
     }
 
     /// The name of an object: its own or, without one, the name for all objects.

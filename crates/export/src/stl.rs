@@ -38,7 +38,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let positions = read::positions(view, scene.pose.as_ref(), job, outcome)?;
         let corners = triangles(view, job, turns);
         outcome.wrote(positions.len(), corners.len());
-        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         for corners in corners {
             let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
             // A triangle without area has none; readers compute normals of zeros themselves.

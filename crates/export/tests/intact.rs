@@ -36,7 +36,16 @@ fn degenerate_triangles_are_counted_or_dropped() {
         let file = open(format, name);
         for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
             let path = folder.path().join("out").with_extension(target.name());
-            let all = write(&file, &Convert::new(target), &path);
+            let keep_degenerate = target == Target::Usdc;
+            let all = write(&file, &Convert { keep_degenerate, ..Convert::new(target) }, &path);
+            if keep_degenerate {
+                let usual = Convert::new(target);
+                assert_eq!(
+                    write(&file, &usual, &path).changed.get(DROPPED),
+                    Some(&all.degenerate).filter(|count| **count > 0)
+                );
+                assert_eq!(usual.check_file(&file, &path).unwrap().differs, [""; 0]);
+            }
             let convert = Convert { drop_degenerate: true, ..Convert::new(target) };
             let kept = match convert.write_file(&file, &path) {
                 Err(Error::NothingToConvert { .. }) => continue,
@@ -192,16 +201,27 @@ fn colorful(materials: u16, snapshots: u8) -> MeshFile {
 }
 
 #[test]
-fn more_than_a_thousand_materials_are_refused_as_gltf() {
+fn more_than_a_thousand_materials_are_merged_unless_they_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("out.glb");
-    let many = colorful(1001, 2);
-    let error = Convert::new(Target::Glb).write_file(&many, &path).unwrap_err();
-    assert!(matches!(error, Error::TooManyMaterials { count: 1001, most: 1000, .. }), "{error}");
-    assert!(error.to_string().contains("Convert::merge_materials"), "{error}");
-    write(&many, &Convert { merge_materials: true, ..Convert::new(Target::Glb) }, &path);
-    write(&many, &Convert::new(Target::Usdc), &folder.path().join("out.usdc"));
-    write(&colorful(1000, 2), &Convert::new(Target::Glb), &path);
+    let (many, some) = (colorful(1001, 2), colorful(1000, 2));
+    for target in Target::ALL {
+        let path = folder.path().join("out").with_extension(target.name());
+        let merged = |file: &MeshFile, convert: &Convert| {
+            let outcome = write(file, convert, &path);
+            assert_eq!(convert.check_file(file, &path).unwrap().differs, Vec::<String>::new(), "{target}");
+            outcome.changed.iter().find(|(what, _)| what.starts_with("material IDs")).map(|(_, count)| *count)
+        };
+        let has_materials = !matches!(target, Target::Ply | Target::Stl);
+        assert_eq!(merged(&many, &Convert::new(target)), has_materials.then_some(1001), "{target}");
+        assert_eq!(merged(&some, &Convert::new(target)), None, "{target}");
+        if has_materials {
+            assert_eq!(
+                merged(&many, &Convert { keep_materials: true, ..Convert::new(target) }),
+                None,
+                "{target}"
+            );
+        }
+    }
 }
 
 /// Many materials share their vertices: a further snapshot adds one accessor, and a number to each primitive.

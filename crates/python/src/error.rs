@@ -121,12 +121,6 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
         meshmap_export::Error::NothingToConvert { .. } => {
             refuse(py, "not_held", "nothing to convert: the file has no triangles".to_owned())
         }
-        meshmap_export::Error::TooManyMaterials { target, count, most } => {
-            let message = format!(
-                "{target}: expected at most {most} materials, found {count}; merge them with merge_materials=True, or write USD"
-            );
-            refuse(py, "not_held", message)
-        }
         _ => refuse(py, "not_held", error.to_string()),
     }
 }

@@ -144,8 +144,11 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 ///     nest: Writes the joints of a Second Life asset as children of their parents.
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
 ///     morph_normals: Also writes the normals of snapshots.
-///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
+///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number. USD always lacks them, unless
+///         `keep_degenerate` is set.
 ///     merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
+///     keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
+///     keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
 ///     zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
 ///         such values are left out.
 ///     max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
@@ -160,7 +163,7 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
     signature = (source, output, *, to=None, **options),
     text_signature = "(source, output, *, to=None, meshes=None, up=None, flip=False, snapshots=None, every=1, frame=None, \
         seconds=None, anim=None, lod='finest', fps=None, unit_millimeters=None, quantized=False, nest=False, dense=False, \
-        morph_normals=False, drop_degenerate=False, merge_materials=False, zero_non_finite=False, max_output_bytes=None)"
+        morph_normals=False, drop_degenerate=False, merge_materials=False, keep_materials=False, keep_degenerate=False, zero_non_finite=False, max_output_bytes=None)"
 )]
 pub(crate) fn convert<'py>(
     py: Python<'py>,

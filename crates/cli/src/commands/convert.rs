@@ -232,10 +232,7 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
     let is_damaged = outcome.has_unusable;
     if convert.target == Target::Usdc && outcome.degenerate > 0 {
         let what = text::plural(outcome.degenerate, "triangle");
-        let note = format!(
-            "{what} with two equal corners, which crash Blender's import: --drop-degenerate leaves them out"
-        );
-        outcome.notes.push(note);
+        outcome.notes.push(format!("{what} with two equal corners, which crash Blender's import"));
     }
     let mut made =
         Written { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };

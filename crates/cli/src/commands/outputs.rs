@@ -298,12 +298,6 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
                 if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
             Problem::other("unsupported", format!("nothing to convert: the file has no triangles{hint}"))
         }
-        meshmap_export::Error::TooManyMaterials { count, most, .. } => {
-            let (count, most) = (text::count(count as u64), text::count(most as u64));
-            let message =
-                format!("{count} materials, the limit is {most}; use --merge-materials or --to usdc");
-            Problem::other("unsupported", message)
-        }
         meshmap_export::Error::NonFinite { address, value } => {
             let message = format!("{address} is {value}; --zero-non-finite writes 0 in its place");
             Problem::other("unsupported", message)

@@ -33,7 +33,7 @@ pub(super) fn primitive(
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<Geometry>> {
-    outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+    outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
     let budget = gltf.budget.clone();
     let _scope = budget.scope();
     let corners = budget.collect(triangles(view, job, rules.turns), "triangles of a mesh")?;

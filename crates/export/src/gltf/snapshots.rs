@@ -26,9 +26,6 @@ const MOST_SEPARATE: usize = 64;
 /// Size of the JSON of each further primitive for each snapshot, if primitives share their vertices.
 const JSON_OF_SHARED: u64 = 32;
 
-/// The maximum number of materials. Programs hang or run out of memory on many more.
-const MOST_MATERIALS: usize = 1000;
-
 pub(super) fn write(
     scene: &Scene,
     snapshots: &Snapshots,
@@ -136,7 +133,8 @@ impl Writer<'_> {
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
         self.leave_out_non_finite(&mut origin, first)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
-        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials);
+        self.job.count_materials(origin.triangles.material_ids(), self.outcome)?;
+        let ids = origin.triangles.material_ids().filter(|_| self.job.merges_materials());
         let ids = ids.map(|ids| Ids::new(ids.collect()));
         let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
         budget.charge_for::<[u32; 3]>(
@@ -147,10 +145,6 @@ impl Writer<'_> {
             Some(ids) => ids.remap(&origin)?,
             None => origin.vertex_remap_by_material()?,
         };
-        let materials = remap.groups().len();
-        if materials > MOST_MATERIALS {
-            return Err(Error::TooManyMaterials { target: TARGET, count: materials, most: MOST_MATERIALS });
-        }
         // The numbers that are written for each vertex.
         budget.charge_for::<[[f32; 3]; 2]>(
             remap.vertex_count().saturating_mul(streams),
@@ -162,7 +156,7 @@ impl Writer<'_> {
             corners.map(|corner| sources.get(corner as usize).copied().unwrap_or(corner))
         };
         let keeps = |corners: &[u32; 3]| self.job.keeps(of_positions(corners));
-        self.outcome.count_degenerate(all.iter().map(of_positions), self.job.drop_degenerate);
+        self.outcome.count_degenerate(all.iter().map(of_positions), self.job.drops_degenerate());
         let parts = parts(&remap, self.rules.turns, ids.is_some(), keeps);
         if parts.is_empty() {
             self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));

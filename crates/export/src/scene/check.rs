@@ -109,7 +109,7 @@ pub(crate) fn kept<'a>(
 
 /// The number of triangles of a mesh that are written.
 pub(crate) fn kept_count(view: &MeshView, job: &Job<'_>) -> usize {
-    if job.drop_degenerate {
+    if job.drops_degenerate() {
         view.indices().triangles().filter(|triangle| job.keeps(*triangle)).count()
     } else {
         view.triangle_count()

@@ -29,7 +29,7 @@ pub(super) fn write<W: Write + Seek>(
     }
     let mut prims = Vec::new();
     for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
-        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         let count = kept_count(view, job);
         if count == 0 {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
@@ -44,7 +44,8 @@ pub(super) fn write<W: Write + Seek>(
             Writer { view, pose: scene.pose.as_ref(), format: scene.format, job, out, outcome, own };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
-            let mut subsets = Subsets::new(job.merge_materials);
+            job.count_materials(Some(ids.iter()), outcome)?;
+            let mut subsets = Subsets::new(job.merges_materials());
             let _scope = out.budget.scope();
             let kept = kept(view, job).map(|(index, _)| ids.get(index).unwrap_or_default());
             let ids = out.budget.collect(kept, "material IDs")?;

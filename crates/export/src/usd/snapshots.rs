@@ -41,7 +41,7 @@ pub(super) fn write<W: Write + Seek>(
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(not_held(format!("{rate} snapshots a second")));
     }
-    let tracks = Tracks { subsets: Subsets::new(job.merge_materials), ..Tracks::default() };
+    let tracks = Tracks::default();
     let mut writer = Writer {
         job,
         file,
@@ -197,13 +197,17 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             };
             winding(corners.iter().copied(), &mesh.positions, normal_of, self.outcome);
         }
-        self.outcome.count_degenerate(corners.iter().copied(), self.job.drop_degenerate);
+        self.outcome.count_degenerate(corners.iter().copied(), self.job.drops_degenerate());
         let keeps: Vec<bool> = corners.iter().map(|corners| self.job.keeps(*corners)).collect();
         let corners = kept(corners, &keeps);
         self.outcome.wrote(mesh.positions.len(), corners.len());
         let turns = self.job.turns(Format::CGeo);
         tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
         tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
+        self.job.count_materials(triangles.material_ids(), self.outcome)?;
+        if self.topology.is_none() {
+            tracks.subsets = Subsets::new(self.job.merges_materials());
+        }
         let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
         let ids = kept(ids.unwrap_or_default(), &keeps);

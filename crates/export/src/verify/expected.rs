@@ -55,7 +55,7 @@ impl Expected<'_> {
 
     /// The material of triangles with this ID. Merged ones are compared by the attribute that has the IDs.
     fn material(&self, id: u32) -> String {
-        match (self.job.merge_materials, self.target) {
+        match (self.job.merges_materials(), self.target) {
             (true, Target::Obj) => "material".to_owned(),
             (true, _) | (_, Target::Ply) => id.to_string(),
             _ => format!("material_{id}"),
@@ -221,7 +221,7 @@ impl Expected<'_> {
                 ..Shape::default()
             }
         };
-        if self.job.merge_materials {
+        if self.job.merges_materials() {
             let all: Vec<usize> = (0..kept.len()).collect();
             return if all.is_empty() { Vec::new() } else { vec![of(&all)] };
         }

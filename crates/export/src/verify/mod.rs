@@ -18,6 +18,7 @@ mod usdc;
 use std::path::Path;
 
 use meshmap::MeshFile;
+use meshmap::cgeo::Parts;
 
 pub use self::tally::Checked;
 
@@ -53,6 +54,12 @@ impl Convert {
     fn check(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Checked> {
         let mut tally = Tally::default();
         let scene = Scene::of_job(file, job, &self.still(file)?, &mut Outcome::default())?;
+        if let (Some(snapshots), Some(first)) =
+            (&scene.snapshots, scene.snapshots.as_ref().and_then(|all| all.indices.first()))
+        {
+            let triangles = snapshots.at(*first)?.mesh(Parts::TRIANGLES)?.triangles;
+            job.count_materials(triangles.material_ids(), &mut Outcome::default())?;
+        }
         let Some(snapshots) = &scene.snapshots else {
             meshes::check(&scene, job, path, &mut tally)?;
             return Ok(tally.into_checked());

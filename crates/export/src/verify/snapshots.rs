@@ -55,7 +55,7 @@ pub(super) fn check_gltf(
             let name = format!("snapshots[{first}], primitive {primitive}");
             let Some(mut found) = tally.read(gltf.shape(mesh, primitive)) else { return Ok(()) };
             // If they are merged, the vertices have the IDs, unless these are too large.
-            if job.merge_materials && !shape.materials.of.is_empty() {
+            if job.merges_materials() && !shape.materials.of.is_empty() {
                 if gltf.material(mesh, primitive) != Some("material") {
                     tally.differs(|| format!("{name} does not have the one material"));
                 }

@@ -55,7 +55,7 @@ pub(super) fn check_snapshots(
             shape.materials = Materials::default();
         }
         let name = format!("snapshots[{index}]");
-        let Some(found) = tally.read(looks.mesh(mesh, time, job.merge_materials)) else { return Ok(()) };
+        let Some(found) = tally.read(looks.mesh(mesh, time, job.merges_materials())) else { return Ok(()) };
         if *found.positions != *shape.positions {
             tally.differs(|| format!("{name} has other positions"));
         }
@@ -81,7 +81,7 @@ pub(super) fn check_meshes(
     let looks = Looks::of(&stage);
     for (mesh, prim) in drawn.iter().zip(meshes) {
         let _scope = job.budget.scope();
-        let is_merged = job.merge_materials && mesh.view.material_ids().is_some();
+        let is_merged = job.merges_materials() && mesh.view.material_ids().is_some();
         let Some(mut found) = tally.read(looks.mesh(prim, 0.0, is_merged)) else { return Ok(()) };
         let Some(colors) = tally.read(colors(prim, found.positions.len())) else { return Ok(()) };
         found.colors = colors;

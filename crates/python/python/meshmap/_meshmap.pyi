@@ -212,6 +212,8 @@ def convert(
     morph_normals: bool = False,
     drop_degenerate: bool = False,
     merge_materials: bool = False,
+    keep_materials: bool = False,
+    keep_degenerate: bool = False,
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
 ) -> dict[str, Any]:
@@ -237,8 +239,11 @@ def convert(
         nest: Writes the joints of a Second Life asset as children of their parents.
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.
         morph_normals: Also writes the normals of snapshots.
-        drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
+        drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number. USD always lacks them, unless
+            `keep_degenerate` is set.
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
+        keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
+        keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
         zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
             such values are left out.
         max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited

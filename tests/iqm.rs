@@ -476,7 +476,7 @@ fn split_models_join() {
     assert_eq!(joined.positions().unwrap(), whole.positions().unwrap());
 }
 
-/// A model of joints, each with a parent, and of two frames in which each turns by an angle of its own name.
+/// A model of joints, each with a parent, and of two frames in which each turns by an angle that its name gives.
 fn figure(joints: &[(&'static str, Option<u32>)]) -> Model {
     let angle = |name: &str, frame: usize| f32::from(name.as_bytes()[0]) * 0.01 * frame as f32;
     let turned = |frame| {

@@ -112,6 +112,7 @@ mod tests {
         let [set, clear] = [true, false].map(|is_set| Arc::new(AtomicBool::new(is_set)));
         assert!(check("x").is_ok() && cancel_flag().is_none());
         cancellable(&set, || {
+            assert!(cancel_flag().is_some_and(|flag| Arc::ptr_eq(&flag, &set)));
             assert_eq!(check("x").unwrap_err().kind(), ErrorKind::Cancelled);
             assert!(cancellable(&clear, || check("x")).is_ok());
             let panic = std::panic::catch_unwind(|| cancellable(&clear, || panic!("of the test")));

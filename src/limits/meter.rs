@@ -426,6 +426,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn meters_show_what_they_hold() {
+        let meter = Meter::of_call(&Limits::default());
+        let _charge = meter.take(64, "x").unwrap();
+        assert_eq!(format!("{meter:?}"), "Meter { held: 64, work: 0, .. }");
+    }
+
+    #[test]
     fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
         let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
         assert_eq!(meter.vec::<u32>(0, 16, "x").unwrap(), [0; 16]);

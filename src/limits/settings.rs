@@ -147,8 +147,9 @@ mod tests {
             .with_max_block_bytes(1)
             .with_max_total_bytes(2)
             .with_free_ratio(3)
-            .with_max_depth(4);
-        let remedies = Limits::default().remedies;
+            .with_max_depth(4)
+            .with_remedies(["block", "total", "depth"]);
+        let remedies = ["block", "total", "depth"];
         assert_eq!(
             set,
             Limits { max_block_bytes: 1, max_total_bytes: 2, free_ratio: 3, max_depth: 4, remedies }

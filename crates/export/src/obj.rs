@@ -151,17 +151,21 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             if name.is_empty() && !job.name.is_empty() { free(&job.name, &mut taken) } else { name.clone() };
         writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
-            let is_held = matches!(
-                info.semantic,
-                Semantic::Position | Semantic::Normal | Semantic::TexCoord(0) | Semantic::Color(0)
-            );
+            let is_held = match info.semantic {
+                Semantic::Position | Semantic::Color(0) => true,
+                Semantic::Normal | Semantic::TexCoord(0) => !scene.are_points,
+                _ => false,
+            };
             if !is_held {
                 outcome.leave_out(info.semantic.to_string());
             }
         }
         let positions = read::positions(view, pose, job, outcome)?;
-        let coords = array::<2>((view, pose), &Semantic::TexCoord(0), job, outcome)?;
-        let normals = array::<3>((view, pose), &Semantic::Normal, job, outcome)?;
+        let (mut coords, mut normals) = (None, None);
+        if !scene.are_points {
+            coords = array::<2>((view, pose), &Semantic::TexCoord(0), job, outcome)?;
+            normals = array::<3>((view, pose), &Semantic::Normal, job, outcome)?;
+        }
         let colors = array::<4>((view, pose), &Semantic::Color(0), job, outcome)?;
         match &colors {
             Some(colors) => colored_lines(out, &positions, colors)?,
@@ -185,14 +189,17 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             };
             winding(corners.iter().copied(), &positions, normal_of, outcome);
         }
-        outcome.wrote(positions.len(), kept_count(view, job));
+        match scene.are_points {
+            true => outcome.wrote_points(positions.len()),
+            false => outcome.wrote(positions.len(), kept_count(view, job)),
+        }
         outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
         job.count_materials(view.material_ids().map(|ids| ids.iter()), outcome)?;
         if job.merges_materials() && view.material_ids().is_some() {
             outcome.leave_out("material IDs");
         }
         let mut current = None;
-        for group in view.groups() {
+        for group in view.groups().filter(|_| !scene.are_points) {
             let material = match (material.as_deref(), view.material_ids()) {
                 (Some(name), _) => Some(match written.get(name) {
                     Some(known) => String::clone(known),
@@ -220,6 +227,14 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             for triangle in triangles.filter(|corners| job.keeps(*corners)) {
                 let same = |is_there: bool| is_there.then_some(triangle);
                 face(out, triangle, same(coords.is_some()), same(normals.is_some()), first)?;
+            }
+        }
+        if scene.are_points {
+            if material.is_some() {
+                outcome.leave_out("materials of points");
+            }
+            for point in (first[0]..).take(positions.len()) {
+                writeln!(out, "p {point}")?;
             }
         }
         let counts = [

@@ -16,6 +16,8 @@ pub struct Outcome {
     pub degenerate: u64,
     /// Vertices that were written, or positions where targets have no vertices.
     pub vertices: u64,
+    /// Points that were written, of a file that has only points.
+    pub points: u64,
     /// Snapshots of a CGeo file that were written.
     pub snapshots: u64,
     /// Animations that were written.
@@ -44,9 +46,19 @@ impl Outcome {
         self.triangles += triangles as u64;
     }
 
-    /// Fails if no triangle was written. The error says whether the file has animations, which another one may take.
+    /// The vertices of a mesh were written as points.
+    pub(crate) fn wrote_points(&mut self, vertices: usize) {
+        self.wrote(vertices, 0);
+        self.points += vertices as u64;
+    }
+
+    /// Fails if no triangle and no point was written. The error says whether the file has animations, which another one may take.
     pub(crate) fn check_any(&self, has_animations: bool) -> Result<()> {
-        if self.triangles > 0 { Ok(()) } else { Err(Error::NothingToConvert { has_animations }) }
+        if self.triangles > 0 || self.points > 0 {
+            Ok(())
+        } else {
+            Err(Error::NothingToConvert { has_animations })
+        }
     }
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.

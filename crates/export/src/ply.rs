@@ -39,7 +39,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld { target: "ply", what });
     }
-    outcome.wrote(vertices, faces);
+    match scene.are_points {
+        true => outcome.wrote_points(vertices),
+        false => outcome.wrote(vertices, faces),
+    }
     let materials = has_materials(&views);
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;

@@ -1,6 +1,6 @@
 //! The targets, and the options of a conversion.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -264,9 +264,22 @@ pub(crate) struct Job<'a> {
     pub(crate) budget: Budget,
     /// `true` if the first mesh with material IDs has more than the target should have.
     has_too_many_ids: OnceCell<bool>,
+    /// `true` if the vertices are written as points, without the triangles.
+    pub(crate) are_points: Cell<bool>,
 }
 
 impl Job<'_> {
+    /// `true` if a triangle with these corners is written.
+    pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
+        !self.drops_degenerate() || !is_degenerate(corners)
+    }
+
+    /// `true` if triangles with two equal corners are left out.
+    pub(crate) fn drops_degenerate(&self) -> bool {
+        let is_usd = self.target == Target::Usdc;
+        self.drop_degenerate || is_usd && !self.keep_degenerate || self.are_points.get()
+    }
+
     /// Counts the material IDs of a mesh, if it is the first that has some: many become one material, which is reported.
     pub(crate) fn count_materials(
         &self,
@@ -330,17 +343,7 @@ impl Convert {
     /// Begins a conversion of this file.
     pub(crate) fn job(&self, file: &MeshFile) -> Job<'_> {
         let budget = Budget::of(file, self.max_output_bytes);
-        Job { settings: self, budget, has_too_many_ids: OnceCell::new() }
-    }
-
-    /// `true` if a triangle with these corners is written.
-    pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
-        !self.drops_degenerate() || !is_degenerate(corners)
-    }
-
-    /// `true` if triangles with two equal corners are left out.
-    pub(crate) fn drops_degenerate(&self) -> bool {
-        self.drop_degenerate || self.target == Target::Usdc && !self.keep_degenerate
+        Job { settings: self, budget, has_too_many_ids: OnceCell::new(), are_points: Cell::new(false) }
     }
 
     /// The name of an object: its own or, without one, the name for all objects.

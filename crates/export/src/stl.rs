@@ -20,6 +20,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
     })?;
+    if scene.are_points {
+        let what = "a cloud of points, without triangles: use ply, obj, glb or usdc".to_owned();
+        return Err(Error::NotHeld { target: "stl", what });
+    }
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.

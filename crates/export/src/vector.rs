@@ -21,6 +21,15 @@ pub(crate) fn scaled(a: [f32; 3], by: f32) -> [f32; 3] {
     a.map(|number| number * by)
 }
 
+/// The width of the dots that points are shown as: a part of the diagonal of the box around them.
+pub(crate) fn dot_width(points: &[[f32; 3]]) -> f32 {
+    /// The number of dots on the diagonal.
+    const DOTS: f32 = 150.0;
+    let bounds = meshmap::Bounds::around(points.iter().copied()).unwrap_or_default();
+    let diagonal: f32 = (0..3).map(|axis| (bounds.max[axis] - bounds.min[axis]).powi(2)).sum();
+    (diagonal.sqrt() / DOTS).clamp(f32::MIN_POSITIVE, f32::MAX)
+}
+
 /// The direction of a vector, of length 1; `None` of one that has no direction.
 pub(crate) fn unit(a: [f32; 3]) -> Option<[f32; 3]> {
     let length = dot(a, a).sqrt();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
-use meshmap_export::{Convert, Error, Outcome, Target};
+use meshmap_export::{Convert, Error, Outcome, Render, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};
 use serde_json::Value;
@@ -289,5 +289,58 @@ fn names_that_end_in_a_backslash_continue_no_line_of_obj() {
             fs::write(&path, text.replace("usemtl a_b_1\n", "usemtl a_b\n")).unwrap();
             assert_ne!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
         }
+    }
+}
+
+/// A sheet of vertices, and no triangle; or one with equal corners, as MeshLab writes for clouds.
+fn cloud(triangles: u32) -> MeshFile {
+    let mut bytes = iqm::Writer::sheets(1, 20, 15).to_bytes();
+    let at = |field: usize| u32::from_le_bytes(bytes[field..field + 4].try_into().unwrap()) as usize;
+    let (mesh, first) = (at(0x28), at(0x3c));
+    for (field, value) in [(0x38, triangles), (mesh + 20, triangles), (0x40, 0)] {
+        bytes[field..field + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes[first..first + 12].fill(0);
+    of_bytes(bytes)
+}
+
+#[test]
+fn clouds_are_points_in_every_target_that_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (triangles, target) in [0, 1].into_iter().flat_map(|n| Target::ALL.map(|target| (n, target))) {
+        let (file, path) = (cloud(triangles), folder.path().join("out").with_extension(target.name()));
+        let convert = Convert::new(target);
+        if matches!(target, Target::Stl | Target::Pc2) {
+            let error = convert.write_file(&file, &path).unwrap_err();
+            assert!(matches!(error, Error::NotHeld { .. }), "{target}: {error}");
+            continue;
+        }
+        let outcome = write(&file, &convert, &path);
+        assert_eq!((outcome.points, outcome.vertices, outcome.triangles), (300, 300, 0), "{target}");
+        assert_eq!(outcome.changed.get(DROPPED), (triangles > 0).then_some(&1), "{target}");
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        let (what, count) = match target {
+            Target::Obj => ("\np ", 300),
+            Target::Ply => ("element vertex 300\n", 1),
+            Target::Usdc => ("Points", 1),
+            _ => ("\"mode\":0", 1),
+        };
+        assert_eq!(text.matches(what).count(), count, "{target}: {what}");
+    }
+    let picture = Render { size: Some([64, 64]), ..Render::default() }.picture(&cloud(0)).unwrap();
+    assert_eq!(picture.1.triangles, 8 * 300);
+    // A mesh whose vertices are all in triangles is not a cloud.
+    let degenerate = open("tmf", "v021_degenerate_triangle.tmf");
+    assert_eq!(write(&degenerate, &Convert::new(Target::Glb), &folder.path().join("out.glb")).points, 0);
+}
+
+#[test]
+fn pictures_have_the_colours_of_vertices() {
+    let file = of_bytes(openctm::Body::sheet(*b"RAW\0", 3).to_bytes());
+    let (picture, _) = Render { size: Some([64, 64]), ..Render::default() }.picture(&file).unwrap();
+    let pixels = picture.bytes().as_chunks::<3>().0;
+    // Red grows along one side, and green along the other.
+    for [most, least] in [[0, 1], [1, 0]] {
+        assert!(pixels.iter().any(|pixel| u32::from(pixel[most]) > 2 * u32::from(pixel[least])));
     }
 }

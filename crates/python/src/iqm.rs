@@ -203,7 +203,7 @@ impl IqmFile {
     }
 
     /// The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
-    /// kind `mismatch` if they cannot move this file: joints are matched by their names and those of their parents or, without names,
+    /// kind `mismatch` if they cannot move this file: joints are matched by their names and the names of their parents or, without names,
     /// by their order. `animation` can be this file.
     fn check_animation(slf: &Bound<'_, Self>, animation: &Bound<'_, Self>) -> PyResult<Vec<String>> {
         let joined = model(slf)?.attach(&model(animation)?).or_raise(slf.py())?;

@@ -158,7 +158,7 @@ pub struct Pose {
 }
 
 impl Pose {
-    /// That of a joint without a parent which no frame moves.
+    /// The pose of a joint without a parent that no frame moves.
     fn constant(place: Trs) -> Self {
         Self { parent: None, channelmask: 0, channeloffset: place.to_array(), channelscale: [0.0; 10] }
     }

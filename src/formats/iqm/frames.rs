@@ -258,7 +258,7 @@ impl Frames {
 }
 
 impl Channels {
-    /// Those of a joint that no frame moves.
+    /// The channels of a joint that no frame moves.
     fn constant(pose: Trs) -> Self {
         Self::new(0, false, 0, pose.to_array(), [0.0; 10])
     }

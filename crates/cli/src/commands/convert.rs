@@ -266,6 +266,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
         "triangles": outcome.triangles,
         "degenerate": outcome.degenerate,
         "vertices": outcome.vertices,
+        "points": outcome.points,
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
         "left_out": outcome.left_out,
@@ -283,7 +284,8 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
     let mut sums = vec![text::size(bytes.sum())];
     let counts = [
         (outcome.triangles, "triangle"),
-        (outcome.vertices, "vertex"),
+        (outcome.vertices - outcome.points, "vertex"),
+        (outcome.points, "point"),
         (outcome.snapshots, "snapshot"),
         (outcome.animations, "animation"),
     ];

@@ -17,6 +17,9 @@ use crate::scene::pose::Pose;
 use crate::scene::read;
 use crate::settings::Job;
 
+/// The mode of a primitive whose vertices are points.
+const POINTS: u32 = 0;
+
 /// A mesh as one primitive.
 pub(super) struct Geometry {
     pub(super) primitive: Primitive,
@@ -37,7 +40,8 @@ pub(super) fn primitive(
     let budget = gltf.budget.clone();
     let _scope = budget.scope();
     let corners = budget.collect(triangles(view, job, rules.turns), "triangles of a mesh")?;
-    if corners.is_empty() {
+    let are_points = job.are_points.get();
+    if corners.is_empty() && !are_points {
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }
@@ -60,10 +64,16 @@ pub(super) fn primitive(
     if let Some(influences) = influences {
         writer.influences(influences)?;
     }
-    writer.outcome.wrote(positions.len(), corners.len());
+    match are_points {
+        true => writer.outcome.wrote_points(positions.len()),
+        false => writer.outcome.wrote(positions.len(), corners.len()),
+    }
     let (attributes, dequant) = (writer.attributes, writer.dequant);
-    let indices = gltf.indices(corners.as_flattened(), positions.len())?;
-    let primitive = Primitive { attributes, indices, material: None, targets: Rc::default() };
+    let (mut indices, mut mode) = (None, Some(POINTS));
+    if !are_points {
+        (indices, mode) = (Some(gltf.indices(corners.as_flattened(), positions.len())?), None);
+    }
+    let primitive = Primitive { attributes, indices, mode, material: None, targets: Rc::default() };
     Ok(Some(Geometry { primitive, dequant }))
 }
 

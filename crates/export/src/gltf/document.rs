@@ -103,7 +103,11 @@ pub(super) struct Mesh {
 #[derive(Serialize)]
 pub(super) struct Primitive {
     pub(super) attributes: BTreeMap<String, Index>,
-    pub(super) indices: Index,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) indices: Option<Index>,
+    /// 0 for points; triangles without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) material: Option<Index>,
     /// Shared by primitives that share their vertices.

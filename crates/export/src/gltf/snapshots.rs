@@ -401,7 +401,8 @@ impl Writer<'_> {
             let name = if has_ids { self.job.material_of(part.material) } else { String::new() };
             let material = Some(material(self.gltf, &name)?);
             self.gltf.charge(1, OF_MESH)?;
-            primitives.push(Primitive { attributes, indices, material, targets: Rc::default() });
+            let indices = Some(indices);
+            primitives.push(Primitive { attributes, indices, mode: None, material, targets: Rc::default() });
         }
         Ok((primitives, normals))
     }

@@ -2,6 +2,8 @@
 //!
 //! The curve between them is made of products and square roots, which are the same on every host.
 
+use std::sync::OnceLock;
+
 /// Red, green and blue as amounts of light.
 pub(super) type Light = [f32; 3];
 
@@ -72,6 +74,13 @@ pub(super) fn light(bytes: [u8; 3]) -> Light {
         }
         if byte == 0 { 0.0 } else { above }
     })
+}
+
+/// The light of each level of a colour.
+pub(super) static LEVELS: OnceLock<[f32; 256]> = OnceLock::new();
+
+pub(super) fn levels() -> [f32; 256] {
+    std::array::from_fn(|level| light([level as u8; 3])[0])
 }
 
 /// The colour of light in a picture. What is too bright is white.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use meshmap::{Attribute, MeshFile, MeshView, Semantic};
 
+use super::color::{self, Light};
 use super::settings::{Render, Rendered, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::moment::{Moment, Named, Still};
 use crate::scene::check::replace_non_finite;
 use crate::scene::pose::{Kind, Pose};
 use crate::scene::{Mesh, Scene, Selection};
-use crate::vector::{dot, face_normal, sub, unit_of_f64};
+use crate::vector::{dot, dot_width, face_normal, sub, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -25,6 +26,8 @@ pub(super) struct Drawing {
     pub(super) surfaces: Vec<Surface>,
     /// The index of each vertex in its mesh.
     pub(super) indices: Vec<u32>,
+    /// The colour of each vertex; empty if no mesh has colours.
+    pub(super) colors: Vec<Option<Light>>,
     /// The vertices of the meshes, those included that no triangle uses.
     pub(super) vertices: usize,
     /// The share of the largest distance for each vertex, if distances are shown.
@@ -146,7 +149,11 @@ impl Drawing {
         let meshes = scene.meshes(budget, rendered)?;
         let mut drawing = Self::default();
         for (ordinal, mesh) in meshes.iter().enumerate() {
-            charge(&mesh.view, budget)?;
+            if scene.are_points {
+                drawing.add_points(mesh, ordinal, scene.pose.as_ref(), (render, budget), rendered)?;
+                continue;
+            }
+            charge(mesh.view.vertex_count(), mesh.view.triangle_count(), budget)?;
             drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
         }
         if drawing.triangles.is_empty() {
@@ -203,11 +210,8 @@ impl Drawing {
                 checked => checked?,
             }
         }
-        if let Some(pose) = pose
-            && let (Some(joints), Some(weights)) =
-                (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
-        {
-            let influences = (&*used.read::<4>(&joints), &*used.read::<4>(&weights));
+        if let Some((pose, joints, weights)) = influences(view, pose, &used)? {
+            let influences = (&*joints, &*weights);
             pose.apply(Kind::Point, influences, &mut positions);
             finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
             if let Some(normals) = &mut normals {
@@ -230,11 +234,86 @@ impl Drawing {
         }
         complete(&mut normals, &positions, &triangles);
         self.surfaces(mesh, ordinal, is_creased);
+        self.colors(&used, view)?;
         self.positions.append(&mut positions);
         self.normals.append(&mut normals);
         self.indices.extend(used.indices);
         self.vertices = self.vertices.saturating_add(view.vertex_count());
         self.triangles.extend(triangles.into_iter().map(|triangle| triangle.map(|corner| base + corner)));
+        Ok(())
+    }
+
+    /// Adds the colours of vertices that are added next.
+    fn colors(&mut self, used: &Used, view: &MeshView) -> Result<()> {
+        let Some(attribute) = view.attribute(&Semantic::Color(0))? else {
+            if !self.colors.is_empty() {
+                self.colors.resize(self.colors.len() + used.indices.len(), None);
+            }
+            return Ok(());
+        };
+        // Meshes before it may have none.
+        self.colors.resize(self.positions.len(), None);
+        let palette = color::LEVELS.get_or_init(color::levels);
+        let shown = |color: [f32; 3]| {
+            color
+                .iter()
+                .all(|number| number.is_finite())
+                .then(|| color.map(|number| palette[usize::from(color::byte(number))]))
+        };
+        self.colors.extend(used.read::<3>(&attribute).into_iter().map(shown));
+        Ok(())
+    }
+
+    /// Draws the vertices of a cloud as dots: octahedra, which have the colour of the mesh.
+    fn add_points(
+        &mut self,
+        mesh: &Mesh,
+        ordinal: usize,
+        pose: Option<&Pose>,
+        (render, budget): (&Render, &Budget),
+        rendered: &mut Rendered,
+    ) -> Result<()> {
+        /// More dots would hide each other.
+        const MOST: usize = 50_000;
+        const CORNERS: [[f32; 3]; 6] =
+            [[1., 0., 0.], [0., 1., 0.], [-1., 0., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
+        const FACES: [[u32; 3]; 8] =
+            [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]];
+        let view = &mesh.view;
+        let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(()) };
+        let step = attribute.len().div_ceil(MOST).max(1);
+        if step > 1 {
+            rendered.note(format!("{}: one of {step} points is drawn", view.address()));
+        }
+        let indices: Vec<u32> = (0..).take(attribute.len()).step_by(step).collect();
+        charge(indices.len() * CORNERS.len(), indices.len() * FACES.len(), budget)?;
+        let used = Used::of(&indices);
+        let mut points = used.read::<3>(&attribute);
+        drop(attribute);
+        finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
+        if let Some((pose, joints, weights)) = influences(view, pose, &used)? {
+            pose.apply(Kind::Point, (&joints, &weights), &mut points);
+            finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
+        }
+        self.colors(&used, view)?;
+        // One for each point, of which each corner of its dot has it.
+        let first = self.colors.len() - points.len().min(self.colors.len());
+        let colors = self.colors.split_off(first);
+        self.colors.extend(colors.into_iter().flat_map(|color| [color; CORNERS.len()]));
+        let radius = dot_width(&points) / 2.0;
+        for (point, index) in points.iter().zip(&indices) {
+            // Fewer than four billion, because the points are few.
+            let base = self.positions.len() as u32;
+            self.positions
+                .extend(CORNERS.map(|corner| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis])));
+            self.normals.extend(CORNERS);
+            self.indices.extend([*index; CORNERS.len()]);
+            self.triangles.extend(FACES.map(|face| face.map(|corner| base + corner)));
+        }
+        let tint = u16::try_from(ordinal).unwrap_or(u16::MAX);
+        let surface = Surface { tint, is_creased: false };
+        self.surfaces.extend(std::iter::repeat_n(surface, indices.len() * FACES.len()));
+        self.vertices = self.vertices.saturating_add(view.vertex_count());
         Ok(())
     }
 
@@ -264,11 +343,23 @@ fn is_degenerate(corners: [[f32; 3]; 3]) -> bool {
     square(normal).sqrt() <= ROUNDING * square(sub(b, a)).sqrt() * square(sub(c, a)).sqrt()
 }
 
+/// The joints and weights of the used vertices, if there is a pose that they follow.
+#[expect(clippy::type_complexity, reason = "used at once")]
+fn influences<'a>(
+    view: &MeshView,
+    pose: Option<&'a Pose>,
+    used: &Used,
+) -> Result<Option<(&'a Pose, Vec<[f32; 4]>, Vec<[f32; 4]>)>> {
+    let Some(pose) = pose else { return Ok(None) };
+    let (joints, weights) = (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?);
+    Ok(joints.zip(weights).map(|(joints, weights)| (pose, used.read(&joints), used.read(&weights))))
+}
+
 /// Charges the vertices and triangles of a mesh, as they are read, in the scene, and as they are drawn.
-fn charge(view: &MeshView, budget: &Budget) -> Result<()> {
+fn charge(vertices: usize, triangles: usize, budget: &Budget) -> Result<()> {
     const OF_VERTEX: u64 = 256;
     const OF_TRIANGLE: u64 = 96;
-    let [vertices, triangles] = [view.vertex_count(), view.triangle_count()].map(|count| count as u64);
+    let [vertices, triangles] = [vertices, triangles].map(|count| count as u64);
     let vertices = vertices.min(triangles.saturating_mul(3));
     let bytes = vertices.saturating_mul(OF_VERTEX).saturating_add(triangles.saturating_mul(OF_TRIANGLE));
     budget.charge(bytes, "triangles to draw")

@@ -60,6 +60,13 @@ pub(super) struct Look {
 }
 
 impl Seen<'_> {
+    /// The colour between three vertices; `None` if one of them has none.
+    fn mixed(&self, corners: [usize; 3], near: [f32; 3], nearness: f32) -> Option<Light> {
+        let [a, b, c] = corners.map(|corner| self.scene.colors.get(corner).copied().flatten());
+        let (a, b, c) = (a?, b?, c?);
+        Some(std::array::from_fn(|at| (a[at] * near[0] + b[at] * near[1] + c[at] * near[2]) / nearness))
+    }
+
     /// A triangle at a place inside it, in parts of a pixel.
     pub(super) fn look(&self, id: u32, x: i64, y: i64) -> Option<Look> {
         let corners = *self.scene.triangles.get(id as usize)?;
@@ -94,7 +101,7 @@ impl Seen<'_> {
                 self.palette.heat((ha * near[0] + hb * near[1] + hc * near[2]) / nearness)
             }
             None if self.mode == Mode::Clay => self.palette.tint(0),
-            None => self.palette.tint(surface.tint),
+            None => self.mixed([a, b, c], near, nearness).unwrap_or(self.palette.tint(surface.tint)),
         };
         let light = match self.mode {
             // Colours that stand in a scale are not to be darkened much.

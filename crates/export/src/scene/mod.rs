@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::moment::Still;
 use crate::outcome::Report;
 use crate::settings::{Job, Lods};
+use crate::vector::is_degenerate;
 
 pub(crate) mod assume;
 pub(crate) mod cgeo;
@@ -56,6 +57,8 @@ pub(crate) struct Scene {
     /// The transform of all vertices that follow joints.
     pub(crate) pose: Option<Pose>,
     pub(crate) rig: Option<Box<dyn Rig>>,
+    /// `true` if the meshes are clouds of points.
+    pub(crate) are_points: bool,
     /// `true` if the file has animations that another file may need.
     pub(crate) has_animations: bool,
 }
@@ -93,6 +96,15 @@ impl Mesh {
     }
 }
 
+/// `true` if most vertices of a mesh are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
+/// format of triangles write one such triangle.
+fn is_cloud(mesh: &Mesh) -> bool {
+    let view = &mesh.view;
+    let triangles = view.triangle_count();
+    triangles == 0
+        || triangles.saturating_mul(3) < view.vertex_count() && view.indices().triangles().all(is_degenerate)
+}
+
 impl Scene {
     /// The scene of what a conversion writes.
     pub(crate) fn of_job(
@@ -111,7 +123,9 @@ impl Scene {
             target: job.target.name(),
             budget: &job.budget,
         };
-        Self::of(file, &wanted, report)
+        let scene = Self::of(file, &wanted, report)?;
+        job.are_points.set(scene.are_points);
+        Ok(scene)
     }
 
     pub(crate) fn of(file: &MeshFile, wanted: &Selection<'_>, report: &mut impl Report) -> Result<Self> {
@@ -122,6 +136,7 @@ impl Scene {
             snapshots: None,
             pose: None,
             rig: None,
+            are_points: false,
             has_animations: false,
         };
         if let Some(proxy) = file.as_cgeo() {
@@ -144,6 +159,10 @@ impl Scene {
         scene.meshes = views.into_iter().filter_map(|view| Mesh::of(view, report)).collect();
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
+        }
+        if scene.meshes.iter().all(is_cloud) {
+            scene.meshes.retain(|mesh| mesh.view.vertex_count() > 0);
+            scene.are_points = !scene.meshes.is_empty();
         }
         Ok(scene)
     }

@@ -16,6 +16,7 @@ use crate::scene::names::Names;
 use crate::scene::pose::Pose;
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
+use crate::vector::dot_width;
 
 pub(super) fn write<W: Write + Seek>(
     scene: &Scene,
@@ -31,14 +32,19 @@ pub(super) fn write<W: Write + Seek>(
     for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
         outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         let count = kept_count(view, job);
-        if count == 0 {
+        if count == 0 && !scene.are_points {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
             continue;
         }
         let _scope = job.budget.scope();
         let (name, address) = (job.name_of(name), view.address().to_string());
         out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
-        let mut prim = mesh(names.add(name, &address)).displayed(name);
+        let prim = if scene.are_points {
+            Prim::new("Points", names.add(name, &address))
+        } else {
+            mesh(names.add(name, &address))
+        };
+        let mut prim = prim.displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
         let mut writer =
             Writer { view, pose: scene.pose.as_ref(), format: scene.format, job, out, outcome, own };
@@ -54,7 +60,10 @@ pub(super) fn write<W: Write + Seek>(
         } else if let Some(material) = material {
             prim.bind(&materials.path(material, out)?);
         }
-        outcome.wrote(view.vertex_count(), count);
+        match scene.are_points {
+            true => outcome.wrote_points(view.vertex_count()),
+            false => outcome.wrote(view.vertex_count(), count),
+        }
         prims.push(prim);
     }
     Ok(prims)
@@ -73,11 +82,13 @@ struct Writer<'a, 'b, W> {
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
     fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
-        let turns = self.job.turns(self.format);
-        let counts = self.out.ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
-        let corners = self.out.corners(triangles(self.view, self.job, turns))?;
-        prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
-        prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
+        let (turns, are_points) = (self.job.turns(self.format), self.job.are_points.get());
+        if !are_points {
+            let counts = self.out.ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
+            let corners = self.out.corners(triangles(self.view, self.job, turns))?;
+            prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
+            prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
+        }
         let mut positions = Vec::new();
         if self.view.has(&Semantic::Position) {
             positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
@@ -85,6 +96,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             let points = self.out.floats(positions.iter().copied())?;
             prim.properties.push(Property::attribute("extent", "float3[]").value(box_around));
             prim.properties.push(Property::attribute("points", "point3f[]").value(points));
+            if are_points {
+                // The files store none: without one, each point is 1 wide.
+                let width = self.out.floats([[dot_width(&positions)]].into_iter())?;
+                prim.properties
+                    .push(Property::attribute("widths", "float[]").value(width).interpolated("constant"));
+            }
         }
         let normals = match self.view.attribute(&Semantic::Normal)? {
             Some(attribute) => self.array::<3>(&attribute)?,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use meshmap::{MeshView, Semantic, cgeo};
 
-use super::shape::{Influences, Materials, Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream, points};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::check::{replace_non_finite, triangles, turned};
@@ -29,12 +29,18 @@ impl Expected<'_> {
         matches!(self.target, Target::Glb | Target::Gltf)
     }
 
+    /// Points of OBJ have no texture coordinates, normals and materials.
+    fn are_bare(&self) -> bool {
+        self.target == Target::Obj && self.scene.are_points
+    }
+
     fn has_normals(&self) -> bool {
-        self.target != Target::Stl
+        self.target != Target::Stl && !self.are_bare()
     }
 
     fn coord_sets(&self) -> usize {
         match self.target {
+            _ if self.are_bare() => 0,
             Target::Stl => 0,
             Target::Obj | Target::Ply => 1,
             _ => usize::MAX,
@@ -115,6 +121,9 @@ impl Expected<'_> {
             influences: self.influences(view)?,
             ..Shape::default()
         };
+        if self.scene.are_points {
+            shape.corners = points(view.vertex_count());
+        }
         let mut scale = [1.0; 4];
         let attribute = view.attribute(&Semantic::Position)?.filter(|_| are_integers);
         shape.positions =
@@ -126,6 +135,7 @@ impl Expected<'_> {
                 None => read::positions(view, pose, job, &mut Outcome::default())?,
             });
         shape.materials = match (&mesh.material, view.material_ids()) {
+            _ if self.are_bare() => Materials::default(),
             (Some(name), _) => Materials::one(Some(name)),
             // One mesh of several snapshots is written without materials.
             (None, Some(_)) if self.is_gltf() => Materials::default(),

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::charge;
-use super::shape::{Influences, Materials, Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream, points};
 use super::tally::Tally;
 use crate::budget::Budget;
 
@@ -181,6 +181,7 @@ impl Gltf {
         let influences = attribute("JOINTS_0").zip(attribute("WEIGHTS_0"));
         let coords: Vec<usize> = (0..).map_while(|set| attribute(&format!("TEXCOORD_{set}"))).collect();
         let indices = index(&of["indices"]);
+        let is_points = of["mode"] == 0 && indices.is_none();
         let is_normalized = !self.has_integers(mesh);
         let positions = positions.ok_or("a primitive without positions")?;
         let before = std::mem::take(&mut self.before);
@@ -213,6 +214,10 @@ impl Gltf {
             shape.influences = Some(Influences { joints, weights, rest: None });
         }
         shape.materials = Materials::one(self.material(mesh, primitive));
+        if is_points {
+            shape.corners = points(shape.positions.len());
+            return Ok(shape);
+        }
         let indices = self.numbers(indices.ok_or("a primitive without indices")?, false)?;
         #[expect(
             clippy::cast_possible_truncation,

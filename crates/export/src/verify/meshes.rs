@@ -51,7 +51,8 @@ pub(super) fn check(scene: &Scene, job: &Job<'_>, path: &Path, tally: &mut Tally
 
 /// The meshes that have triangles to write.
 fn drawn<'a>(meshes: &'a [Mesh], job: &Job<'_>) -> Vec<&'a Mesh> {
-    let is_drawn = |mesh: &&Mesh| mesh.view.indices().triangles().any(|corners| job.keeps(corners));
+    let has_triangles = |mesh: &Mesh| mesh.view.indices().triangles().any(|corners| job.keeps(corners));
+    let is_drawn = |mesh: &&Mesh| job.are_points.get() || has_triangles(mesh);
     meshes.iter().filter(is_drawn).collect()
 }
 

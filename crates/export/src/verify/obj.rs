@@ -53,6 +53,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
                     u32::try_from(materials.len() - 1).unwrap_or(u32::MAX)
                 });
             }
+            "p" => {
+                let point =
+                    rest.parse().ok().and_then(|point: u32| point.checked_sub(1)).ok_or_else(wrong)?;
+                let object = objects.last_mut().ok_or_else(wrong)?;
+                object.positions.push([point; 3]);
+                object.materials.push(material);
+            }
             "f" => objects.last_mut().and_then(|object| object.add(rest, material)).ok_or_else(wrong)?,
             _ => {}
         }

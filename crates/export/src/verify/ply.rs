@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::shape::{Influences, Materials, Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream, points};
 
 pub(super) fn read(path: &Path) -> Result<Shape, String> {
     let told = |error: std::io::Error| error.to_string();
@@ -66,6 +66,9 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
     if joints.is_some() && weights.is_some() {
         let [joints, weights] = influences.map(Rc::new);
         shape.influences = Some(Influences { joints, weights, rest: None });
+    }
+    if counts[1] == 0 {
+        shape.corners = points(counts[0]);
     }
     let mut ids = Vec::new();
     let mut face = vec![0; if has_material { 17 } else { 13 }];

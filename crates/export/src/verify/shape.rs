@@ -19,6 +19,11 @@ pub(super) struct Shape {
     pub(super) materials: Materials,
 }
 
+/// Points, as triangles whose corners are equal.
+pub(super) fn points(count: usize) -> Vec<[u32; 3]> {
+    (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|point| [point; 3]).collect()
+}
+
 #[derive(Clone)]
 pub(super) struct Stream<const N: usize> {
     /// Shared by the parts of a mesh.

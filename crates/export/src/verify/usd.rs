@@ -8,7 +8,7 @@ use meshmap::cgeo::Parts;
 
 use super::charge;
 use super::expected::Expected;
-use super::shape::{Materials, Shape, Stream, compare};
+use super::shape::{Materials, Shape, Stream, compare, points};
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
@@ -232,7 +232,7 @@ fn stage<'a>(bytes: &'a [u8], budget: &Budget, tally: &mut Tally) -> Result<Opti
 }
 
 fn meshes<'a, 'b>(stage: &'b Stage<'a>) -> Vec<&'b Prim<'a>> {
-    stage.prims.iter().filter(|prim| prim.kind == "Mesh").collect()
+    stage.prims.iter().filter(|prim| matches!(prim.kind.as_str(), "Mesh" | "Points")).collect()
 }
 
 /// A mesh at a time.
@@ -243,7 +243,10 @@ fn shape(mesh: &Prim<'_>, time: f64) -> Read<Shape> {
     }
     let positions = elements(mesh, "points", time)?.ok_or_else(|| format!("{} has no points", mesh.path))?;
     let mut shape = Shape { positions: Rc::new(positions), ..Shape::default() };
-    shape.corners = corners(mesh, "faceVertexIndices", time)?.unwrap_or_default();
+    shape.corners = match mesh.kind.as_str() {
+        "Points" => points(shape.positions.len()),
+        _ => corners(mesh, "faceVertexIndices", time)?.unwrap_or_default(),
+    };
     shape.normals = match stream(mesh, "primvars:normals", time)? {
         Some(normals) => Some(normals),
         None => stream(mesh, "normals", time)?,

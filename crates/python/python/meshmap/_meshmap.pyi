@@ -250,7 +250,7 @@ def convert(
             by the `max_total_bytes` of `open`.
 
     Returns:
-        A dict. `files` lists the outputs. `vertices`, `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
+        A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
         `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
         `notes` lists assumptions.
     """
@@ -925,7 +925,7 @@ class IqmFile(File):
         """
     def check_animation(self, animation: IqmFile) -> list[str]:
         """The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
-        kind `mismatch` if they cannot move this file: joints are matched by their names and those of their parents or, without names,
+        kind `mismatch` if they cannot move this file: joints are matched by their names and the names of their parents or, without names,
         by their order. `animation` can be this file.
         """
 

@@ -78,11 +78,12 @@ fn an_output_is_written_again_if_an_option_changes() {
     for (command, options) in commands() {
         let out = folder.path().join(command);
         std::fs::create_dir(&out).unwrap();
-        let usual = BTreeMap::from(match command {
-            "convert" => [("to", "glb")],
-            _ => [("size", "8x8")],
-        });
         for option in options {
+            let usual = BTreeMap::from(match (command, option.as_str()) {
+                ("convert", "keep_degenerate") => [("to", "usdc")],
+                ("convert", _) => [("to", "glb")],
+                _ => [("size", "8x8")],
+            });
             let mut changed = usual.clone();
             let is_flag = !argument(command, &option).get_action().takes_values();
             let value = VALUES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);

@@ -44,7 +44,8 @@ impl Convert {
         {
             outcome.leave_out(format!("the unit, {unit} mm"));
         }
-        if scene.is_empty() {
+        let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
+        if scene.is_empty() && !(is_gltf && scene.rig.is_some()) {
             outcome.check_any(scene.has_animations)?;
         }
         match self.target {

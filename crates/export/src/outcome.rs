@@ -18,6 +18,8 @@ pub struct Outcome {
     pub vertices: u64,
     /// Points that were written, of a file that has only points.
     pub points: u64,
+    /// Joints that were written, of a file that has no meshes.
+    pub joints: u64,
     /// Snapshots of a CGeo file that were written.
     pub snapshots: u64,
     /// Animations that were written.
@@ -52,9 +54,9 @@ impl Outcome {
         self.points += vertices as u64;
     }
 
-    /// Fails if no triangle and no point was written. The error says whether the file has animations, which another one may take.
+    /// Fails if nothing was written. The error says whether the file has animations, which another one may take.
     pub(crate) fn check_any(&self, has_animations: bool) -> Result<()> {
-        if self.triangles > 0 || self.points > 0 {
+        if self.triangles > 0 || self.points > 0 || self.joints > 0 {
             Ok(())
         } else {
             Err(Error::NothingToConvert { has_animations })

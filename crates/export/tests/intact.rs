@@ -79,7 +79,7 @@ fn merged_materials_are_one_and_an_attribute() {
 }
 
 #[test]
-fn files_without_triangles_are_nothing_to_convert() {
+fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
     let folder = tempfile::tempdir().unwrap();
     for (format, name, animations) in [
         ("iqm", "anim_only_joints.iqm", true),
@@ -93,6 +93,12 @@ fn files_without_triangles_are_nothing_to_convert() {
         for target in Target::ALL.into_iter().filter(|target| format == "cgeo" || *target != Target::Pc2) {
             let path = folder.path().join("out").with_extension(target.name());
             match Convert::new(target).write_file(&file, &path) {
+                Ok(outcome) if animations && matches!(target, Target::Glb | Target::Gltf) => {
+                    let counts = (outcome.joints, outcome.animations, outcome.vertices);
+                    assert_eq!((counts, outcome.left_out), ((12, 2, 0), Vec::new()));
+                    assert_eq!(Convert::new(target).check_file(&file, &path).unwrap().differs, [""; 0]);
+                    outcome.files.iter().for_each(|file| fs::remove_file(file).unwrap());
+                }
                 Err(Error::NothingToConvert { has_animations }) => assert_eq!(has_animations, animations),
                 other => panic!("{name} as {}: {other:?}", target.name()),
             }
@@ -343,4 +349,17 @@ fn pictures_have_the_colours_of_vertices() {
     for [most, least] in [[0, 1], [1, 0]] {
         assert!(pixels.iter().any(|pixel| u32::from(pixel[most]) > 2 * u32::from(pixel[least])));
     }
+}
+
+#[test]
+fn a_file_of_animations_is_drawn_as_its_bones() {
+    let file = open("iqm", "anim_only_joints.iqm");
+    let render = |frame| Render { size: Some([64, 64]), frame, ..Render::default() };
+    let [still, first, last] = [None, Some(0), Some(5)].map(|frame| {
+        let (picture, rendered) = render(frame).picture(&file).unwrap();
+        // A bone below each parent, and a dot at each joint.
+        assert_eq!(rendered.triangles, 8 * (11 + 12));
+        picture.bytes().to_vec()
+    });
+    assert!(still != first && first != last);
 }

@@ -155,7 +155,7 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 ///         by the `max_total_bytes` of `open`.
 ///
 /// Returns:
-///     A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
+///     A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
 ///     `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
 ///     `notes` lists assumptions.
 #[pyfunction]
@@ -205,6 +205,7 @@ pub(crate) fn convert<'py>(
     dict.set_item("files", if write.is_some() { Vec::new() } else { outcome.files })?;
     dict.set_item("vertices", outcome.vertices)?;
     dict.set_item("points", outcome.points)?;
+    dict.set_item("joints", outcome.joints)?;
     dict.set_item("triangles", outcome.triangles)?;
     dict.set_item("degenerate", outcome.degenerate)?;
     dict.set_item("snapshots", outcome.snapshots)?;

@@ -267,6 +267,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
         "degenerate": outcome.degenerate,
         "vertices": outcome.vertices,
         "points": outcome.points,
+        "joints": outcome.joints,
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
         "left_out": outcome.left_out,
@@ -286,6 +287,7 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
         (outcome.triangles, "triangle"),
         (outcome.vertices - outcome.points, "vertex"),
         (outcome.points, "point"),
+        (outcome.joints, "joint"),
         (outcome.snapshots, "snapshot"),
         (outcome.animations, "animation"),
     ];

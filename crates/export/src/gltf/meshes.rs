@@ -6,7 +6,7 @@ use meshmap::Dequant;
 
 use super::attributes::{self, Geometry};
 use super::document::{Coarser, Index, NodeExtensions};
-use super::file::{Gltf, TARGET};
+use super::file::Gltf;
 use super::scene::{Rules, add_mesh, finish_scene, material};
 use super::skins::{Joints, Skins};
 use super::{animations, weights};
@@ -18,12 +18,15 @@ use crate::settings::Job;
 pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(scene, job, outcome);
     let skeleton = match &scene.rig {
-        Some(rig) => rig.skeleton(job, TARGET, outcome)?,
+        Some(rig) => rig.skeleton(job, outcome)?,
         None => None,
     };
     let joints = skeleton.as_ref().map(|skeleton| Joints::add(skeleton, gltf)).transpose()?;
     let (mut children, mut beside) = (Vec::new(), Vec::new());
     if let Some(joints) = joints.as_ref().filter(|joints| joints.skeleton.stands_alone) {
+        if scene.is_empty() {
+            outcome.joints = joints.nodes.len() as u64;
+        }
         children.extend(&joints.roots);
     }
     let mut skins = Skins::default();

@@ -13,7 +13,7 @@ use crate::moment::{Moment, Named, Still};
 use crate::scene::check::replace_non_finite;
 use crate::scene::pose::{Kind, Pose};
 use crate::scene::{Mesh, Scene, Selection};
-use crate::vector::{dot, dot_width, face_normal, sub, unit_of_f64};
+use crate::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -43,6 +43,12 @@ pub(super) struct Surface {
     /// `true` if normals are computed, so that a triangle's normal may have to replace them.
     pub(super) is_creased: bool,
 }
+
+/// The corners of an octahedron: four around, and the ends.
+const DOT: [[f32; 3]; 6] =
+    [[1., 0., 0.], [0., 1., 0.], [-1., 0., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
+const FACES: [[u32; 3]; 8] =
+    [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]];
 
 /// The parts that get separate colours.
 #[derive(PartialEq, Eq, Hash)]
@@ -155,6 +161,10 @@ impl Drawing {
             }
             charge(mesh.view.vertex_count(), mesh.view.triangle_count(), budget)?;
             drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
+        }
+        for [from, to] in &scene.bones {
+            charge(12, 16, budget)?;
+            drawing.add_bone(*from, *to, dot_width(scene.bones.as_flattened()));
         }
         if drawing.triangles.is_empty() {
             let what =
@@ -275,10 +285,6 @@ impl Drawing {
     ) -> Result<()> {
         /// More dots would hide each other.
         const MOST: usize = 50_000;
-        const CORNERS: [[f32; 3]; 6] =
-            [[1., 0., 0.], [0., 1., 0.], [-1., 0., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
-        const FACES: [[u32; 3]; 8] =
-            [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]];
         let view = &mesh.view;
         let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(()) };
         let step = attribute.len().div_ceil(MOST).max(1);
@@ -286,7 +292,7 @@ impl Drawing {
             rendered.note(format!("{}: one of {step} points is drawn", view.address()));
         }
         let indices: Vec<u32> = (0..).take(attribute.len()).step_by(step).collect();
-        charge(indices.len() * CORNERS.len(), indices.len() * FACES.len(), budget)?;
+        charge(indices.len() * DOT.len(), indices.len() * FACES.len(), budget)?;
         let used = Used::of(&indices);
         let mut points = used.read::<3>(&attribute);
         drop(attribute);
@@ -299,22 +305,47 @@ impl Drawing {
         // One for each point, of which each corner of its dot has it.
         let first = self.colors.len() - points.len().min(self.colors.len());
         let colors = self.colors.split_off(first);
-        self.colors.extend(colors.into_iter().flat_map(|color| [color; CORNERS.len()]));
+        self.colors.extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
         let radius = dot_width(&points) / 2.0;
         for (point, index) in points.iter().zip(&indices) {
-            // Fewer than four billion, because the points are few.
-            let base = self.positions.len() as u32;
-            self.positions
-                .extend(CORNERS.map(|corner| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis])));
-            self.normals.extend(CORNERS);
-            self.indices.extend([*index; CORNERS.len()]);
-            self.triangles.extend(FACES.map(|face| face.map(|corner| base + corner)));
+            let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis]);
+            self.add_octahedron(DOT.map(at), u16::try_from(ordinal).unwrap_or(u16::MAX));
+            self.indices.extend([*index; DOT.len()]);
         }
-        let tint = u16::try_from(ordinal).unwrap_or(u16::MAX);
-        let surface = Surface { tint, is_creased: false };
-        self.surfaces.extend(std::iter::repeat_n(surface, indices.len() * FACES.len()));
         self.vertices = self.vertices.saturating_add(view.vertex_count());
         Ok(())
+    }
+
+    /// Draws a bone from a joint to its child, and a dot at the child.
+    fn add_bone(&mut self, from: [f32; 3], to: [f32; 3], width: f32) {
+        let along = sub(to.map(f64::from), from.map(f64::from));
+        let side = unit_of_f64(cross(along, [0.0, 0.0, 1.0])).or(unit_of_f64(cross(along, [0.0, 1.0, 0.0])));
+        let at = |share: f64, a: f64, b: f64, x: [f64; 3], y: [f64; 3]| {
+            [0, 1, 2]
+                .map(|axis| (f64::from(from[axis]) + share * along[axis] + a * x[axis] + b * y[axis]) as f32)
+        };
+        if let Some(x) = side.map(|side| side.map(f64::from)) {
+            let y = unit_of_f64(cross(along, x)).unwrap_or_default().map(f64::from);
+            let thick = 0.1 * dot(along, along).sqrt();
+            let ring = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+                .map(|[a, b]| at(0.2, a * thick, b * thick, x, y));
+            let [a, b, c, d] = ring;
+            self.add_octahedron([a, b, c, d, to, from], 0);
+        }
+        let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| to[axis] + width * corner[axis]);
+        self.add_octahedron(DOT.map(at), 1);
+        self.indices.resize(self.positions.len(), 0);
+    }
+
+    /// Adds an octahedron with corners in the order of [`DOT`].
+    fn add_octahedron(&mut self, corners: [[f32; 3]; 6], tint: u16) {
+        // Fewer than four billion: each is charged.
+        let base = self.positions.len() as u32;
+        self.positions.extend(corners);
+        // None, so that they are those of the triangles.
+        self.normals.extend([[0.0; 3]; DOT.len()]);
+        self.triangles.extend(FACES.map(|face| face.map(|corner| base + corner)));
+        self.surfaces.extend([Surface { tint, is_creased: true }; FACES.len()]);
     }
 
     /// Adds the surface of each triangle of a mesh.

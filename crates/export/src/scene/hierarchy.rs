@@ -14,11 +14,11 @@ pub(crate) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// `None` if each pose has the parent of its joint, so that frames are relative to the joints as they are stored.
+    /// `None` if each pose has the parent of its joint, or if there are no joints, so that frames are relative to the joints as they are stored.
     pub(crate) fn of(model: &Model) -> Option<Self> {
         let joints: Parents = model.joints().map(|joint| joint.parent).collect();
         let poses: Parents = model.poses().map(|pose| pose.parent).collect();
-        (joints != poses).then_some(Self { joints, poses })
+        (joints != poses && !joints.is_empty()).then_some(Self { joints, poses })
     }
 
     /// Makes the poses of one frame relative to the parents of the joints.
@@ -52,7 +52,7 @@ impl Hierarchy {
 }
 
 /// The matrix of a transformation whose rotation has length 1, column by column.
-fn matrix(pose: &Trs) -> [f64; 16] {
+pub(super) fn matrix(pose: &Trs) -> [f64; 16] {
     let [x, y, z, w] = pose.rotate.map(f64::from);
     let ([sx, sy, sz], [tx, ty, tz]) = (pose.scale.map(f64::from), pose.translate.map(f64::from));
     [

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use meshmap::iqm::{Anim, Model, Trs};
 
 use super::Selection;
-use super::hierarchy::Hierarchy;
+use super::hierarchy::{self, Hierarchy};
 use super::pose::Pose;
 use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::matrix::of_rows;
+use crate::matrix::{multiply, of_rows};
 use crate::moment::{Moment, Still, USUAL_RATE};
 use crate::outcome::{Outcome, Report};
 use crate::settings::Job;
@@ -19,11 +19,59 @@ use crate::settings::Job;
 pub(super) fn pose(wanted: &Selection<'_>) -> Result<Option<Pose>> {
     let Still { named, model } = wanted.still;
     match (named.moment, model) {
-        (Moment::Frame(frame), Some(model)) => {
+        (Moment::Frame(frame), Some(model)) if model.meshes().len() > 0 => {
             Pose::new(model, frame, wanted.budget, wanted.target).map(Some)
         }
         _ => Ok(None),
     }
+}
+
+/// The joints of a model with their places. A file with only animations may have none: they are then the poses of the first frame.
+fn joints(model: &Model) -> Result<Vec<(String, Option<u32>, Trs)>> {
+    let frames = model.frames();
+    if model.joints().len() > 0 || model.meshes().len() > 0 || frames.is_empty() {
+        let joint =
+            |joint: meshmap::iqm::Joint| (joint.name.to_string_lossy().into_owned(), joint.parent, joint.trs);
+        return Ok(model.joints().map(joint).collect());
+    }
+    let mut places = vec![Trs::default(); frames.pose_count()];
+    frames.read_frame_into(0, &mut places)?;
+    let joint = |((index, pose), place): ((usize, meshmap::iqm::Pose), Trs)| {
+        (format!("joint_{index}"), pose.parent, place)
+    };
+    Ok(model.poses().enumerate().zip(places).map(joint).collect())
+}
+
+/// The joints of a file without meshes in a moment: the places of each and of its parent.
+pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 3]; 2]>> {
+    if model.meshes().len() > 0 {
+        return Ok(Vec::new());
+    }
+    let count = model.joints().len().max(model.poses().len());
+    wanted.budget.charge_for::<([f64; 16], Trs, [[f32; 3]; 2], [u8; 64])>(count, "joints")?;
+    let mut joints = joints(model)?;
+    if let Moment::Frame(frame) = wanted.still.named.moment
+        && joints.len() == model.frames().pose_count()
+    {
+        let mut places = vec![Trs::default(); joints.len()];
+        model.frames().read_frame_into(frame, &mut places)?;
+        for ((joint, place), pose) in joints.iter_mut().zip(places).zip(model.poses()) {
+            (joint.1, joint.2) = (pose.parent, place);
+        }
+    }
+    let mut matrices: Vec<[f64; 16]> = Vec::with_capacity(joints.len());
+    let mut bones = Vec::with_capacity(joints.len());
+    for (_, parent, place) in joints {
+        let own = hierarchy::matrix(&place.normalized());
+        let parent = parent.and_then(|parent| matrices.get(parent as usize));
+        let matrix = parent.map_or(own, |parent| multiply(parent, &own));
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest is drawn")]
+        let at = |matrix: &[f64; 16]| [matrix[12], matrix[13], matrix[14]].map(|number| number as f32);
+        let bone = [at(parent.unwrap_or(&matrix)), at(&matrix)];
+        bones.extend(bone.iter().flatten().all(|number| number.is_finite()).then_some(bone));
+        matrices.push(matrix);
+    }
+    Ok(bones)
 }
 
 /// The joints of a model; `None` if it has none that could be written, or if the vertices are written as joints have moved them.
@@ -62,25 +110,21 @@ impl Rig for Joints {
         MOVING
     }
 
-    fn skeleton(&self, job: &Job<'_>, target: &'static str, _: &mut Outcome) -> Result<Option<Skeleton>> {
+    fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
         let model = &self.model;
         let names: usize = model.joints().map(|joint| joint.name.as_bytes().len()).sum();
         job.budget.keep(names as u64, "joints")?;
         // With the two matrices of the library.
-        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2])>(model.joints().len(), "joints")?;
-        let mut joints = Vec::with_capacity(model.joints().len());
-        for (index, joint) in model.joints().enumerate() {
-            let trs = joint.trs.normalized();
+        let count = model.joints().len().max(model.poses().len());
+        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2], (String, Trs))>(count, "joints")?;
+        let mut joints = Vec::with_capacity(count);
+        for (index, (name, parent, trs)) in self::joints(model)?.into_iter().enumerate() {
+            let trs = trs.normalized();
             if let Some(value) = trs.to_array().iter().find(|number| !number.is_finite()) {
-                let what = format!("joints[{index}] has the number {value}");
-                return Err(Error::NotHeld { target, what });
+                outcome.lacks(format!("the skeleton, because joints[{index}] has the number {value}"));
+                return Ok(None);
             }
-            let name = joint.name.to_string_lossy().into_owned();
-            joints.push(Joint {
-                name,
-                parent: joint.parent.map(|parent| parent as usize),
-                place: Place::Trs(trs),
-            });
+            joints.push(Joint { name, parent: parent.map(|parent| parent as usize), place: Place::Trs(trs) });
         }
         let skeleton = model.skeleton();
         let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());

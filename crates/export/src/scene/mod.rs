@@ -13,7 +13,7 @@ use self::pose::Pose;
 use self::rig::Rig;
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::moment::Still;
+use crate::moment::{Moment, Still};
 use crate::outcome::Report;
 use crate::settings::{Job, Lods};
 use crate::vector::is_degenerate;
@@ -57,6 +57,8 @@ pub(crate) struct Scene {
     /// The transform of all vertices that follow joints.
     pub(crate) pose: Option<Pose>,
     pub(crate) rig: Option<Box<dyn Rig>>,
+    /// The joints of a file without meshes: the places of each and of its parent.
+    pub(crate) bones: Vec<[[f32; 3]; 2]>,
     /// `true` if the meshes are clouds of points.
     pub(crate) are_points: bool,
     /// `true` if the file has animations that another file may need.
@@ -136,6 +138,7 @@ impl Scene {
             snapshots: None,
             pose: None,
             rig: None,
+            bones: Vec::new(),
             are_points: false,
             has_animations: false,
         };
@@ -149,7 +152,9 @@ impl Scene {
         if let Some(model) = file.as_iqm() {
             scene.pose = iqm::pose(wanted)?;
             scene.has_animations = model.anims().len() > 0;
-            scene.rig = iqm::rig(model, wanted, scene.pose.is_some(), report)?;
+            let is_posed = matches!(wanted.still.named.moment, Moment::Frame(_));
+            scene.rig = iqm::rig(model, wanted, is_posed, report)?;
+            scene.bones = iqm::bones(model, wanted)?;
         }
         if let Some(asset) = file.as_slmesh() {
             scene.pose = slmesh::bind_shape(asset, report)?;

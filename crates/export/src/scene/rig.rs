@@ -12,13 +12,8 @@ pub(crate) trait Rig {
     /// The name of all this, which targets without joints leave out.
     fn name(&self) -> &'static str;
 
-    /// The skeleton; `None` if it has no joints. `target` is its name in errors.
-    fn skeleton(
-        &self,
-        job: &Job<'_>,
-        target: &'static str,
-        outcome: &mut Outcome,
-    ) -> Result<Option<Skeleton>>;
+    /// The skeleton; `None` if it has no joints, or one that cannot be used, which is reported.
+    fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>>;
 
     /// The animations that can be written for a skeleton of this many joints.
     fn clips(&self, _joints: usize, _job: &Job<'_>, _outcome: &mut Outcome) -> Result<Vec<Clip>> {

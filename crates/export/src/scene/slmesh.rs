@@ -8,7 +8,7 @@ use meshmap::{ErrorKind, Role, Segment};
 use super::Mesh;
 use super::pose::Pose;
 use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{self, rounded};
 use crate::outcome::{Outcome, Report};
 use crate::settings::{Job, Lods};
@@ -105,12 +105,7 @@ impl Rig for Joints {
         "the skin"
     }
 
-    fn skeleton(
-        &self,
-        job: &Job<'_>,
-        target: &'static str,
-        outcome: &mut Outcome,
-    ) -> Result<Option<Skeleton>> {
+    fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
         let Some(stored) = skin(&self.asset)? else {
             outcome.lacks("the skin, which cannot be decoded".to_owned());
             return Ok(None);
@@ -134,8 +129,10 @@ impl Rig for Joints {
         let (mut bound, mut inverse_bind) = (Vec::new(), Vec::new());
         for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
             if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {
-                let what = format!("skin.inverse_bind_matrix[{index}] has the number {value}");
-                return Err(Error::NotHeld { target, what });
+                outcome.lacks(format!(
+                    "the skin, because skin.inverse_bind_matrix[{index}] has the number {value}"
+                ));
+                return Ok(None);
             }
             let inverse = inverse.map(f64::from);
             inverse_bind.push(inverse);

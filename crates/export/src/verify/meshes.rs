@@ -18,7 +18,7 @@ use crate::settings::{Job, Target};
 pub(super) fn check(scene: &Scene, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
     let is_gltf = matches!(job.target, Target::Glb | Target::Gltf);
     let skeleton = match scene.rig.as_ref().filter(|_| is_gltf) {
-        Some(rig) => rig.skeleton(job, "glTF", &mut Outcome::default())?,
+        Some(rig) => rig.skeleton(job, &mut Outcome::default())?,
         None => None,
     };
     let expected = Expected { scene, job, target: job.target, skeleton: skeleton.as_ref() };

@@ -250,7 +250,7 @@ def convert(
             by the `max_total_bytes` of `open`.
 
     Returns:
-        A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
+        A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
         `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
         `notes` lists assumptions.
     """

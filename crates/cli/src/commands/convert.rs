@@ -13,7 +13,7 @@ use meshmap_export::{Convert, Error, Target};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Plan, Written, problem_of, reading};
-use super::{Outcome, Reporting, print_stderr};
+use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::{text, words};
@@ -21,6 +21,9 @@ use crate::{text, words};
 /// The arguments of `meshmap convert`.
 #[derive(Args)]
 #[command(mut_arg("max_output_bytes", |argument| argument.value_parser(inputs::parse_size)))]
+#[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_args(taking_negative_numbers))]
+#[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct ConvertArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]

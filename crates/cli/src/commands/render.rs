@@ -11,7 +11,7 @@ use meshmap_export::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Plan, Summary, Written, open, problem_of, reading, unreadable};
-use super::{Outcome, Reporting, print_stderr};
+use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
@@ -20,6 +20,9 @@ use crate::text;
 
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
+#[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_args(taking_negative_numbers))]
+#[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct RenderArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]

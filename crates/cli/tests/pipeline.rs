@@ -197,7 +197,7 @@ fn objects_of_all_commands_fit_their_schemas() {
     let tiles =
         meshmap(&["render", "--json", "--sheet", "--size", "16x16", "-o", &sheet], &[&both[0], &both[1]]);
     let states: BTreeSet<String> = objects(&tiles).iter().map(|tile| tile["state"].to_string()).collect();
-    assert_eq!(states.into_iter().collect::<Vec<_>>(), ["\"failed\"", "\"written\""]);
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), ["\"failed\"", "\"skipped\"", "\"written\""]);
     for arguments in [&["convert", "--json", "--to", "glb", "-o", "-"][..], &["render", "--json"]] {
         let done = meshmap(arguments, &[&data::valid("iqm", "skin_multi_anim.iqm")]);
         assert_eq!((done.status.code(), text(&done.stdout)), (Some(2), ""), "{arguments:?}");
@@ -291,7 +291,7 @@ fn paths_are_whole_without_a_terminal() {
     fs::write(&bad, b"INTERQUAKEMODEL\0").unwrap();
     for command in ["info", "verify"] {
         let done = meshmap(&[command, "--color", "never"], &[folder.path()]);
-        let shown = text(&done.stdout);
+        let shown = format!("{}{}", text(&done.stdout), text(&done.stderr));
         assert!(shown.contains(bad.to_str().unwrap()), "{command}: {shown}");
         assert!(command == "verify" || shown.contains(good.to_str().unwrap()), "{command}: {shown}");
     }
@@ -416,9 +416,9 @@ fn verify_tells_every_broken_block_and_what_is_intact() {
         assert!(printed.contains(state), "{printed}");
     }
     assert!(printed.contains("     intact  ") && printed.contains("medium_lod, low_lod"), "{printed}");
-    assert!(printed.ends_with("FAIL: 1 of 1 file: 1 broken\n"), "{printed}");
+    assert!(printed.ends_with("FAIL: 1 of 1 file: 1 damaged\n"), "{printed}");
     let row = meshmap(&["info"], &[&path, &path]);
-    let row = text(&row.stdout);
+    let row = text(&row.stderr);
     assert!(
         row.contains("file cut off at") && row.contains("; intact: ") && row.contains("; missing: "),
         "{row}"
@@ -645,7 +645,7 @@ fn an_interrupted_verify_tells_what_it_knows() {
     drop(stdin);
     assert_eq!(output.status.code(), Some(130), "{}", output.status);
     assert!(
-        text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 broken\n"),
+        text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 not readable\n"),
         "{}",
         text(&output.stdout)
     );

@@ -434,7 +434,7 @@ const SIGNATURE: u64 = 32;
 const FIRST_READ: u64 = 4 << 10;
 
 fn unknown(head: &[u8]) -> Error {
-    let look_alikes: [(&[u8], &str); 24] = [
+    let look_alikes: [(&[u8], &str); 34] = [
         (b"# Inter-Quake Export", "the text form of IQM (.iqe), which a compiler turns into .iqm"),
         (b"CGEOv", "a file of a cluster-LOD viewer, whose first byte is that of CGeo"),
         (b"\xc3\x9d\x1f\x00", "a Ceetron geometry file (.cgeo)"),
@@ -459,12 +459,41 @@ fn unknown(head: &[u8]) -> Error {
         (b"#usda", "a USD file"),
         (b"PXR-USDC", "a USD file"),
         (b"<?xml", "an XML file"),
+        (b"<!DOCTYPE", "a web page, perhaps about a download that failed"),
+        (b"<html", "a web page, perhaps about a download that failed"),
+        (b"vrmesh", "a V-Ray proxy (.vrmesh)"),
+        (b"# Blender", "a Wavefront OBJ or MTL file"),
+        (b"mtllib ", "a Wavefront OBJ file"),
+        (b"v ", "a Wavefront OBJ file"),
+        (b"CMF\0", "a Cal3D mesh"),
+        (b"CRF\0", "a Cal3D material"),
+        (b"data:", "a data URL: decode its base64 text first"),
+        (b";;", "a text of speech tools, such as a transcript with times (.ctm)"),
     ];
     let shown = head.get(..head.len().min(16)).unwrap_or_default();
     let known_as = look_alikes.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
+    let known_as = known_as
+        .or_else(|| {
+            is_llsd(head).then_some("LLSD, but its first line is not `<? llsd/binary ?>` and a line feed")
+        })
+        .or_else(|| is_transcript(head).then_some("a transcript of speech with times (.ctm)"));
     Error::new(ErrorKind::UnknownFormat, "signature")
         .at(0..as_u64(shown.len()))
         .because(Cause::Signature { start: shown.to_vec(), known_as })
+}
+
+/// Returns `true` for the first line of binary LLSD, in any case and with any blanks.
+fn is_llsd(head: &[u8]) -> bool {
+    let letters: Vec<u8> =
+        head.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
+    letters.starts_with(b"<?llsd/binary?>")
+}
+
+/// Returns `true` for a recording, a channel, a start and a duration in seconds.
+fn is_transcript(head: &[u8]) -> bool {
+    let fields: Vec<&str> = std::str::from_utf8(head).unwrap_or_default().split_ascii_whitespace().collect();
+    matches!(fields.as_slice(), [_, channel, start, duration, ..]
+        if channel.len() == 1 && start.parse::<f64>().is_ok() && duration.parse::<f64>().is_ok())
 }
 
 #[cfg(test)]
@@ -472,6 +501,25 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn files_of_other_programs_are_named() {
+        for (head, name) in [
+            (&b"2830-3980-0043 1 0.16 0.28 JUST\n"[..], "transcript of speech"),
+            (b";; a transcript\n", "speech tools"),
+            (b"data:application/octet-stream;base64,T0NU", "base64"),
+            (b"# Blender\no Cube\nv 0 0 0\n", "Wavefront OBJ"),
+            (b"vrmesh\0\0", "V-Ray"),
+            (b"<? LLSD/Binary ?>{", "LLSD"),
+            (b"<?llsd/binary?>\r\n{", "LLSD"),
+            (b"<!DOCTYPE html>", "web page"),
+        ] {
+            let error = Format::detect(&Source::from_bytes(head.to_vec())).unwrap_err();
+            assert!(error.message().contains(name), "{}", error.message());
+        }
+        let error = Format::detect(&Source::from_bytes(b"some words 1 2".to_vec())).unwrap_err();
+        assert!(error.message().starts_with("not a CGeo"), "{}", error.message());
+    }
 
     #[test]
     fn rules_are_listed_once_each_with_a_cause() {

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::Severity;
 use meshmap::cgeo::Dialect;
@@ -172,7 +173,7 @@ enum Command {
         #[arg(required_unless_present = "schema")]
         b: Option<PathBuf>,
         /// Treat numbers as equal that differ by this or less.
-        #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
+        #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance, allow_negative_numbers = true)]
         tolerance: f64,
         /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
         #[arg(long, value_name = "FILE")]
@@ -318,7 +319,7 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
 /// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(args).map_err(with_tip) {
         Ok(cli) => cli,
         Err(error) => {
             // If the error stream is closed, the message is lost.
@@ -349,6 +350,27 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
         }
         _ => status,
     }
+}
+
+/// An error about an unknown option names the commands that have it, and does not advise to pass it as a path.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let name = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(name)) if error.kind() == ErrorKind::UnknownArgument => name.clone(),
+        _ => return error,
+    };
+    let Some(long) = name.strip_prefix("--") else { return error };
+    let definition = definition();
+    let has_option =
+        |command: &&clap::Command| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    let commands =
+        definition.get_subcommands().filter(has_option).map(|command| format!("'{}'", command.get_name()));
+    let commands = commands.collect::<Vec<_>>().join(", ");
+    error.remove(ContextKind::Suggested);
+    if !commands.is_empty() {
+        let tip = format!("'{name}' is an option of {commands}").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 fn print(text: &str, out: &mut impl Write) -> io::Result<Outcome> {

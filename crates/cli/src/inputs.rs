@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub(crate) struct Choice {
     #[arg(skip)]
     pub(crate) list: FileList,
     /// Work on this many files at once [default: one per core].
-    #[arg(short = 'j', long = "jobs", visible_alias = "threads", value_name = "N")]
-    pub(crate) threads: Option<std::num::NonZero<usize>>,
+    #[arg(short = 'j', long = "jobs", visible_alias = "threads", value_name = "N", value_parser = parse_from_one)]
+    pub(crate) threads: Option<NonZero<usize>>,
     /// Print only problems: no progress bar, nothing about files without problems, and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -125,6 +126,10 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+pub(crate) fn parse_from_one(text: &str) -> Result<NonZero<usize>, &'static str> {
+    text.parse().map_err(|_| "expected a number from 1")
 }
 
 fn parse_format(text: &str) -> Result<Format, String> {

@@ -37,17 +37,15 @@ impl Progress {
     }
 
     /// Writes below what was written before, with the bar out of the way.
-    pub(crate) fn write(&self, out: &mut impl Write, text: &[u8]) -> io::Result<()> {
-        if text.is_empty() {
-            return Ok(());
+    fn write(&self, out: &mut impl Write, printed: &Printed) -> io::Result<()> {
+        match printed {
+            Printed { results, problems } if results.is_empty() && problems.is_empty() => Ok(()),
+            _ if self.bar.is_hidden() => printed.write(out),
+            _ => self.bar.suspend(|| {
+                printed.write(out)?;
+                out.flush()
+            }),
         }
-        if self.bar.is_hidden() {
-            return out.write_all(text);
-        }
-        self.bar.suspend(|| {
-            out.write_all(text)?;
-            out.flush()
-        })
     }
 
     pub(crate) fn finish(&self) {
@@ -55,7 +53,38 @@ impl Progress {
     }
 }
 
-/// Runs `work` on the items, each in one job, and writes the text of each result, in order; returns the number of results with a text.
+/// The lines about a file.
+#[derive(Default)]
+pub(crate) struct Printed {
+    /// For standard output.
+    pub(crate) results: Vec<u8>,
+    /// For standard error.
+    pub(crate) problems: Vec<u8>,
+}
+
+impl Printed {
+    pub(crate) fn result(results: Vec<u8>) -> Self {
+        Self { results, problems: Vec::new() }
+    }
+
+    pub(crate) fn problem(problems: Vec<u8>) -> Self {
+        Self { results: Vec::new(), problems }
+    }
+
+    /// Writes the results, then the problems, so that a terminal shows both in order.
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.results)?;
+        if !self.problems.is_empty() {
+            out.flush()?;
+            // If the error stream is closed, the exit status has to do.
+            drop(io::stderr().write_all(&self.problems));
+        }
+        Ok(())
+    }
+}
+
+/// Runs `work` on the items, each in one job, and writes the lines about each result, in order; returns the number of results that were
+/// reported.
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(
@@ -63,7 +92,7 @@ pub(crate) fn each<I, T>(
     bytes: impl Fn(&I) -> u64,
     (progress, choice): (&Progress, &Choice),
     work: impl Fn(&I) -> T + Send + Sync + 'static,
-    mut report: impl FnMut(&I, T) -> Vec<u8>,
+    mut report: impl FnMut(&I, T) -> Printed,
     out: &mut impl Write,
 ) -> io::Result<usize>
 where

@@ -6,8 +6,8 @@ use meshmap::Format;
 use meshmap_catalog::inspect::Inspection;
 
 use crate::inputs::Input;
-use crate::screen::{Screen, Style};
-use crate::{damage, text};
+use crate::screen::Screen;
+use crate::text;
 
 /// The columns of rows that are printed one after the other: their widths do not depend on what comes later.
 #[derive(Debug)]
@@ -53,12 +53,9 @@ impl Layout {
         if self.screen.is_terminal() && !self.ambiguous.contains(&cut) { cut } else { path.to_owned() }
     }
 
-    /// The row of a file, or what is wrong with it.
-    pub(crate) fn lines(&self, inspection: &Inspection) -> Vec<String> {
+    /// The row of a file.
+    pub(crate) fn line(&self, inspection: &Inspection) -> String {
         let path = inspection.input.shown();
-        if let Some(what) = damage::what_is_broken(inspection) {
-            return self.error(&path, &what);
-        }
         let (mut counts, mut words) = (<[Option<String>; 2]>::default(), String::new());
         if let Some(facts) = &inspection.facts {
             (counts, words) = (facts.summary.counts(["vert", "tri"]), facts.summary.words.clone());
@@ -85,13 +82,13 @@ impl Layout {
             line.push_str(&" ".repeat(gap));
             line.push_str(&cell);
         }
-        vec![line.trim_end().to_owned()]
+        line.trim_end().to_owned()
     }
 
-    /// A file that is broken: the whole of what is known, on as many lines as it takes.
+    /// A file that is damaged: all that is known of it, on as many lines as it takes.
     pub(crate) fn error(&self, path: &str, what: &str) -> Vec<String> {
         let width = self.screen.width;
-        let lead = self.screen.paint(Style::Bad, "x");
+        let lead = self.screen.problem("x");
         let one = text::width(path) + 4 + text::width(what);
         if one <= width {
             return vec![format!("{lead} {path}  {what}")];

@@ -15,6 +15,8 @@ pub(crate) struct Screen {
     /// The number of lines; `None` without a terminal.
     pub(crate) height: Option<usize>,
     pub(crate) color: bool,
+    /// `true` if standard error has colours.
+    pub(crate) colors_problems: bool,
 }
 
 /// When to use colours.
@@ -49,17 +51,18 @@ impl Screen {
         let width = asked.or_else(columns).filter(|columns| *columns > 0).unwrap_or(USUAL);
         // Consoles of Windows show colours only after a request, which this makes; old ones show none.
         let has_colors = !cfg!(windows) || terminal.features().colors_supported();
-        let color = match color {
+        let has_colors = |is_terminal| match color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => {
                 is_terminal && has_colors && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
+        let (color, colors_problems) = (has_colors(is_terminal), has_colors(Term::stderr().is_term()));
         /// The height of a terminal that does not report it.
         const USUAL_HEIGHT: usize = 24;
         let height = is_terminal.then(|| size.map_or(USUAL_HEIGHT, |(lines, _)| usize::from(lines)));
-        Self { width: width.clamp(20, WIDEST), height, color }
+        Self { width: width.clamp(20, WIDEST), height, color, colors_problems }
     }
 
     /// Returns `true` if standard output is a terminal.
@@ -78,5 +81,10 @@ impl Screen {
             Style::Warning => 33,
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A text about a problem, for standard error.
+    pub(crate) fn problem(self, text: &str) -> String {
+        Self { color: self.colors_problems, ..self }.paint(Style::Bad, text)
     }
 }

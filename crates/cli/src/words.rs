@@ -1,6 +1,50 @@
-//! Texts about failed outputs.
+//! Words that several commands share.
 
-use std::io;
+use std::{fmt, io};
+
+use meshmap_catalog::inspect::Inspection;
+
+use crate::text;
+
+/// A text of the library that names its options as the command does: `` `flip` `` becomes `--flip`.
+pub(crate) fn with_options<Options: clap::Args>(text: &str) -> String {
+    let command = Options::augment_args(clap::Command::default());
+    let names =
+        command.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
+    names.fold(text.to_owned(), |text, (id, name)| text.replace(&format!("`{id}`"), &format!("--{name}")))
+}
+
+/// The files that cannot be used, or of which parts cannot be used, counted: `2 damaged, 1 not readable`. Empty if there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Troubled {
+    /// Files of which some parts cannot be used.
+    pub(crate) damaged: u64,
+    /// Files that cannot be opened, and directories that cannot be read.
+    pub(crate) not_readable: u64,
+}
+
+impl Troubled {
+    pub(crate) fn add(&mut self, inspection: &Inspection) {
+        self.not_readable += u64::from(inspection.problem.is_some());
+        self.damaged += u64::from(inspection.problem.is_none() && inspection.is_broken());
+    }
+
+    pub(crate) fn sum(self) -> u64 {
+        self.damaged + self.not_readable
+    }
+}
+
+impl fmt::Display for Troubled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [(self.damaged, "damaged"), (self.not_readable, "not readable")];
+        let parts = parts.iter().filter(|(files, _)| *files > 0);
+        let parts = parts.map(|(files, what)| format!("{} {what}", text::count(*files)));
+        f.write_str(&parts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Follows the counts of a command that reads little, in which damage may be missing.
+pub(crate) const NOT_CHECKED: &str = "values not checked (--full)";
 
 /// The error of an output on a disk that is full.
 pub(crate) const DISK_FULL: &str = "the disk is full";

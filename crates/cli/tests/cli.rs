@@ -284,14 +284,14 @@ fn info_of_a_bad_file_is_one_line_of_error() {
 fn info_of_many_files_is_a_row_each() {
     let folder = folder();
     let output = meshmap(&["info"], &[folder.path()]);
-    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
-    let printed = text(&output.stdout);
-    let rows: Vec<_> = printed.lines().collect();
-    assert!(rows[0].starts_with("x ") && rows[0].contains("cut.iqm"), "{printed}");
-    assert!(printed.contains("file cut off at 1,000 of "), "{printed}");
-    assert!(rows.iter().any(|row| row.contains("good.iqm")), "{printed}");
-    let last = rows.last().unwrap();
-    assert!(last.starts_with("5 files, 4 read, 1 bad; skipped: 1 other "), "{printed}");
+    assert_eq!(output.status.code(), Some(1));
+    let (printed, problems) = (text(&output.stdout), text(&output.stderr));
+    assert!(problems.starts_with("x ") && problems.contains("cut.iqm"), "{problems}");
+    assert!(problems.contains("file cut off at 1,000 of "), "{problems}");
+    assert!(printed.contains("good.iqm") && !printed.contains("cut.iqm"), "{printed}");
+    let last = printed.lines().last().unwrap();
+    assert!(last.starts_with("5 files: 1 not readable; skipped: 1 other "), "{printed}");
+    assert!(last.contains("values not checked (--full)"), "{printed}");
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn verify_ends_in_a_verdict() {
     assert_eq!(output.status.code(), Some(1));
     let printed = text(&output.stdout);
     let last = printed.lines().last().unwrap();
-    assert!(last.starts_with("FAIL: 2 of 5 files: 2 broken, "), "{printed}");
+    assert!(last.starts_with("FAIL: 2 of 5 files: 1 damaged, 1 not readable, "), "{printed}");
     assert!(printed.contains("iqmtriangle.vertex: expected less than 30"), "{printed}");
 
     let odd = folder.path().join("odd.iqm");

@@ -174,7 +174,7 @@ fn objects_of_all_commands_fit_their_schemas() {
     let output = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (out, pictures, table) = (output("out"), output("pictures"), output("table.csv"));
     let both = [data::root().join("iqm/valid"), data::root().join("iqm/bad")];
-    let convert = ["convert", "--json", "--to", "glb", "--check", "--zero-non-finite", "-o", &out];
+    let convert = ["convert", "--json", "--to", "obj", "--check", "--zero-non-finite", "-o", &out];
     let render = ["render", "--json", "--size", "32x32", "--zero-non-finite", "-o", &pictures];
     let cases: [(&[&str], usize); 4] =
         [(&convert, 20), (&render, 20), (&["diff", "--json"], 20), (&["catalog", "--json", "-o", &table], 1)];
@@ -291,7 +291,7 @@ fn paths_are_whole_without_a_terminal() {
     fs::write(&bad, b"INTERQUAKEMODEL\0").unwrap();
     for command in ["info", "verify"] {
         let done = meshmap(&[command, "--color", "never"], &[folder.path()]);
-        let shown = text(&done.stdout);
+        let shown = format!("{}{}", text(&done.stdout), text(&done.stderr));
         assert!(shown.contains(bad.to_str().unwrap()), "{command}: {shown}");
         assert!(command == "verify" || shown.contains(good.to_str().unwrap()), "{command}: {shown}");
     }
@@ -416,9 +416,9 @@ fn verify_tells_every_broken_block_and_what_is_intact() {
         assert!(printed.contains(state), "{printed}");
     }
     assert!(printed.contains("     intact  ") && printed.contains("medium_lod, low_lod"), "{printed}");
-    assert!(printed.ends_with("FAIL: 1 of 1 file: 1 broken\n"), "{printed}");
+    assert!(printed.ends_with("FAIL: 1 of 1 file: 1 damaged\n"), "{printed}");
     let row = meshmap(&["info"], &[&path, &path]);
-    let row = text(&row.stdout);
+    let row = text(&row.stderr);
     assert!(
         row.contains("file cut off at") && row.contains("; intact: ") && row.contains("; missing: "),
         "{row}"
@@ -645,7 +645,7 @@ fn an_interrupted_verify_tells_what_it_knows() {
     drop(stdin);
     assert_eq!(output.status.code(), Some(130), "{}", output.status);
     assert!(
-        text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 broken\n"),
+        text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 not readable\n"),
         "{}",
         text(&output.stdout)
     );

@@ -45,7 +45,7 @@ impl Convert {
             outcome.leave_out(format!("the unit, {unit} mm"));
         }
         let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
-        if scene.is_empty() && !(is_gltf && scene.rig.is_some()) {
+        if scene.is_empty() && (scene.bones.is_empty() || !is_gltf) {
             outcome.check_any(scene.has_animations)?;
         }
         match self.target {

@@ -25,7 +25,7 @@ pub enum Error {
         has_animations: bool,
     },
     /// A setting that would change nothing in files of the target.
-    #[error("{target}: the option {setting} has no effect; it is for {}", list(targets))]
+    #[error("{target}: the option `{setting}` has no effect; it is for {}", list(targets))]
     Unused {
         /// The name of the target.
         target: &'static str,

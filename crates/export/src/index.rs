@@ -4,6 +4,7 @@
 //! killed loses nothing, and several processes may write outputs to one directory. The last line for an output counts.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -27,23 +28,44 @@ pub struct Index {
     /// The options of the command and the stamps of its other files, as part of each fingerprint. `None` if one of these files
     /// may change unnoticed.
     options: Option<String>,
-    known: HashMap<String, Entry>,
+    known: HashMap<Name, Entry>,
+}
+
+/// A path below the directory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Name {
+    /// With slashes between its parts, on each system.
+    Text(String),
+    /// A path that is not Unicode.
+    Other(OsString),
+}
+
+impl AsRef<Path> for Name {
+    fn as_ref(&self) -> &Path {
+        match self {
+            Self::Text(text) => text.as_ref(),
+            Self::Other(path) => path.as_ref(),
+        }
+    }
 }
 
 /// A line of the index.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
-    /// The path below the directory.
-    output: String,
+    output: Name,
     /// The SHA-256 of source, options and writer, in hexadecimal.
     made_from: String,
     /// The files that were written, the output among them.
     files: Vec<Written>,
+    /// The caller's report about the output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    report: String,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
-    path: String,
+    path: Name,
     #[serde(flatten)]
     stamp: Stamp,
 }
@@ -126,8 +148,18 @@ impl Index {
     /// Returns `true` if the output was made with this fingerprint, and has not been changed or removed since then.
     #[must_use]
     pub fn is_up_to_date(&self, output: &Path, fingerprint: &str) -> bool {
-        let entry = self.below(output).and_then(|below| self.known.get(&below));
+        let entry = self.entry(output);
         entry.is_some_and(|entry| entry.made_from == fingerprint && self.is_intact(entry))
+    }
+
+    /// Returns the report that was recorded with the output; empty if there was none.
+    #[must_use]
+    pub fn report(&self, output: &Path) -> &str {
+        self.entry(output).map_or("", |entry| &entry.report)
+    }
+
+    fn entry(&self, output: &Path) -> Option<&Entry> {
+        self.known.get(&self.below(output)?)
     }
 
     fn is_intact(&self, entry: &Entry) -> bool {
@@ -141,21 +173,36 @@ impl Index {
     ///
     /// Returns a message if the index cannot be written, with the path as it is. The next run writes the output again.
     pub fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
+        self.add_with_report(output, fingerprint, files, String::new())
+    }
+
+    /// Like [`add`](Self::add), with a text that [`report`](Self::report) returns in the next run, such as the damage of the source.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`add`](Self::add).
+    pub fn add_with_report(
+        &self,
+        output: &Path,
+        fingerprint: String,
+        files: &[PathBuf],
+        report: String,
+    ) -> Result<(), String> {
         let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
         let files: Option<Vec<Written>> = files.iter().map(written).collect();
         let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
-        let entry = Entry { output, made_from: fingerprint, files };
+        let entry = Entry { output, made_from: fingerprint, files, report };
         let path = self.root.join(NAME);
         let file = Output::open_regular(&path, File::options().create(true).append(true));
         file.and_then(|mut file| file.write_all(&line(&entry)))
             .map_err(|error| format!("{}: {error}: the next run will write all files again", path.display()))
     }
 
-    /// A path below the directory; `None` for other paths, and for names that JSON cannot hold.
-    fn below(&self, path: &Path) -> Option<String> {
-        let parts: Option<Vec<&str>> =
-            path.strip_prefix(&self.root).ok()?.iter().map(|part| part.to_str()).collect();
-        Some(parts?.join("/"))
+    /// A path below the directory; `None` for other paths.
+    fn below(&self, path: &Path) -> Option<Name> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
+        Some(parts.map_or_else(|| Name::Other(below.into()), |parts| Name::Text(parts.join("/"))))
     }
 }
 

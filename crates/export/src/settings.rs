@@ -297,7 +297,7 @@ impl Job<'_> {
         ids.sort_unstable();
         ids.dedup();
         if *self.has_too_many_ids.get_or_init(|| ids.len() > MOST) {
-            outcome.change("material IDs, now one material: keep_materials writes each", ids.len() as u64);
+            outcome.change("material IDs, now one material: `keep_materials` writes each", ids.len() as u64);
         }
         Ok(())
     }

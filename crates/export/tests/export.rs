@@ -599,7 +599,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
     }
     let error =
         Convert { up: Some(meshmap::Axis::Z), ..Convert::new(Target::Stl) }.check_settings().unwrap_err();
-    assert_eq!(error.to_string(), "stl: the option up has no effect; it is for glb, gltf and usdc");
+    assert_eq!(error.to_string(), "stl: the option `up` has no effect; it is for glb, gltf and usdc");
     let outcome = Convert::new(Target::Stl).write_file(&file, folder.path().join("out.stl")).unwrap();
     let unit = file.as_cgeo().unwrap().unit_length();
     assert_eq!(outcome.left_out.iter().any(|line| line.starts_with("the unit")), unit.is_some());

@@ -200,7 +200,8 @@ fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Find
     }
     if let Some(version) = properties.integer(names::VERSION).filter(|version| !(4..=7).contains(version)) {
         findings.add(rules::VERSION, || {
-            (FILE.of(Address::field("header")), format!("{version}; 4 to 7 are known"))
+            let remedy = "\"Batch convert\" in Corona's proxy dialog rewrites the proxies below a folder in its latest version";
+            (FILE.of(Address::field("header")), format!("{version}; 4 to 7 are known; {remedy}"))
         });
     }
 }

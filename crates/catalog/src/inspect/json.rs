@@ -1,11 +1,12 @@
 //! The JSON object of a file: version 1 of `schema/info-1.json`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
 use meshmap::Finding;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::model::{Damage, Inspection, MeshInfo, Part};
@@ -69,13 +70,16 @@ fn empty(path: &Path) -> Object<'static> {
 }
 
 /// A problem, as JSON has it.
-#[derive(Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorInfo {
-    kind: &'static str,
-    address: Option<String>,
+    /// The kind of the problem.
+    pub kind: Cow<'static, str>,
+    /// The part that has the problem.
+    pub address: Option<String>,
     range: Option<[u64; 2]>,
     decoded_range: Option<[u64; 2]>,
-    message: String,
+    /// The problem, for people.
+    pub message: String,
 }
 
 fn pair(range: Range<u64>) -> [u64; 2] {
@@ -94,14 +98,15 @@ impl ErrorInfo {
     pub fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {
-                kind: error.kind().name(),
+                kind: error.kind().name().into(),
                 address: error.address().map(ToString::to_string).or(address),
                 range: error.byte_range().or(range).map(pair),
                 decoded_range: error.decoded_range().map(pair),
                 message: error.message(),
             },
             Problem::Other(kind, message) => {
-                Self { kind, address, range: range.map(pair), decoded_range: None, message: message.clone() }
+                let (kind, range) = (Cow::Borrowed(*kind), range.map(pair));
+                Self { kind, address, range, decoded_range: None, message: message.clone() }
             }
         }
     }

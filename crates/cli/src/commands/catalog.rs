@@ -13,7 +13,8 @@ use serde_json::json;
 
 use super::{Outcome, print_stderr};
 use crate::inputs::{self, Choice};
-use crate::{interrupt, pool, text, words};
+use crate::words::{self, NOT_CHECKED, Troubled};
+use crate::{interrupt, pool, text};
 
 /// The arguments, and the output.
 pub(crate) struct CatalogArgs {
@@ -33,7 +34,9 @@ pub(crate) fn run(
         let kind = if args.json { FileKind::Json } else { FileKind::Csv };
         let (written, _) = write(&items, args, choice, Writer::new(kind, out)?)?;
         if written.is_interrupted {
-            print_stderr(format_args!("STOPPED: {}", written.counts(items.len())));
+            print_stderr(format_args!("STOPPED: {}", written.counts(args)));
+        } else if written.troubled.sum() > 0 {
+            print_stderr(written.counts(args));
         }
         return Ok(written.outcome());
     };
@@ -46,7 +49,7 @@ pub(crate) fn run(
     };
     match to_file(&items, args, choice, kind, path) {
         Ok(written) => {
-            let counts = written.counts(items.len());
+            let counts = written.counts(args);
             match written.is_interrupted {
                 true => {
                     print_stderr(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path)))
@@ -58,12 +61,12 @@ pub(crate) fn run(
                         "output_bytes": path_bytes(path),
                         "files": items.len(),
                         "rows": written.rows,
-                        "errors": written.bad,
+                        "errors": written.errors,
                     });
                     json_text::write(&mut *out, &summary)?;
                     writeln!(out)?;
                 }
-                false if choice.quiet && written.bad == 0 => {}
+                false if choice.quiet && written.troubled.sum() == 0 => {}
                 false => writeln!(out, "{}: {counts}", text::path(path))?,
             }
             Ok(written.outcome())
@@ -90,20 +93,37 @@ fn to_file(
     Ok(written)
 }
 
+#[derive(Default)]
 struct Written {
     rows: u64,
-    bad: u64,
+    /// Rows with an error.
+    errors: u64,
+    files: u64,
+    troubled: Troubled,
     is_interrupted: bool,
 }
 
 impl Written {
-    fn counts(&self, files: usize) -> String {
-        let (rows, files) = (text::plural(self.rows, "row"), text::plural(files as u64, "file"));
-        format!("{rows} for {files}, {} with errors", text::count(self.bad))
+    /// Counts the rows of one file.
+    fn add(&mut self, rows: &[Row]) {
+        let errors = rows.iter().filter(|row| row.error.is_some());
+        let is_open = errors.clone().all(|row| row.address.is_some());
+        self.rows += rows.len() as u64;
+        self.files += u64::from(!rows.is_empty());
+        self.troubled.not_readable += u64::from(!is_open);
+        self.troubled.damaged += u64::from(is_open && errors.clone().next().is_some());
+        self.errors += errors.count() as u64;
+    }
+
+    fn counts(&self, args: &CatalogArgs) -> String {
+        let (rows, files) = (text::plural(self.rows, "row"), text::plural(self.files, "file"));
+        let colon = if self.troubled.sum() > 0 { ": " } else { "" };
+        let not_checked = if args.options.full { String::new() } else { format!("; {NOT_CHECKED}") };
+        format!("{rows} for {files}{colon}{}{not_checked}", self.troubled)
     }
 
     fn outcome(&self) -> Outcome {
-        if self.is_interrupted { Outcome::Interrupted } else { Outcome::good_if(self.bad == 0) }
+        if self.is_interrupted { Outcome::Interrupted } else { Outcome::good_if(self.troubled.sum() == 0) }
     }
 }
 
@@ -118,7 +138,7 @@ fn write<W: Write + Send>(
     const BYTES_TOGETHER: u64 = 16 << 20;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
     let options = args.options.clone();
-    let mut written = Written { rows: 0, bad: 0, is_interrupted: false };
+    let mut written = Written::default();
     let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());
     let handed = pool::in_order(
@@ -127,8 +147,7 @@ fn write<W: Write + Send>(
         interrupt::watch(),
         move |item| rows::of(item, &options),
         |_, rows| {
-            written.rows += rows.len() as u64;
-            written.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;
+            written.add(&rows);
             for row in rows {
                 bytes += row.byte_len();
                 waiting.push(row);

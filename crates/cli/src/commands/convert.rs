@@ -9,23 +9,28 @@ use clap::Args;
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_catalog::{inspect, json as json_text};
-use meshmap_export::{Convert, Error, Target};
+use meshmap_export::{Convert, Target};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Job, JobResult, Plan, Written, problem_of, reading};
-use super::{Outcome, Reporting, print_stderr};
+use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, Written, problem_of, reading};
+use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
+use crate::progress::Printed;
 use crate::screen::Screen;
 use crate::{text, words};
 
 /// The arguments of `meshmap convert`.
 #[derive(Args)]
 #[command(mut_arg("max_output_bytes", |argument| argument.value_parser(inputs::parse_size)))]
+#[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_args(taking_negative_numbers))]
+#[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct ConvertArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]
     paths: Vec<PathBuf>,
-    /// The file to write or, for directories and several files, the directory; `-` is standard output.
+    /// The file to write, in a folder that exists; for directories and several files the directory, which is created; `-` is
+    /// standard output.
     #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
     output: Option<PathBuf>,
     #[arg(long, value_name = "FORMAT", help = help_of_targets())]
@@ -60,19 +65,16 @@ impl ConvertArgs {
         self.output.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// The conversion to a target. Prints an error about an option that has no effect, with its name on the command line.
+    /// The conversion to a target. Prints an error about an option that has no effect.
     fn convert(&self, target: Target) -> Option<Convert> {
         let convert = Convert { target, ..self.convert.clone() };
-        let Err(error) = convert.check_settings() else { return Some(convert) };
-        let mut line = error.to_string();
-        if let Error::Unused { setting, .. } = error {
-            let command = Convert::augment_args(clap::Command::default());
-            let argument = command.get_arguments().find(|argument| argument.get_id() == setting);
-            let name = argument.and_then(clap::Arg::get_long).unwrap_or(setting);
-            line = line.replace(&format!("option {setting} "), &format!("option {name} "));
+        match convert.check_settings() {
+            Ok(()) => Some(convert),
+            Err(error) => {
+                print_stderr(words::with_options::<Convert>(&error.to_string()));
+                None
+            }
         }
-        print_stderr(line);
-        None
     }
 }
 
@@ -97,7 +99,7 @@ pub(crate) fn run(
     let found = inputs::find(&args.paths, choice);
     let output = args.output();
     if output.as_os_str() == STANDARD_OUTPUT {
-        return to_output(&found, args, choice, out);
+        return to_output(&found, args, choice, screen, out);
     }
     let is_one = found.single && found.files.len() == 1 && !output.is_dir();
     let Some(target) = args.to.or_else(|| Target::of_path(output).filter(|_| is_one)) else {
@@ -212,11 +214,13 @@ fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
     let is_small = || file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
     match result {
         JobResult::Written(made) if conversion.check || is_damaged => {
-            JobResult::Written(Written { damage: inspect::check(file).damage, ..made })
+            JobResult::Written(Written { damage: Damaged::new(&inspect::check(file).damage), ..made })
         }
-        JobResult::Failed(problem) if problem.kind() != "io" && is_small() => {
-            let damage = inspect::check(file).damage;
-            if damage.is_empty() { JobResult::Failed(problem) } else { JobResult::Unusable(damage) }
+        JobResult::Failed(ref problem) | JobResult::OnlyAnimations(ref problem)
+            if problem.kind() != "io" && is_small() =>
+        {
+            let damage = Damaged::new(&inspect::check(file).damage);
+            if damage.is_empty() { result } else { JobResult::Unusable(damage) }
         }
         result => result,
     }
@@ -230,12 +234,24 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
         Err(error) => return (JobResult::of(error), true),
     };
     let is_damaged = outcome.has_unusable;
+    outcome.notes.iter_mut().for_each(|note| *note = words::with_options::<Convert>(note));
+    let (assumed, mut notes) = outputs::notes(&outcome.notes);
+    notes.extend(more(outcome.more_notes, "more notes"));
     if convert.target == Target::Usdc && outcome.degenerate > 0 {
         let what = text::plural(outcome.degenerate, "triangle");
-        outcome.notes.push(format!("{what} with two equal corners, which crash Blender's import"));
+        let rest = "with two equal corners, which crash Blender's import";
+        let note = format!("{what} {rest}");
+        notes.push(Remark::of_kind(&note, &format!("triangles {rest}")));
+        outcome.notes.push(note);
     }
-    let mut made =
-        Written { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };
+    let mut made = Written {
+        about: about(&outcome),
+        details: details(&outcome).into_iter().chain(assumed).collect(),
+        notes,
+        facts: facts(&outcome),
+        files: outcome.files,
+        damage: Damaged::default(),
+    };
     if !conversion.check {
         return (JobResult::Written(made), is_damaged);
     }
@@ -250,11 +266,11 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
         }
     };
     made.facts = json_text::with(made.facts, json!({ "checked": checked.lines, "differs": checked.differs }));
-    made.lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
+    made.details.extend(checked.lines.iter().map(|line| Remark::new(&format!("checked: {line}"))));
     if checked.differs.is_empty() {
         return (JobResult::Written(made), is_damaged);
     }
-    made.lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
+    made.details.extend(checked.differs.iter().map(|line| Remark::new(&format!("differs: {line}"))));
     made.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
     (JobResult::Differs(made), is_damaged)
 }
@@ -278,11 +294,10 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
     })
 }
 
-/// Lines about written, omitted and changed data, and possible problems.
-fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
+/// The size and the counts of what was written.
+fn about(outcome: &meshmap_export::Outcome) -> String {
     let bytes =
         outcome.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|metadata| metadata.len());
-    let mut sums = vec![text::size(bytes.sum())];
     let counts = [
         (outcome.triangles, "triangle"),
         (outcome.vertices - outcome.points, "vertex"),
@@ -291,20 +306,30 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
         (outcome.snapshots, "snapshot"),
         (outcome.animations, "animation"),
     ];
-    sums.extend(
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::plural(*count, what)),
-    );
-    let left_out = outcome.left_out.iter().map(|what| format!("left out: {what}"));
-    let more = |count: u64, kind: &str| (count > 0).then(|| format!("{kind}: {} more", text::count(count)));
-    let left_out = left_out.chain(more(outcome.more_left_out, "left out"));
-    // Always said, for silence could mean anything.
-    let nothing = outcome.left_out.is_empty().then(|| "left out: nothing".to_owned());
-    let changed =
-        outcome.changed.iter().map(|(what, count)| format!("changed: {} {what}", text::count(*count)));
-    let notes = outcome.notes.iter().map(|note| format!("! {note}"));
-    let notes = notes.chain(more(outcome.more_notes, "! notes"));
-    let lines = std::iter::once(sums.join(", ")).chain(left_out).chain(nothing).chain(changed).chain(notes);
-    lines.map(|line| text::line(&line)).collect()
+    let counts =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::plural(*count, what));
+    std::iter::once(text::size(bytes.sum())).chain(counts).collect::<Vec<_>>().join(", ")
+}
+
+/// Lines about omitted and changed data.
+fn details(outcome: &meshmap_export::Outcome) -> Vec<Remark> {
+    let left_out = outcome.left_out.iter().map(|what| Remark::new(&format!("left out: {what}")));
+    // Always reported, because silence could mean anything.
+    let nothing = outcome.left_out.is_empty().then(|| Remark::of_one("left out: nothing"));
+    let changed = outcome.changed.iter().map(|(what, count)| {
+        let what = words::with_options::<Convert>(what);
+        Remark::of_kind(&format!("changed: {} {what}", text::count(*count)), &format!("changed: {what}"))
+    });
+    left_out
+        .chain(nothing)
+        .chain(more(outcome.more_left_out, "left out: more parts"))
+        .chain(changed)
+        .collect()
+}
+
+/// A line about lines that are not listed.
+fn more(count: u64, kind: &str) -> Option<Remark> {
+    (count > 0).then(|| Remark::of_kind(&format!("{kind}: {}", text::count(count)), kind))
 }
 
 /// Writes one file to standard output, by way of a temporary one: pipes cannot seek.
@@ -312,6 +337,7 @@ fn to_output(
     found: &Found,
     args: &ConvertArgs,
     choice: &Choice,
+    screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let ([input], true) = (found.files.as_slice(), found.single) else {
@@ -338,20 +364,19 @@ fn to_output(
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };
-    let (lines, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion)) {
+    let (result, outcome) = match outputs::one(&job, &how, false, |file, job| make(file, job, &conversion)) {
         JobResult::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());
-            (made.lines.into_iter().chain(outputs::lines_of_parts(&made.damage)).collect(), outcome)
+            (JobResult::Written(made), outcome)
         }
-        JobResult::Differs(made) => (made.lines, Outcome::Bad),
-        JobResult::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
-        JobResult::Unusable(damage) => (outputs::lines_of_parts(&damage), Outcome::Bad),
-        JobResult::DiskFull => (vec![words::DISK_FULL.to_owned()], Outcome::Bad),
-        JobResult::Other | JobResult::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
+        JobResult::DiskFull => {
+            (JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())), Outcome::Bad)
+        }
+        result => (result, Outcome::Bad),
     };
-    if outcome != Outcome::Good || !choice.quiet {
-        lines.iter().for_each(|line| print_stderr(format_args!("{}: {line}", input.shown())));
-    }
+    let job = Job { output: "(standard output)".into(), ..job };
+    let Printed { results, problems } = outputs::lines(&job, result, choice.quiet, true, screen);
+    Printed::problem([results, problems].concat()).write(out)?;
     Ok(outcome)
 }

@@ -54,8 +54,9 @@ pub(crate) fn run(
             if args.json {
                 let facts = json!({ "state": "failed", "error": problem });
                 object((&a.path, &b.path), facts, out)?;
+            } else {
+                print_stderr(problem);
             }
-            print_stderr(problem);
             return Ok(Outcome::Bad);
         }
     };
@@ -139,7 +140,8 @@ fn directories(
                 }
                 Err(problem) => {
                     different += 1;
-                    writeln!(out, "{}: {problem}", screen.paint(Style::Bad, &name))?;
+                    out.flush()?;
+                    print_stderr(screen.problem(&problem));
                 }
             },
             (one, other) => {

@@ -13,8 +13,9 @@ use meshmap_catalog::json;
 use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::page::{self, List};
-use crate::progress::{self, Progress};
+use crate::progress::{self, Printed, Progress};
 use crate::screen::{Screen, Style};
+use crate::words::{NOT_CHECKED, Troubled};
 use crate::{damage, report, rows, text};
 
 /// The facts to show, and the settings for reading them.
@@ -111,62 +112,69 @@ fn many(
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let layout = Arc::new(rows::Layout::of(&inputs, screen));
-    let (mut good, mut bad, mut bytes) = (0_u64, 0_u64, 0_u64);
+    let (mut files, mut troubled, mut bytes) = (0_u64, Troubled::default(), 0_u64);
     let work = {
         let (layout, how, depth, is_json) = (Arc::clone(&layout), *how, args.depth(), args.json);
         move |input: &Input| {
             let inspection = inspect::inspect(input, &how, depth, true)?;
-            let mut printed = Vec::new();
-            if is_json {
+            let printed = if is_json {
+                let mut object = Vec::new();
                 // Writing to memory does not fail.
-                drop(json::write_line(&mut printed, &inspect::object(&inspection)));
+                drop(json::write_line(&mut object, &inspect::object(&inspection)));
+                Printed::result(object)
+            } else if let Some(what) = damage::what_is_broken(&inspection) {
+                Printed::problem(text::joined(layout.error(&inspection.input.shown(), &what)))
             } else {
-                printed = text::joined(layout.lines(&inspection));
-            }
-            Some((printed, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
+                Printed::result(text::joined(vec![layout.line(&inspection)]))
+            };
+            let mut troubled = Troubled::default();
+            troubled.add(&inspection);
+            Some((printed, troubled, inspection.bytes.unwrap_or(0)))
         }
     };
-    let report = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
-        let Some((printed, is_broken, size)) = result else {
+    let report = |_: &Input, result: Option<(Printed, Troubled, u64)>| {
+        let Some((printed, own, size)) = result else {
             found.skipped.others += 1;
-            return Vec::new();
+            return Printed::default();
         };
-        bad += u64::from(is_broken);
-        good += u64::from(!is_broken);
+        files += 1;
+        troubled.damaged += own.damaged;
+        troubled.not_readable += own.not_readable;
         bytes += size;
-        if choice.quiet && !is_broken { Vec::new() } else { printed }
+        if choice.quiet && own.sum() == 0 { Printed::default() } else { printed }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
     for (path, error) in &found.unreadable {
-        bad += 1;
+        files += 1;
+        troubled.not_readable += 1;
         if args.json {
             json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
-            out.write_all(&text::joined(layout.error(&text::path(path), error)))?;
+            Printed::problem(text::joined(layout.error(&text::path(path), error))).write(out)?;
         }
     }
     let is_done = handed == inputs.len();
     if !args.json {
-        let files = text::plural(good + bad, "file");
-        let seconds = start.elapsed().as_secs_f64();
+        let colon = if troubled.sum() > 0 { ": " } else { "" };
+        let not_checked = if args.full { String::new() } else { format!("   {NOT_CHECKED}") };
         let sum = format!(
-            "{files}, {} read, {} bad{}   {}   {seconds:.2} s",
-            text::count(good),
-            text::count(bad),
+            "{}{colon}{troubled}{}   {}{not_checked}   {:.2} s",
+            text::plural(files, "file"),
             found.skipped,
-            text::size(bytes)
+            text::size(bytes),
+            start.elapsed().as_secs_f64(),
         );
         let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
         let wrapped = text::wrap(&sum, screen.width, 2);
         let painted = wrapped.into_iter().map(|line| screen.paint(Style::Bold, &line));
         let summary = painted.collect::<Vec<_>>().join("\n");
         Reporting { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
-        if is_done && good + bad == 0 {
+        if is_done && files == 0 {
             print_stderr("info: no mesh file was found");
         }
     }
     Ok(match is_done {
         false => Outcome::Interrupted,
-        true => Outcome::good_if(bad == 0 && good > 0),
+        true => Outcome::good_if(troubled.sum() == 0 && files > 0),
     })
 }

@@ -1,6 +1,8 @@
 //! Files that are made from others: their paths, their up-to-date check, and the report about them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,15 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use meshmap::MeshFile;
+use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Index, Limit, Output};
+use meshmap_export::{Convert, Index, Limit, Output};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
-use crate::progress::{self, Progress};
+use crate::progress::{self, Printed, Progress};
 use crate::screen::{Screen, Style};
 use crate::{text, words};
 
@@ -32,12 +35,14 @@ pub(super) enum JobResult {
     Written(Written),
     /// The output was read back and differs from the file.
     Differs(Written),
-    UpToDate,
+    UpToDate(Damaged),
     /// No mesh file.
     Other,
+    /// The file has only animations.
+    OnlyAnimations(Problem),
     Failed(Problem),
     /// Nothing was written, because these parts of the file cannot be used.
-    Unusable(Vec<Damage>),
+    Unusable(Damaged),
     /// The output was not written, because the disk is full.
     DiskFull,
 }
@@ -49,6 +54,9 @@ impl JobResult {
             meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Self::DiskFull
             }
+            error @ meshmap_export::Error::NothingToConvert { has_animations: true } => {
+                Self::OnlyAnimations(problem_of(error))
+            }
             error => Self::Failed(problem_of(error)),
         }
     }
@@ -58,12 +66,115 @@ impl JobResult {
 #[derive(Default)]
 pub(super) struct Written {
     pub(super) files: Vec<PathBuf>,
-    /// Lines for the user: what was written, what was left out, what looks wrong.
-    pub(super) lines: Vec<String>,
+    /// The size and the counts of what was written.
+    pub(super) about: String,
+    /// Omitted and changed data, assumptions, and the results of a check.
+    pub(super) details: Vec<Remark>,
+    /// Possible problems.
+    pub(super) notes: Vec<Remark>,
     /// Further properties of the JSON object.
     pub(super) facts: Value,
     /// The parts of the input that cannot be used. They were left out.
-    pub(super) damage: Vec<Damage>,
+    pub(super) damage: Damaged,
+}
+
+/// A line about a file.
+pub(super) struct Remark {
+    line: String,
+    /// The line without what differs between files; empty if it is not worth a total.
+    kind: String,
+}
+
+impl Remark {
+    pub(super) fn new(line: &str) -> Self {
+        Self::of_kind(line, &kind_of(line))
+    }
+
+    pub(super) fn of_kind(line: &str, kind: &str) -> Self {
+        Self { line: text::line(line), kind: text::line(kind) }
+    }
+
+    /// A line that many files may have in common without need to know it.
+    pub(super) fn of_one(line: &str) -> Self {
+        Self::of_kind(line, "")
+    }
+}
+
+/// The notes about a file: assumptions and choices, and possible problems.
+pub(super) fn notes(notes: &[String]) -> (Vec<Remark>, Vec<Remark>) {
+    let is_assumed = |note: &&String| note.contains("assuming ") || note.starts_with("written as in ");
+    let (assumed, problems): (Vec<&String>, Vec<&String>) = notes.iter().partition(is_assumed);
+    let [assumed, problems] =
+        [assumed, problems].map(|notes| notes.into_iter().map(|note| Remark::new(note)).collect());
+    (assumed, problems)
+}
+
+/// A text without indices, and without what is in parentheses.
+fn kind_of(text: &str) -> String {
+    let (mut kind, mut end) = (String::new(), None);
+    for letter in text.chars() {
+        match (end, letter) {
+            (Some(closing), _) if letter != closing => continue,
+            (Some(_), _) => end = None,
+            (None, '(') => end = Some(')'),
+            (None, '[') => end = Some(']'),
+            (None, _) => {}
+        }
+        match letter {
+            '(' => kind.truncate(kind.trim_end().len()),
+            ')' => {}
+            '[' => kind.push_str("[.."),
+            letter => kind.push(letter),
+        }
+    }
+    kind
+}
+
+/// The parts of a file that cannot be used.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Damaged {
+    parts: Vec<ErrorInfo>,
+    /// The number of further parts, which the index of outputs does not list.
+    more: usize,
+}
+
+impl Damaged {
+    pub(super) fn new(damage: &[Damage]) -> Self {
+        Self { parts: damage.iter().map(ErrorInfo::of_part).collect(), more: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The text that the index of outputs has.
+    fn record(&self) -> String {
+        const MOST: usize = 64;
+        if self.is_empty() {
+            return String::new();
+        }
+        let parts: Vec<ErrorInfo> = self.parts.iter().take(MOST).cloned().collect();
+        let more = self.more + self.parts.len() - parts.len();
+        // Neither serializing to memory nor these types fail.
+        serde_json::to_string(&Self { parts, more }).unwrap_or_default()
+    }
+
+    /// The damage that an earlier run recorded.
+    fn of_record(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    fn head(&self) -> String {
+        format!("{} cannot be used", text::plural(self.parts.len() + self.more, "part"))
+    }
+
+    /// A line for each part.
+    pub(super) fn lines(&self) -> Vec<String> {
+        text::listed(&self.parts, "part", |part| {
+            let address = part.address.as_deref().unwrap_or_default();
+            vec![text::line(&format!("x {address}: {}", part.message))]
+        })
+    }
 }
 
 /// The settings for writing and reporting the outputs of a command.
@@ -118,23 +229,24 @@ pub(super) fn all(
 ) -> io::Result<Outcome> {
     let start = Instant::now();
     let progress = Progress::of(&found, choice.quiet);
+    let is_one = found.single && jobs.len() == 1;
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
     let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also)));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
+        let creates_folder = plan.root.is_some();
         move |job: &Job| {
             let index = index.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
             let fingerprint = index.and_then(|index| index.fingerprint(&job.input.path));
             let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
-            let result = match () {
-                () if known.is_some_and(|(index, made)| index.is_up_to_date(&job.output, made)) => {
-                    JobResult::UpToDate
-                }
-                () if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
-                () => one(job, &how, &make),
+            let known = known.filter(|(index, made)| index.is_up_to_date(&job.output, made));
+            let result = match known {
+                Some((index, _)) => JobResult::UpToDate(Damaged::of_record(index.report(&job.output))),
+                None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
+                None => one(job, &how, creates_folder, &make),
             };
             (result, fingerprint)
         }
@@ -142,81 +254,178 @@ pub(super) fn all(
     let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut damaged = 0_u64;
     let mut not_recorded = None;
+    let mut totals = Totals::default();
     let jobs = Arc::new(jobs);
     let report = |job: &Job, (result, fingerprint): (JobResult, Option<String>)| {
         match &result {
             JobResult::Written(made) => {
                 written += 1;
                 damaged += u64::from(!made.damage.is_empty());
-                // Outputs of damaged files are never up to date, so that the damage is reported each time.
-                let fingerprint = fingerprint.filter(|_| made.damage.is_empty());
                 if let (Some(index), Some(fingerprint)) = (&*index, fingerprint) {
-                    let added = index.add(&job.output, fingerprint, &made.files);
+                    // The next run reports the damage again.
+                    let record = made.damage.record();
+                    let added = index.add_with_report(&job.output, fingerprint, &made.files, record);
                     not_recorded = not_recorded.take().or(added.err());
                 }
             }
             JobResult::Differs(_) | JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
-            JobResult::UpToDate => up_to_date += 1,
+            JobResult::UpToDate(damage) => {
+                up_to_date += 1;
+                damaged += u64::from(!damage.is_empty());
+            }
             JobResult::Other => found.skipped.others += 1,
+            JobResult::OnlyAnimations(_) => found.skipped.only_animations += 1,
             JobResult::DiskFull => {
                 not_written += 1;
                 is_full.store(true, Ordering::Relaxed);
             }
         }
+        totals.add(&result);
         if plan.reporting.json {
-            object(job, result)
+            Printed::result(object(job, result))
         } else {
-            lines(job, result, plan.reporting.quiet, screen)
+            lines(job, result, plan.reporting.quiet, is_one, screen)
         }
     };
     let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice), work, report, out)?;
     failed += unreadable(&found, plan.reporting.json, out)? + not_written;
+    if !is_one && !plan.reporting.json {
+        totals.printed(plan.reporting.quiet).write(out)?;
+    }
     if not_written > 0 {
         let files = text::plural(not_written, "file");
-        print_stderr(screen.paint(Style::Bad, &format!("{}: {files} not written", words::DISK_FULL)));
+        print_stderr(screen.problem(&format!("{}: {files} not written", words::DISK_FULL)));
     }
     if let Some(why) = not_recorded {
         print_stderr(text::line(&why));
     }
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
-    let is_done = handed == jobs.len();
-    Summary { counts, made: written + up_to_date, failed, damaged, is_done, start }.write(
-        &found,
-        plan.reporting,
-        screen,
-        out,
-    )
+    let (made, is_done) = (written + up_to_date, handed == jobs.len());
+    Summary { counts, made, failed, damaged, is_done, start }.write(&found, plan.reporting, screen, out)
 }
 
-/// The lines about a job. With `quiet`, only problems are reported.
-pub(super) fn lines(Job { input, output }: &Job, result: JobResult, quiet: bool, screen: Screen) -> Vec<u8> {
-    let names = || format!("{} -> {}", input.shown(), text::path(output));
-    let bad = |line: String| screen.paint(Style::Bad, &line);
-    let unusable = |damage: &[Damage]| {
-        let count = text::plural(damage.len(), "part");
-        bad(format!("{}: {count} cannot be used", input.shown()))
-    };
-    let (head, lines) = match result {
-        JobResult::Written(made) if made.damage.is_empty() && quiet => return Vec::new(),
-        JobResult::Written(made) if made.damage.is_empty() => (names(), made.lines),
-        JobResult::Written(made) if quiet => (unusable(&made.damage), lines_of_parts(&made.damage)),
-        JobResult::Written(made) => {
-            let lines = made.lines.into_iter().chain(lines_of_parts(&made.damage));
-            (format!("{}: {}", names(), bad("damaged".to_owned())), lines.collect())
+/// Lines about many files that say the same, counted.
+#[derive(Default)]
+struct Totals {
+    /// Omitted and changed data, and assumptions.
+    details: Counts,
+    notes: Counts,
+    /// Reasons why files failed, and what is damaged.
+    problems: Counts,
+}
+
+#[derive(Default)]
+struct Counts(HashMap<String, u64>);
+
+impl Counts {
+    /// Counts each line of one file once.
+    fn add(&mut self, lines: impl IntoIterator<Item = String>) {
+        for line in lines.into_iter().filter(|line| !line.is_empty()).collect::<BTreeSet<_>>() {
+            *self.0.entry(line).or_default() += 1;
         }
-        JobResult::Unusable(damage) => (unusable(&damage), lines_of_parts(&damage)),
-        JobResult::Differs(made) => (bad(format!("{}: what was written differs", names())), made.lines),
-        JobResult::Failed(problem) => (bad(format!("{}: {problem}", input.shown())), Vec::new()),
-        // One line about all that a full disk has no space for is enough.
-        JobResult::UpToDate | JobResult::Other | JobResult::DiskFull => return Vec::new(),
-    };
-    let lines = lines.iter().map(|line| format!("  {line}\n"));
-    std::iter::once(head + "\n").chain(lines).collect::<String>().into_bytes()
+    }
+
+    /// The most frequent lines first.
+    fn lines(&self) -> Vec<u8> {
+        const MOST: usize = 20;
+        let mut lines: Vec<(&String, u64)> = self.0.iter().map(|(line, count)| (line, *count)).collect();
+        lines.sort_by_key(|(line, count)| (Reverse(*count), *line));
+        let more = lines.len().saturating_sub(MOST);
+        let lines =
+            lines.iter().take(MOST).map(|(line, count)| format!("{}: {line}", text::plural(*count, "file")));
+        let more = (more > 0).then(|| format!("{} more", text::plural(more, "other line")));
+        text::joined(lines.chain(more).collect())
+    }
 }
 
-/// A line for each part that cannot be used.
-pub(super) fn lines_of_parts(damage: &[Damage]) -> Vec<String> {
-    text::listed(damage, "part", |part| vec![text::line(&format!("x {}: {}", part.address, part.problem))])
+impl Totals {
+    fn add(&mut self, result: &JobResult) {
+        let reasons = |outcome: &str, damage: &Damaged| {
+            damage.parts.iter().map(|part| format!("{outcome}: {}", reason(part))).collect::<Vec<_>>()
+        };
+        match result {
+            JobResult::Written(made) => {
+                self.details.add(made.details.iter().map(|detail| detail.kind.clone()));
+                self.notes.add(made.notes.iter().map(|note| note.kind.clone()));
+                self.problems.add(reasons("damaged", &made.damage));
+            }
+            JobResult::UpToDate(damage) => self.problems.add(reasons("damaged", damage)),
+            JobResult::Unusable(damage) => self.problems.add(reasons("failed", damage)),
+            JobResult::Failed(problem) => {
+                self.problems.add([format!("failed: {}", reason(&ErrorInfo::new(problem, None, None)))]);
+            }
+            JobResult::Differs(_) => self.problems.add([format!("failed: {DIFFERS}")]),
+            JobResult::Other | JobResult::OnlyAnimations(_) | JobResult::DiskFull => {}
+        }
+    }
+
+    fn printed(&self, quiet: bool) -> Printed {
+        let results = if quiet { Vec::new() } else { self.details.lines() };
+        Printed { results, problems: [self.notes.lines(), self.problems.lines()].concat() }
+    }
+}
+
+/// The format and the kind of a problem, which many files may share; or its message, if the library does not know it.
+fn reason(problem: &ErrorInfo) -> String {
+    let kind = problem.kind.replace('_', " ");
+    let begins = |format: &Format| problem.message.starts_with(&format!("{format}: "));
+    match Format::ALL.iter().find(|format| begins(format)) {
+        Some(format) => format!("{format}: {kind}"),
+        None if problem.kind == "unknown_format" => kind,
+        None => {
+            let (what, _) = problem.message.split_once(": expected ").unwrap_or((&problem.message, ""));
+            text::line(&kind_of(what))
+        }
+    }
+}
+
+/// The verdict of a check.
+const DIFFERS: &str = "what was written differs";
+
+/// The lines about a job: all that is known of the only file, and one line for each of many files. With `quiet`, only problems are
+/// reported.
+pub(super) fn lines(
+    Job { input, output }: &Job,
+    result: JobResult,
+    quiet: bool,
+    is_one: bool,
+    screen: Screen,
+) -> Printed {
+    let path = input.shown();
+    let names = format!("{path} -> {}", text::path(output));
+    let bad = |problem: &dyn Display| format!("{}\n", screen.problem(&format!("{path}: {problem}")));
+    let indented = |lines: Vec<String>| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+    let unusable = |damage: &Damaged| match damage.parts.first() {
+        None => String::new(),
+        Some(_) if is_one => bad(&damage.head()) + &indented(damage.lines()),
+        Some(part) => bad(&format!("{}: {}", damage.head(), text::line(&part.message))),
+    };
+    let (mut results, problems) = match result {
+        JobResult::Written(made) if is_one => {
+            let details =
+                std::iter::once(made.about).chain(made.details.into_iter().map(|detail| detail.line));
+            let notes = made.notes.iter().map(|note| format!("{path}: {}\n", note.line)).collect::<String>();
+            (format!("{names}\n{}", indented(details.collect())), notes + &unusable(&made.damage))
+        }
+        JobResult::Written(made) => (format!("{names}   {}\n", made.about), unusable(&made.damage)),
+        JobResult::UpToDate(damage) | JobResult::Unusable(damage) => (String::new(), unusable(&damage)),
+        JobResult::Differs(made) => {
+            let lines: Vec<String> = made.details.into_iter().map(|detail| detail.line).collect();
+            let first = lines.iter().find_map(|line| line.strip_prefix("differs: ")).unwrap_or_default();
+            let problem = match is_one {
+                true => bad(&DIFFERS) + &indented(lines),
+                false => bad(&format!("{DIFFERS}: {first}")),
+            };
+            (String::new(), problem)
+        }
+        JobResult::Failed(problem) => (String::new(), bad(&problem)),
+        // One line about all that a full disk has no space for is enough.
+        JobResult::Other | JobResult::OnlyAnimations(_) | JobResult::DiskFull => Default::default(),
+    };
+    if quiet {
+        results.clear();
+    }
+    Printed { results: results.into_bytes(), problems: problems.into_bytes() }
 }
 
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
@@ -225,10 +434,11 @@ pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> 
     let (state, made, error) = match result {
         JobResult::Written(made) => ("written", made, None),
         JobResult::Differs(made) => ("differs", made, None),
-        JobResult::UpToDate => ("up_to_date", Written::default(), None),
+        JobResult::UpToDate(damage) => ("up_to_date", Written { damage, ..Written::default() }, None),
+        JobResult::OnlyAnimations(problem) => ("skipped", Written::default(), whole(&problem)),
         JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
         JobResult::Unusable(damage) => {
-            let error = damage.first().map(ErrorInfo::of_part);
+            let error = damage.parts.first().cloned();
             ("failed", Written { damage, ..Written::default() }, error)
         }
         JobResult::DiskFull => {
@@ -245,25 +455,43 @@ pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> 
         "output_bytes": path_bytes(output),
         "state": state,
         "error": error,
-        "damage": made.damage.iter().map(ErrorInfo::of_part).collect::<Vec<_>>(),
+        "damage": made.damage.parts,
         "files": made.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
     });
+    let mut object = cut(json_text::with(object, made.facts));
+    if made.damage.more > 0 {
+        let cut = object["omitted"]["damage"].as_u64().unwrap_or_default();
+        object["omitted"]["damage"] = json!(cut + made.damage.more as u64);
+    }
     let mut line = Vec::new();
     // Writing to memory does not fail.
-    drop(json_text::write_line(&mut line, &cut(json_text::with(object, made.facts))));
+    drop(json_text::write_line(&mut line, &object));
     line
 }
 
-/// Does one job.
-pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> JobResult) -> JobResult {
+/// Does one job. The folder of the output is created, unless the user names the output itself.
+pub(super) fn one(
+    job: &Job,
+    how: &Reading,
+    creates_folder: bool,
+    make: impl Fn(&MeshFile, &Job) -> JobResult,
+) -> JobResult {
     let file = match open(&job.input, how) {
         Ok(Some(file)) => file,
         Ok(None) => return JobResult::Other,
         Err(problem) => return JobResult::Failed(problem),
     };
-    let create_folder = |()| job.output.parent().map_or(Ok(()), fs::create_dir_all);
-    match Output::check_path(&job.output).and_then(create_folder) {
-        Ok(()) => make(&file, job),
+    let folder = folder_of(&job.output);
+    let find_folder = |()| match creates_folder {
+        true => fs::create_dir_all(folder),
+        false if folder.is_dir() => Ok(()),
+        false => Err(io::Error::other(format!("the folder {} does not exist", text::path(folder)))),
+    };
+    match Output::check_path(&job.output).and_then(find_folder) {
+        Ok(()) => match make(&file, job) {
+            JobResult::OnlyAnimations(problem) if job.input.is_named => JobResult::Failed(problem),
+            result => result,
+        },
         Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
     }
 }
@@ -298,11 +526,7 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
                 if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
             Problem::other("unsupported", format!("nothing to convert: the file has no triangles{hint}"))
         }
-        meshmap_export::Error::NonFinite { address, value } => {
-            let message = format!("{address} is {value}; --zero-non-finite writes 0 in its place");
-            Problem::other("unsupported", message)
-        }
-        other => Problem::other("unsupported", other.to_string()),
+        other => Problem::other("unsupported", words::with_options::<Convert>(&other.to_string())),
     }
 }
 
@@ -373,7 +597,8 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
             let job = Job { input: Input::named(path), output: PathBuf::new() };
             out.write_all(&object(&job, JobResult::Failed(problem)))?;
         } else {
-            writeln!(out, "{}: {error}", text::path(path))?;
+            out.flush()?;
+            print_stderr(format_args!("{}: {error}", text::path(path)));
         }
     }
     Ok(found.unreadable.len() as u64)
@@ -400,7 +625,7 @@ impl Summary {
     ) -> io::Result<Outcome> {
         let verdict = match (self.is_done, self.failed + self.damaged) {
             (false, _) => "STOPPED",
-            (true, 0) if self.made > 0 => "DONE",
+            (true, 0) if self.made + found.skipped.only_animations > 0 => "DONE",
             (true, _) => "FAILED",
         };
         let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);

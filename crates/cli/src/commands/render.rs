@@ -1,5 +1,6 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,20 +12,24 @@ use meshmap_export::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Plan, Summary, Written, open, problem_of, reading, unreadable};
-use super::{Outcome, Reporting, print_stderr};
+use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
-use crate::progress::{self, Progress};
-use crate::screen::{Screen, Style};
+use crate::progress::{self, Printed, Progress};
+use crate::screen::Screen;
 use crate::text;
 
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
+#[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_args(taking_negative_numbers))]
+#[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct RenderArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]
     paths: Vec<PathBuf>,
-    /// The PNG to write or, for directories and several files, the directory [default: the terminal].
+    /// The PNG to write, in a folder that exists; for directories and several files the directory, which is created [default: the
+    /// terminal].
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
@@ -137,13 +142,14 @@ fn on_terminal(
         Ok((picture, rendered)) => {
             out.write_all(blocks::lines(&picture, Colors::of_terminal()).as_bytes())?;
             writeln!(out, "{}", about(&rendered))?;
+            out.flush()?;
             for note in &rendered.notes {
-                writeln!(out, "! {}", text::line(note))?;
+                print_stderr(format_args!("{}: {}", input.shown(), text::line(note)));
             }
             Ok(Outcome::Good)
         }
         Err(why) => {
-            print_stderr(screen.paint(Style::Bad, &format!("{}: {why}", input.shown())));
+            print_stderr(screen.problem(&format!("{}: {why}", input.shown())));
             Ok(Outcome::Bad)
         }
     }
@@ -177,10 +183,9 @@ fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> 
         if is_thumbnail { thumbnail(file, output, render) } else { render.write_file(file, output) };
     match rendered {
         Ok(rendered) => {
-            let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
-            let lines = std::iter::once(about(&rendered)).chain(notes).collect();
-            let files = vec![output.to_owned()];
-            JobResult::Written(Written { lines, facts: facts(&rendered), files, ..Written::default() })
+            let (details, notes) = outputs::notes(&rendered.notes);
+            let (about, facts, files) = (about(&rendered), facts(&rendered), vec![output.to_owned()]);
+            JobResult::Written(Written { about, details, notes, facts, files, ..Written::default() })
         }
         Err(error) => JobResult::of(error),
     }
@@ -254,18 +259,25 @@ fn sheet(
             Err(error) => Tile::Trouble(problem_of(error)),
         }
     };
+    let mut names: HashMap<String, u32> = HashMap::new();
+    files.iter().for_each(|input| *names.entry(input.name()).or_default() += 1);
+    // Files of the same name are labelled with their paths.
+    let label = |input: &Input| match names.get(&input.name()) {
+        Some(2..) => text::path(&outputs::below(&args.paths, input)),
+        _ => input.name(),
+    };
     let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
     let report = |input: &Input, tile| {
         let (pushed, done) = match tile {
             Tile::Picture(picture, rendered) => {
                 drawn += 1;
                 let words = text::plural(rendered.triangles, "triangle");
-                let pushed = sheet.push(&picture, &[&input.name(), &words]);
+                let pushed = sheet.push(&picture, &[&label(input), &words]);
                 (pushed, JobResult::Written(Written { facts: facts(&rendered), ..Written::default() }))
             }
             Tile::Trouble(why) => {
                 failed += 1;
-                (sheet.push_trouble(&why.to_string(), &[&input.name()]), JobResult::Failed(why))
+                (sheet.push_trouble(&why.to_string(), &[&label(input)]), JobResult::Failed(why))
             }
         };
         if let Err(error) = pushed {
@@ -273,7 +285,10 @@ fn sheet(
         }
         let job = Job { input: input.clone(), output: output.to_owned() };
         // The sheet is written when all tiles are there, so lines are about problems only.
-        if args.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
+        match args.json {
+            true => Printed::result(outputs::object(&job, done)),
+            false => outputs::lines(&job, done, true, false, screen),
+        }
     };
     let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, report, out)?;
     failed += unreadable(found, args.json, out)?;

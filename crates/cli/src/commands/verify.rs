@@ -10,9 +10,10 @@ use meshmap_catalog::json;
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::progress::{self, Progress};
+use crate::progress::{self, Printed, Progress};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
+use crate::words::Troubled;
 use crate::{cross_check, damage, interrupt, page, text};
 
 /// The strictness of the verdict, and the parts to print.
@@ -28,16 +29,23 @@ pub(crate) struct VerifyArgs {
 /// The verdict on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
-    is_broken: bool,
+    is_damaged: bool,
+    is_readable: bool,
     has_warnings: bool,
     fails: bool,
+}
+
+impl Verdict {
+    fn is_broken(self) -> bool {
+        self.is_damaged || !self.is_readable
+    }
 }
 
 /// The sum over files.
 #[derive(Clone, Copy, Debug, Default)]
 struct Summary {
     files: u64,
-    broken: u64,
+    troubled: Troubled,
     warned: u64,
     failed: u64,
 }
@@ -45,16 +53,17 @@ struct Summary {
 impl Summary {
     fn add(&mut self, verdict: Verdict) {
         self.files += 1;
-        self.broken += u64::from(verdict.is_broken);
-        self.warned += u64::from(verdict.has_warnings && !verdict.is_broken);
+        self.troubled.damaged += u64::from(verdict.is_damaged && verdict.is_readable);
+        self.troubled.not_readable += u64::from(!verdict.is_readable);
+        self.warned += u64::from(verdict.has_warnings && !verdict.is_broken());
         self.failed += u64::from(verdict.fails);
     }
 
-    /// `1 broken, 3 with warnings`.
+    /// `1 damaged, 3 with warnings`.
     fn words(self) -> String {
-        let parts = [(self.broken, "broken"), (self.warned, "with warnings")];
-        let parts = parts.iter().filter(|(number, _)| *number > 0);
-        parts.map(|(number, what)| format!("{} {what}", text::count(*number))).collect::<Vec<_>>().join(", ")
+        let warned = (self.warned > 0).then(|| format!("{} with warnings", text::count(self.warned)));
+        let troubled = Some(self.troubled.to_string()).filter(|words| !words.is_empty());
+        troubled.into_iter().chain(warned).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -84,15 +93,15 @@ pub(crate) fn run(
     let report = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
         let Some((printed, verdict)) = result else {
             found.skipped.others += 1;
-            return Vec::new();
+            return Printed::default();
         };
         sum.add(verdict);
-        if choice.quiet && !verdict.fails { Vec::new() } else { printed }
+        if choice.quiet && !verdict.fails { Printed::default() } else { Printed::result(printed) }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
-        sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
+        sum.add(Verdict { is_damaged: false, is_readable: false, has_warnings: false, fails: true });
         if args.json {
             json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
@@ -160,11 +169,11 @@ fn check(
         inspection.findings.retain(|finding| !allowed(finding.rule));
     }
     let worst = inspection.findings.iter().map(Finding::severity).max();
-    let is_broken = inspection.is_broken();
     let verdict = Verdict {
-        is_broken,
+        is_damaged: !inspection.damage.is_empty(),
+        is_readable: inspection.problem.is_none(),
         has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
-        fails: is_broken || worst.is_some_and(|worst| worst >= args.fail_on),
+        fails: inspection.is_broken() || worst.is_some_and(|worst| worst >= args.fail_on),
     };
     let mut printed = Vec::new();
     if args.json {
@@ -197,7 +206,7 @@ fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String
         return lines_of_file("x", &path, &problem.to_string(), screen);
     }
     let mark = match inspection.findings.iter().map(Finding::severity).max() {
-        _ if verdict.is_broken => "x",
+        _ if verdict.is_broken() => "x",
         Some(Severity::Forbidden) => "!!",
         Some(Severity::Suspicious) => "!",
         _ => return Vec::new(),

@@ -24,7 +24,7 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
     let joints = skeleton.as_ref().map(|skeleton| Joints::add(skeleton, gltf)).transpose()?;
     let (mut children, mut beside) = (Vec::new(), Vec::new());
     if let Some(joints) = joints.as_ref().filter(|joints| joints.skeleton.stands_alone) {
-        if scene.is_empty() {
+        if !scene.bones.is_empty() {
             outcome.joints = joints.nodes.len() as u64;
         }
         children.extend(&joints.roots);

@@ -66,7 +66,7 @@ pub(super) fn with_scale(picture: &Picture, largest: f64) -> Picture {
     }
     let row = top + BAR + 4;
     label::write(&mut whole, "0", left, row, INK);
-    let words = label::cut(&shown(largest), right - left);
+    let words = label::cut(&shown(largest), right - left, 0.5);
     // Saturates.
     let start = right.saturating_sub(label::width(&words).ceil() as u32);
     label::write(&mut whole, &words, start, row, INK);

@@ -153,15 +153,16 @@ fn fitting(letters: impl Iterator<Item = char>, most: f32) -> (usize, f32) {
     (count, width)
 }
 
-/// A text that fits into a width in pixels. A longer one loses its middle, because names differ at their ends.
-pub(super) fn cut(text: &str, most: u32) -> String {
+/// A text that fits into a width in pixels. A longer one loses its middle, because names differ at their ends. Its beginning gets this
+/// share of the width.
+pub(super) fn cut(text: &str, most: u32, share: f32) -> String {
     const GAP: char = '\u{2026}';
     let most = most as f32;
     if width(text) <= most {
         return text.to_owned();
     }
     let room = most - FONT.advance(GAP);
-    let (head, used) = fitting(text.chars(), room / 2.0);
+    let (head, used) = fitting(text.chars(), room * share);
     let (tail, _) = fitting(text.chars().rev(), room - used);
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(text.chars().count() - tail).collect();
@@ -210,10 +211,10 @@ mod tests {
         assert_eq!(wrap("a bad file, cut off", wide("cut off")), ["a bad", "file,", "cut off"]);
         assert_eq!(wrap("aaaaaaaaaa k", wide("aaaa")), ["aaaa", "aaaa", "aa k"]);
         assert_eq!(wrap("", 40), [""; 0]);
-        assert_eq!(cut("aaaaaaaaaa", wide("aaa\u{2026}aaa")), "aaa\u{2026}aaa");
-        assert_eq!(cut("\u{e9}\u{e9}", wide("\u{e9}\u{e9}")), "\u{e9}\u{e9}");
+        assert_eq!(cut("aaaaaaaaaa", wide("aaa\u{2026}aaa"), 0.5), "aaa\u{2026}aaa");
+        assert_eq!(cut("\u{e9}\u{e9}", wide("\u{e9}\u{e9}"), 0.5), "\u{e9}\u{e9}");
         for most in 0..50 {
-            let text = cut("abcdefghij", most);
+            let text = cut("abcdefghij", most, 0.5);
             assert!(width(&text) <= most as f32 || text == "\u{2026}", "{most} {text}");
             assert_eq!(wrap("abcdefghij kl", most).concat().replace(' ', ""), "abcdefghijkl");
         }

@@ -1,5 +1,6 @@
 //! Contact sheets: many small pictures with words below them, in one.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +49,8 @@ pub struct Sheet {
     /// The row of tiles in the making, and how many it has.
     row: Picture,
     filled: u32,
+    /// The first lines of words so far.
+    labels: HashSet<String>,
 }
 
 /// Between tiles, and around them.
@@ -94,6 +97,7 @@ impl Sheet {
             left: tiles,
             row: Picture::plain(row, GROUND),
             filled: 0,
+            labels: HashSet::new(),
         })
     }
 
@@ -109,7 +113,10 @@ impl Sheet {
         let column = GAP + self.filled * (self.tile.width + GAP);
         self.row.paste(picture, column, 0);
         for (line, words) in (0..LINES).zip(words) {
-            let words = label::cut(words, self.tile.width);
+            let words = match line {
+                0 => self.own_label(words),
+                _ => label::cut(words, self.tile.width, 0.5),
+            };
             label::write(&mut self.row, &words, column, self.tile.height + GAP / 2 + line * label::LINE, INK);
         }
         self.filled += 1;
@@ -120,6 +127,16 @@ impl Sheet {
             self.filled = 0;
         }
         Ok(())
+    }
+
+    /// A name that fits below a tile, shortened at a place where it differs from the labels so far, if there is one.
+    fn own_label(&mut self, name: &str) -> String {
+        let mut cuts =
+            [0.5, 0.75, 0.25, 1.0, 0.0].map(|share| label::cut(name, self.tile.width, share)).into_iter();
+        let label = cuts.find(|cut| !self.labels.contains(cut));
+        let label = label.unwrap_or_else(|| label::cut(name, self.tile.width, 0.5));
+        self.labels.insert(label.clone());
+        label
     }
 
     /// Adds a tile with the reason why the picture is missing.
@@ -183,5 +200,21 @@ impl Write for Shared {
 
     fn flush(&mut self) -> io::Result<()> {
         self.with(|out| out.flush())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_are_cut_differ() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sheet = Sheet::create(folder.path().join("sheet.png"), 4, 100, 100).unwrap();
+        let names =
+            ["beginning_of_a_long_name_a_with_an_end.iqm", "beginning_of_a_long_name_b_with_an_end.iqm"];
+        let labels = names.map(|name| sheet.own_label(name));
+        assert_ne!(labels[0], labels[1]);
+        assert!(labels.iter().all(|cut| label::width(cut) <= 100.0), "{labels:?}");
     }
 }

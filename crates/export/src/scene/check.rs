@@ -83,8 +83,7 @@ pub(crate) fn winding(
         }
     }
     if against > with {
-        outcome
-            .note("most normals point away from the front faces: the winding is probably reversed, try flip");
+        outcome.note("most normals point away from the front faces; `flip` turns them");
     }
 }
 

@@ -126,7 +126,7 @@ impl Rig for Joints {
         }
         job.budget.keep((names.len() as u64).saturating_mul(OF_JOINT), "joints")?;
         let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let (mut bound, mut inverse_bind) = (Vec::new(), Vec::new());
+        let (mut bound, mut inverse_bind, mut unplaced) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
             if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {
                 outcome.lacks(format!(
@@ -138,11 +138,17 @@ impl Rig for Joints {
             inverse_bind.push(inverse);
             let place = matrix::invert(&inverse).filter(matrix::is_orthogonal);
             if place.is_none() {
-                outcome.note(format!(
-                    "the joint {name} has a matrix that is singular or sheared: it stands at the origin"
-                ));
+                unplaced.push(name.as_str());
             }
             bound.push(place);
+        }
+        if !unplaced.is_empty() {
+            let names = unplaced.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+            let more = if unplaced.len() > 3 { ", .." } else { "" };
+            outcome.note(format!(
+                "joints whose matrix is singular or sheared stand at the origin ({}: {names}{more})",
+                unplaced.len()
+            ));
         }
         let bound_names = names.get(..bound.len()).unwrap_or_default();
         let parents = if job.nest { joint_parents(bound_names) } else { vec![None; bound.len()] };

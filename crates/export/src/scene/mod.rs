@@ -127,6 +127,7 @@ impl Scene {
         };
         let scene = Self::of(file, &wanted, report)?;
         job.are_points.set(scene.are_points);
+        scene.report_textures(file, report);
         Ok(scene)
     }
 
@@ -170,6 +171,22 @@ impl Scene {
             scene.are_points = !scene.meshes.is_empty();
         }
         Ok(scene)
+    }
+
+    /// Reports the images that the file names, which no target refers to.
+    fn report_textures(&self, file: &MeshFile, report: &mut impl Report) {
+        const IMAGES: [&str; 10] = ["png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif"];
+        let is_image = |name: &&str| {
+            let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+            ending.is_some_and(|ending| IMAGES.contains(&ending.as_str()))
+        };
+        let materials = self.meshes.iter().filter_map(|mesh| mesh.material.as_deref()).filter(is_image);
+        materials.for_each(|name| report.skips(format!("the texture {name}")));
+        let maps =
+            file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes()).flat_map(|mesh| mesh.uv_maps());
+        for map in maps.filter(|map| !map.file().as_bytes().is_empty()) {
+            report.skips(format!("the texture {}", map.file().to_string_lossy()));
+        }
     }
 
     /// `true` if there is nothing that could be written.

@@ -342,7 +342,7 @@ impl Drawing {
         // Fewer than four billion: each is charged.
         let base = self.positions.len() as u32;
         self.positions.extend(corners);
-        // None, so that they are those of the triangles.
+        // None, so that the normals of the triangles are used.
         self.normals.extend([[0.0; 3]; DOT.len()]);
         self.triangles.extend(FACES.map(|face| face.map(|corner| base + corner)));
         self.surfaces.extend([Surface { tint, is_creased: true }; FACES.len()]);

@@ -71,7 +71,7 @@ impl Conventions {
     }
 }
 
-/// A coordinate axis, in its positive direction.
+/// A coordinate axis, in one of its directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Axis {
@@ -81,16 +81,28 @@ pub enum Axis {
     Y,
     /// The third coordinate.
     Z,
+    /// Against the first coordinate.
+    NegX,
+    /// Against the second coordinate.
+    NegY,
+    /// Against the third coordinate.
+    NegZ,
 }
 
 impl Axis {
-    /// Returns the axis's name: `x`, `y` or `z`.
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::X, Self::Y, Self::Z, Self::NegX, Self::NegY, Self::NegZ];
+
+    /// Returns the axis's name: `x`, `y`, `z`, `-x`, `-y` or `-z`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::X => "x",
             Self::Y => "y",
             Self::Z => "z",
+            Self::NegX => "-x",
+            Self::NegY => "-y",
+            Self::NegZ => "-z",
         }
     }
 }

@@ -101,7 +101,7 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
         nest: nest && is_gltf,
         morph_normals: morph_normals && is_gltf,
         lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
-        up: choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]).filter(|_| has_units),
+        up: choices.of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)]).filter(|_| has_units),
         ..convert
     };
     let number = NUMBERS[choices.below(NUMBERS.len())];

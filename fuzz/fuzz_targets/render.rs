@@ -58,7 +58,7 @@ fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> R
         mode: choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]),
         zero_non_finite: !refuse,
         lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
-        up: choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]),
+        up: choices.of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)]),
         ..render
     };
     let index = choices.byte();

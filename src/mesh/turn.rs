@@ -188,12 +188,18 @@ fn rotated(vector: [f32; 3], from: Axis, to: Axis) -> [f32; 3] {
         Axis::X => [-y, x, z],
         Axis::Y => [x, y, z],
         Axis::Z => [x, z, -y],
+        Axis::NegX => [y, -x, z],
+        Axis::NegY => [x, -y, -z],
+        Axis::NegZ => [x, -z, y],
     };
     let [x, y, z] = y_up(vector);
     match to {
         Axis::X => [y, -x, z],
         Axis::Y => [x, y, z],
         Axis::Z => [x, -z, y],
+        Axis::NegX => [-y, x, z],
+        Axis::NegY => [x, -y, -z],
+        Axis::NegZ => [x, z, -y],
     }
 }
 
@@ -201,6 +207,7 @@ fn rotated(vector: [f32; 3], from: Axis, to: Axis) -> [f32; 3] {
 mod tests {
     use super::*;
 
+    /// A right-handed system.
     const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
 
     fn up(axis: Axis) -> [f32; 3] {
@@ -208,19 +215,22 @@ mod tests {
             Axis::X => [1.0, 0.0, 0.0],
             Axis::Y => [0.0, 1.0, 0.0],
             Axis::Z => [0.0, 0.0, 1.0],
+            Axis::NegX => [-1.0, 0.0, 0.0],
+            Axis::NegY => [0.0, -1.0, 0.0],
+            Axis::NegZ => [0.0, 0.0, -1.0],
         }
     }
 
     #[test]
     fn rotations_move_the_up_axis_keep_the_hand_and_can_be_undone() {
-        for from in AXES {
-            for to in AXES {
+        for from in Axis::ALL {
+            for to in Axis::ALL {
                 let [a, b, c] = AXES.map(|axis| rotated(up(axis), from, to));
                 assert_eq!(rotated(up(from), from, to), up(to));
                 let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
                 assert_eq!(cross, c, "{from:?} to {to:?}");
                 assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, to), to, from), [1.0, 2.0, 3.0]);
-                for by in AXES {
+                for by in Axis::ALL {
                     let direct = rotated([1.0, 2.0, 3.0], from, to);
                     assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, by), by, to), direct);
                 }

@@ -35,7 +35,7 @@ impl FromStr for Axis {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse_name(text, "an axis", [Self::X, Self::Y, Self::Z], Self::name)
+        parse_name(text, "an axis", Self::ALL, Self::name)
     }
 }
 
@@ -51,10 +51,10 @@ mod tests {
         let error = "IQM".parse::<Format>().unwrap_err();
         let text = "not a format: expected one of cgeo, openctm, slmesh, iqm, tmf, found \"IQM\"";
         assert_eq!(error.to_string(), text);
-        for axis in [Axis::X, Axis::Y, Axis::Z] {
+        for axis in Axis::ALL {
             assert_eq!(axis.to_string().parse(), Ok(axis));
         }
         let error = "X".parse::<Axis>().unwrap_err();
-        assert_eq!(error.to_string(), "not an axis: expected one of x, y, z, found \"X\"");
+        assert_eq!(error.to_string(), "not an axis: expected one of x, y, z, -x, -y, -z, found \"X\"");
     }
 }

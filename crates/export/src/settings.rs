@@ -204,7 +204,7 @@ options! {
             max_output_bytes: Option<u64>,
         }
         for WITH_UNITS {
-            /// The axis that points up, for glTF and USD: x, y or z [default: the axis of the format].
+            /// The axis that points up, for glTF and USD: x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
             /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].

@@ -211,6 +211,30 @@ fn normals_of_snapshots_are_targets_where_that_is_asked_for() {
 }
 
 #[test]
+fn each_axis_can_point_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("tmf", "v011_multi_names.tmf");
+    for (number, up) in meshmap::Axis::ALL.into_iter().enumerate() {
+        let (json, _) = json(&file, &Convert { up: Some(up), ..parts() }, folder.path());
+        let root =
+            json["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "meshmap_root").unwrap();
+        let [x, y, z, w] = match root["rotation"].as_array() {
+            Some(rotation) => [0, 1, 2, 3].map(|at| rotation[at].as_f64().unwrap()),
+            None => [0.0, 0.0, 0.0, 1.0],
+        };
+        // The column of the axis in the matrix of the rotation.
+        let columns = [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)],
+            [2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)],
+            [2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)],
+        ];
+        let sign = if number < 3 { 1.0 } else { -1.0 };
+        let turned = columns[number % 3].map(|number| (sign * number).round());
+        assert_eq!(turned, [0.0, 1.0, 0.0], "{up}");
+    }
+}
+
+#[test]
 fn a_unit_is_the_scale_of_the_root() {
     let folder = tempfile::tempdir().unwrap();
     let (json, _) = json(

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
+use meshmap::{Axis, Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
@@ -178,6 +178,26 @@ fn a_snapshot_by_its_address_has_no_time() {
     assert_eq!((bits(points.default), points.times.len()), (bits_of(&stored), 0));
     assert!(!whole.numbers.contains_key("timeCodesPerSecond"));
     assert!(whole.prims.iter().any(|prim| prim.kind == "GeomSubset"));
+}
+
+#[test]
+fn stages_are_turned_for_axes_that_they_cannot_name() {
+    let file = MeshFile::open(data::valid("tmf", "v011_multi_names.tmf")).unwrap();
+    for (up, axis, turn) in [
+        (Axis::X, "Y", Some(("xformOp:rotateZ", 90.0))),
+        (Axis::Y, "Y", None),
+        (Axis::Z, "Z", None),
+        (Axis::NegX, "Y", Some(("xformOp:rotateZ", -90.0))),
+        (Axis::NegY, "Y", Some(("xformOp:rotateX", 180.0))),
+        (Axis::NegZ, "Y", Some(("xformOp:rotateX", 90.0))),
+    ] {
+        let (bytes, _) = written(&file, &Convert { up: Some(up), ..Convert::new(Target::Usdc) }).unwrap();
+        let stage = stage(&bytes);
+        assert_eq!(stage.words["upAxis"], axis, "{up}");
+        let root = stage.prims.iter().find(|prim| prim.path == "/meshmap_root").unwrap();
+        let found = root.numbers.iter().find(|(name, _)| name.starts_with("xformOp:rotate"));
+        assert_eq!(found.map(|(name, degrees)| (name.as_str(), *degrees)), turn, "{up}");
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ export { MeshmapError };
  *
  * @typedef {object} FileInfo
  * @property {'cgeo' | 'iqm' | 'openctm' | 'slmesh' | 'tmf'} format
- * @property {{ up: 'x' | 'y' | 'z' | null, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
+ * @property {{ up: 'x' | 'y' | 'z' | '-x' | '-y' | '-z' | null, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
  *     The conventions of the format; null if it does not specify them.
  * @property {Finding[]} findings
  * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.

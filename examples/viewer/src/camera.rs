@@ -25,12 +25,18 @@ impl Camera {
         let view = [0.55, 0.8, 0.45];
         let towards_eye = normalize(match up {
             Axis::X => [view[2], -view[1], view[0]],
+            Axis::NegX => [-view[2], view[1], view[0]],
             Axis::Z => [view[0], -view[1], view[2]],
+            Axis::NegZ => [view[0], view[1], -view[2]],
+            Axis::NegY => [view[0], -view[2], -view[1]],
             _ => [view[0], view[2], view[1]],
         });
         let up = match up {
             Axis::X => [1.0, 0.0, 0.0],
+            Axis::NegX => [-1.0, 0.0, 0.0],
             Axis::Z => [0.0, 0.0, 1.0],
+            Axis::NegZ => [0.0, 0.0, -1.0],
+            Axis::NegY => [0.0, -1.0, 0.0],
             _ => [0.0, 1.0, 0.0],
         };
         let right = normalize(cross(up, towards_eye));

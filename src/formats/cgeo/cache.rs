@@ -78,6 +78,8 @@ struct Flight {
     parts: Parts,
     /// The mesh with some of them that is there.
     have: Option<Arc<Mesh>>,
+    /// `true` if a part that is missing was decoded before, and dropped.
+    is_repeated: bool,
     mesh: Slot<Result<Arc<Mesh>>>,
 }
 
@@ -176,7 +178,7 @@ impl SnapshotCache {
         let finish = |mesh: Mesh| {
             is_decoded = true;
             // Before other threads have the mesh, so that no statistics are behind.
-            self.lock().count_decoded(&flight.key, missing);
+            self.lock().count_decoded(flight, missing);
             Arc::new(match &flight.have {
                 Some(have) => have.with(&mesh),
                 None => mesh,
@@ -345,7 +347,11 @@ impl Shared {
     fn take_off(&mut self, key: &Key, asked: Parts) -> Arc<Flight> {
         let have = self.held.get(key).cloned();
         let parts = have.as_ref().map_or(asked, |have| have.parts | asked);
-        let flight = Arc::new(Flight { key: key.clone(), asked, parts, have, mesh: Slot::default() });
+        let missing = have.as_ref().map_or(parts, |have| parts.without(have.parts));
+        let seen = self.seen.get(key).copied().unwrap_or_default();
+        let is_repeated = missing.without(seen) != missing;
+        let flight =
+            Arc::new(Flight { key: key.clone(), asked, parts, have, is_repeated, mesh: Slot::default() });
         self.flights.push(Arc::clone(&flight));
         flight
     }
@@ -372,17 +378,15 @@ impl Shared {
         *counter = counter.saturating_add(1);
     }
 
-    fn count_decoded(&mut self, key: &Key, parts: Parts) {
+    fn count_decoded(&mut self, flight: &Flight, parts: Parts) {
         /// The most that are remembered to have been decoded.
         const MOST_SEEN: usize = 1 << 16;
         self.decodes = self.decodes.saturating_add(1);
         if self.seen.len() >= MOST_SEEN {
             self.seen.clear();
         }
-        let seen = self.seen.entry(key.clone()).or_default();
-        if parts.without(*seen) != parts {
-            self.repeated = self.repeated.saturating_add(1);
-        }
+        self.repeated = self.repeated.saturating_add(u64::from(flight.is_repeated));
+        let seen = self.seen.entry(flight.key.clone()).or_default();
         *seen = *seen | parts;
     }
 }

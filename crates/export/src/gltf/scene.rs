@@ -38,6 +38,9 @@ pub(super) fn finish_scene(
     let rotation = match rules.up {
         Axis::X => Some([0.0, 0.0, half, half]),
         Axis::Z => Some([-half, 0.0, 0.0, half]),
+        Axis::NegX => Some([0.0, 0.0, -half, half]),
+        Axis::NegY => Some([1.0, 0.0, 0.0, 0.0]),
+        Axis::NegZ => Some([half, 0.0, 0.0, half]),
         _ => None,
     };
     #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]

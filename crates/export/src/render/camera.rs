@@ -25,6 +25,9 @@ impl View {
             match up {
                 Axis::X => [y, -x, z],
                 Axis::Z => [x, -z, y],
+                Axis::NegX => [-y, x, z],
+                Axis::NegY => [x, -y, -z],
+                Axis::NegZ => [x, z, -y],
                 _ => [x, y, z],
             }
         }))
@@ -273,7 +276,7 @@ mod tests {
         let points: Vec<[f32; 3]> = (0..8)
             .map(|corner| [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { -1e30 } else { 3e30 }))
             .collect();
-        for up in [Axis::X, Axis::Y, Axis::Z] {
+        for up in Axis::ALL {
             let view = View::new(up, turn(0, 1));
             let mut reach = Reach::new(frame, [0.0; 3]);
             reach.add(&view, &points);
@@ -285,7 +288,10 @@ mod tests {
             assert!(seen.iter().all(|place| inside(place.x, 300) && inside(place.y, 200)), "{up:?}");
             let (top, bottom) =
                 (seen.iter().map(|place| place.y).min(), seen.iter().map(|place| place.y).max());
-            assert!((bottom.unwrap() - top.unwrap() - 200 * 256 * 9 / 10).abs() <= 2 || up == Axis::X);
+            assert!(
+                (bottom.unwrap() - top.unwrap() - 200 * 256 * 9 / 10).abs() <= 2
+                    || matches!(up, Axis::X | Axis::NegX)
+            );
         }
     }
 
@@ -306,9 +312,9 @@ mod tests {
 
     #[test]
     fn what_points_up_in_the_file_points_up_in_the_picture() {
-        for (up, point) in
-            [(Axis::X, [1.0, 0.0, 0.0]), (Axis::Y, [0.0, 1.0, 0.0]), (Axis::Z, [0.0, 0.0, 1.0])]
-        {
+        for (up, axis) in Axis::ALL.into_iter().zip([0, 1, 2].into_iter().cycle()) {
+            let mut point = [0.0; 3];
+            point[axis] = if up.name().starts_with('-') { -1.0 } else { 1.0 };
             let seen = View::new(up, turn(0, 1)).direction(point);
             assert!(seen[0].abs() < 1e-6 && seen[1] > 0.9);
             let upright = upright(seen);

@@ -90,7 +90,7 @@ options! {
             /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
             #[arg(long, value_name = "MODE", default_value_t)]
             mode: Mode,
-            /// The axis that points up: x, y or z [default: the axis of the format].
+            /// The axis that points up: x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
             /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be

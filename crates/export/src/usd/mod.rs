@@ -32,16 +32,20 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
     let up = assume::up(scene.format, job.up, |note| outcome.note(note));
-    let mut root = match up {
-        // Stages have Y up, or Z.
-        Axis::X => {
-            let turned = Property::attribute("xformOp:rotateZ", "float").field("default", Value::Float(90.0));
-            let order = Value::Tokens(vec!["xformOp:rotateZ".into()]);
-            let order = Property::uniform("xformOpOrder", "token[]", order);
-            Prim::new("Xform", ROOT).with(turned).with(order)
-        }
-        _ => Prim::new("Xform", ROOT),
+    // Stages have Y up, or Z.
+    let turn = match up {
+        Axis::X => Some(("xformOp:rotateZ", 90.0)),
+        Axis::NegX => Some(("xformOp:rotateZ", -90.0)),
+        Axis::NegY => Some(("xformOp:rotateX", 180.0)),
+        Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
+        _ => None,
     };
+    let mut root = Prim::new("Xform", ROOT);
+    if let Some((name, degrees)) = turn {
+        let turned = Property::attribute(name, "float").field("default", Value::Float(degrees));
+        let order = Value::Tokens(vec![name.into()]);
+        root = root.with(turned).with(Property::uniform("xformOpOrder", "token[]", order));
+    }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
         ("defaultPrim", Value::Token(ROOT.into())),

@@ -28,6 +28,9 @@ pub(crate) struct Prim<'a> {
     pub(crate) arrays: BTreeMap<String, Samples<'a>>,
     /// Words by the names of their attributes.
     pub(crate) words: BTreeMap<String, String>,
+    /// Numbers by the names of their attributes.
+    #[allow(dead_code, reason = "tests read it")]
+    pub(crate) numbers: BTreeMap<String, f32>,
     /// The paths that relationships and connections lead to.
     pub(crate) targets: BTreeMap<String, Vec<String>>,
 }
@@ -135,6 +138,10 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                     && !value.is_array()
                 {
                     prim.words.insert(name, tables.token_of(value)?);
+                } else if let Some(value) = field("default").filter(|value| value.kind() == FLOAT)
+                    && let Ok(bits) = value.expect(FLOAT, true)
+                {
+                    prim.numbers.insert(name, f32::from_bits(u32::try_from(bits).unwrap_or_default()));
                 } else {
                     let default = field("default").filter(|value| value.is_array() && value.kind() != TOKEN);
                     let default = default.map(|value| tables.array(value)).transpose()?;
@@ -154,6 +161,7 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
 }
 
 /// The numbers of types.
+const FLOAT: u8 = 8;
 const DOUBLE: u8 = 9;
 const STRING: u8 = 10;
 const TOKEN: u8 = 11;

@@ -163,7 +163,8 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
     signature = (source, output, *, to=None, **options),
     text_signature = "(source, output, *, to=None, meshes=None, up=None, flip=False, snapshots=None, every=1, frame=None, \
         seconds=None, anim=None, lod='finest', fps=None, unit_millimeters=None, quantized=False, nest=False, dense=False, \
-        morph_normals=False, drop_degenerate=False, merge_materials=False, keep_materials=False, keep_degenerate=False, zero_non_finite=False, max_output_bytes=None)"
+        morph_normals=False, drop_degenerate=False, merge_materials=False, keep_materials=False, keep_degenerate=False, \
+        zero_non_finite=False, max_output_bytes=None)"
 )]
 pub(crate) fn convert<'py>(
     py: Python<'py>,

@@ -105,7 +105,7 @@ pub(crate) fn write_snapshot(
     outcome.wrote(positions.len(), kept);
     outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
     let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
-    job.count_materials(triangles.material_ids(), outcome)?;
+    job.count_materials(ids.as_ref().map(|ids| ids.iter().copied()), outcome)?;
     if job.merges_materials() && ids.is_some() {
         outcome.leave_out("material IDs");
     }
@@ -125,7 +125,7 @@ pub(crate) fn write_snapshot(
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
-    outcome.check_any(scene.has_animations)?;
+    outcome.check_any(scene)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.
@@ -189,10 +189,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             };
             winding(corners.iter().copied(), &positions, normal_of, outcome);
         }
-        match scene.are_points {
-            true => outcome.wrote_points(positions.len()),
-            false => outcome.wrote(positions.len(), kept_count(view, job)),
-        }
+        outcome.wrote(positions.len(), kept_count(view, job));
         outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
         job.count_materials(view.material_ids().map(|ids| ids.iter()), outcome)?;
         if job.merges_materials() && view.material_ids().is_some() {
@@ -246,7 +243,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             *first += count as u64;
         }
     }
-    outcome.check_any(scene.has_animations)?;
+    outcome.check_any(scene)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::scene::Scene;
 use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
@@ -48,19 +49,16 @@ impl Outcome {
         self.triangles += triangles as u64;
     }
 
-    /// The vertices of a mesh were written as points.
-    pub(crate) fn wrote_points(&mut self, vertices: usize) {
-        self.wrote(vertices, 0);
-        self.points += vertices as u64;
-    }
-
-    /// Fails if nothing was written. The error says whether the file has animations, which another one may take.
-    pub(crate) fn check_any(&self, has_animations: bool) -> Result<()> {
-        if self.triangles > 0 || self.points > 0 || self.joints > 0 {
-            Ok(())
-        } else {
-            Err(Error::NothingToConvert { has_animations })
+    /// Counts the points, and fails if nothing was written. The error says whether the file has animations, which another one may
+    /// take.
+    pub(crate) fn check_any(&mut self, scene: &Scene) -> Result<()> {
+        if scene.are_points {
+            self.points = self.vertices;
         }
+        if self.triangles > 0 || self.points > 0 || self.joints > 0 {
+            return Ok(());
+        }
+        Err(Error::NothingToConvert { has_animations: scene.has_animations })
     }
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.

@@ -39,10 +39,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld { target: "ply", what });
     }
-    match scene.are_points {
-        true => outcome.wrote_points(vertices),
-        false => outcome.wrote(vertices, faces),
-    }
+    outcome.wrote(vertices, faces);
     let materials = has_materials(&views);
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
@@ -80,7 +77,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
         mesh += 1;
     }
-    outcome.check_any(scene.has_animations)?;
+    outcome.check_any(scene)?;
     output.finish_into(outcome)
 }
 

@@ -22,7 +22,7 @@ fn each(root: &Path, target: Target, formats: &[Format], mut check: impl FnMut(&
     let mut checked = 0;
     for file in formats.iter().flat_map(|format| data::files(&root.join(format.name()).join("valid"))) {
         match convert(target, &file, folder.path()) {
-            // Clouds have a test of their own.
+            // Clouds are tested in `intact`.
             Ok((_, outcome)) if outcome.points > 0 => {}
             Ok((path, outcome)) => {
                 assert!(outcome.files.contains(&path));

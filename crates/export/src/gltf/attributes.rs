@@ -64,15 +64,12 @@ pub(super) fn primitive(
     if let Some(influences) = influences {
         writer.influences(influences)?;
     }
-    match are_points {
-        true => writer.outcome.wrote_points(positions.len()),
-        false => writer.outcome.wrote(positions.len(), corners.len()),
-    }
+    writer.outcome.wrote(positions.len(), corners.len());
     let (attributes, dequant) = (writer.attributes, writer.dequant);
-    let (mut indices, mut mode) = (None, Some(POINTS));
-    if !are_points {
-        (indices, mode) = (Some(gltf.indices(corners.as_flattened(), positions.len())?), None);
-    }
+    let (indices, mode) = match are_points {
+        true => (None, Some(POINTS)),
+        false => (Some(gltf.indices(corners.as_flattened(), positions.len())?), None),
+    };
     let primitive = Primitive { attributes, indices, mode, material: None, targets: Rc::default() };
     Ok(Some(Geometry { primitive, dequant }))
 }

@@ -2,7 +2,7 @@
 //!
 //! The curve between them is made of products and square roots, which are the same on every host.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// Red, green and blue as amounts of light.
 pub(super) type Light = [f32; 3];
@@ -76,11 +76,11 @@ pub(super) fn light(bytes: [u8; 3]) -> Light {
     })
 }
 
-/// The light of each level of a colour.
-pub(super) static LEVELS: OnceLock<[f32; 256]> = OnceLock::new();
-
-pub(super) fn levels() -> [f32; 256] {
-    std::array::from_fn(|level| light([level as u8; 3])[0])
+/// The light of a channel of a stored colour, from 0 to 1.
+pub(super) fn stored(channel: f32) -> f32 {
+    static LEVELS: LazyLock<[f32; 256]> =
+        LazyLock::new(|| std::array::from_fn(|level| light([level as u8; 3])[0]));
+    LEVELS[usize::from(byte(channel))]
 }
 
 /// The colour of light in a picture. What is too bright is white.

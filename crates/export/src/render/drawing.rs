@@ -162,9 +162,10 @@ impl Drawing {
             charge(mesh.view.vertex_count(), mesh.view.triangle_count(), budget)?;
             drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
         }
+        let width = dot_width(scene.bones.as_flattened());
         for [from, to] in &scene.bones {
-            charge(12, 16, budget)?;
-            drawing.add_bone(*from, *to, dot_width(scene.bones.as_flattened()));
+            charge(2 * DOT.len(), 2 * FACES.len(), budget)?;
+            drawing.add_bone(*from, *to, width);
         }
         if drawing.triangles.is_empty() {
             let what =
@@ -263,13 +264,8 @@ impl Drawing {
         };
         // Meshes before it may have none.
         self.colors.resize(self.positions.len(), None);
-        let palette = color::LEVELS.get_or_init(color::levels);
-        let shown = |color: [f32; 3]| {
-            color
-                .iter()
-                .all(|number| number.is_finite())
-                .then(|| color.map(|number| palette[usize::from(color::byte(number))]))
-        };
+        let shown =
+            |color: [f32; 3]| color.iter().all(|number| number.is_finite()).then(|| color.map(color::stored));
         self.colors.extend(used.read::<3>(&attribute).into_iter().map(shown));
         Ok(())
     }

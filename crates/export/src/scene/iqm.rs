@@ -142,8 +142,8 @@ impl Rig for Joints {
     fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {
         let mut clips = Vec::new();
         add_clips(&self.model, joints, job, &mut clips, outcome)?;
+        let names: Vec<_> = self.model.joints().map(|joint| joint.name).collect();
         for (name, joined) in &self.others {
-            let names: Vec<_> = self.model.joints().map(|joint| joint.name).collect();
             let resting = joined.resting_joints().filter_map(|joint| names.get(joint));
             if let Some(joints) = listed(resting.map(|name| name.to_string_lossy())) {
                 outcome.leave_out(format!(

@@ -39,11 +39,8 @@ pub(super) fn write<W: Write + Seek>(
         let _scope = job.budget.scope();
         let (name, address) = (job.name_of(name), view.address().to_string());
         out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
-        let prim = if scene.are_points {
-            Prim::new("Points", names.add(name, &address))
-        } else {
-            mesh(names.add(name, &address))
-        };
+        let own = names.add(name, &address);
+        let prim = if scene.are_points { Prim::new("Points", own) } else { mesh(own) };
         let mut prim = prim.displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
         let mut writer =
@@ -60,10 +57,7 @@ pub(super) fn write<W: Write + Seek>(
         } else if let Some(material) = material {
             prim.bind(&materials.path(material, out)?);
         }
-        match scene.are_points {
-            true => outcome.wrote_points(view.vertex_count()),
-            false => outcome.wrote(view.vertex_count(), count),
-        }
+        outcome.wrote(view.vertex_count(), count);
         prims.push(prim);
     }
     Ok(prims)

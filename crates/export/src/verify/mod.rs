@@ -54,16 +54,14 @@ impl Convert {
     fn check(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Checked> {
         let mut tally = Tally::default();
         let scene = Scene::of_job(file, job, &self.still(file)?, &mut Outcome::default())?;
-        if let (Some(snapshots), Some(first)) =
-            (&scene.snapshots, scene.snapshots.as_ref().and_then(|all| all.indices.first()))
-        {
-            let triangles = snapshots.at(*first)?.mesh(Parts::TRIANGLES)?.triangles;
-            job.count_materials(triangles.material_ids(), &mut Outcome::default())?;
-        }
         let Some(snapshots) = &scene.snapshots else {
             meshes::check(&scene, job, path, &mut tally)?;
             return Ok(tally.into_checked());
         };
+        if let Some(first) = snapshots.indices.first() {
+            let triangles = snapshots.at(*first)?.mesh(Parts::TRIANGLES)?.triangles;
+            job.count_materials(triangles.material_ids(), &mut Outcome::default())?;
+        }
         // An OBJ is next to a point cache.
         let target = if self.target == Target::Pc2 { Target::Obj } else { self.target };
         let expected = &Expected { scene: &scene, job, target, skeleton: None };

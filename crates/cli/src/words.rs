@@ -1,5 +1,6 @@
 //! Words that several commands share.
 
+use std::ops::AddAssign;
 use std::{fmt, io};
 
 use meshmap_catalog::inspect::Inspection;
@@ -8,6 +9,9 @@ use crate::text;
 
 /// A text of the library that names its options as the command does: `` `flip` `` becomes `--flip`.
 pub(crate) fn with_options<Options: clap::Args>(text: &str) -> String {
+    if !text.contains('`') {
+        return text.to_owned();
+    }
     let command = Options::augment_args(clap::Command::default());
     let names =
         command.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
@@ -15,7 +19,7 @@ pub(crate) fn with_options<Options: clap::Args>(text: &str) -> String {
 }
 
 /// The files that cannot be used, or of which parts cannot be used, counted: `2 damaged, 1 not readable`. Empty if there are none.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Troubled {
     /// Files of which some parts cannot be used.
     pub(crate) damaged: u64,
@@ -24,13 +28,22 @@ pub(crate) struct Troubled {
 }
 
 impl Troubled {
-    pub(crate) fn add(&mut self, inspection: &Inspection) {
-        self.not_readable += u64::from(inspection.problem.is_some());
-        self.damaged += u64::from(inspection.problem.is_none() && inspection.is_broken());
+    /// One file, or none.
+    pub(crate) fn of(inspection: &Inspection) -> Self {
+        let is_readable = inspection.problem.is_none();
+        let damaged = u64::from(is_readable && inspection.is_broken());
+        Self { damaged, not_readable: u64::from(!is_readable) }
     }
 
     pub(crate) fn sum(self) -> u64 {
         self.damaged + self.not_readable
+    }
+}
+
+impl AddAssign for Troubled {
+    fn add_assign(&mut self, other: Self) {
+        self.damaged += other.damaged;
+        self.not_readable += other.not_readable;
     }
 }
 

@@ -13,17 +13,13 @@ use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{data, fixtures};
 use serde_json::Value;
 
-use child::Run as _;
+use child::{Run as _, text};
 
 mod child;
 
 fn run(arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = child::meshmap();
     command.arg("catalog").args(paths).args(arguments).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
 }
 
 /// The rows of a folder, in order.

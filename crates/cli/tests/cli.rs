@@ -8,7 +8,7 @@ use meshmap::Format;
 use meshmap_testing::{data, fixtures, kinds};
 use unicode_width::UnicodeWidthStr;
 
-use child::Run as _;
+use child::{Run as _, text};
 
 mod child;
 
@@ -19,10 +19,6 @@ fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
 fn with_columns(columns: &str, arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = child::meshmap();
     command.env("COLUMNS", columns).args(arguments).args(paths).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
 }
 
 /// A folder with a good file, one with findings, a damaged one, a cut one, and one that is not a mesh.

@@ -9,17 +9,13 @@ use std::time::{Duration, Instant};
 use meshmap_export::Target;
 use meshmap_testing::{data, fixtures};
 
-use child::{Run as _, Started};
+use child::{Run as _, Started, text};
 
 mod child;
 
 fn convert(arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = child::meshmap();
     command.arg("convert").args(paths).args(arguments).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
 }
 
 /// A tree with a mesh at its top, two below whose names differ only in their ending, a bad one, and a text.

@@ -7,16 +7,12 @@ use std::process::Output;
 use meshmap::{Format, MeshFile};
 use meshmap_testing::data;
 
-use child::Run as _;
+use child::{Run as _, text};
 
 mod child;
 
 fn meshmap(arguments: &[&str], paths: &[&Path], more: &[&str]) -> Output {
     child::meshmap().args(arguments).args(paths).args(more).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
 }
 
 #[test]

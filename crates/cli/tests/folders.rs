@@ -9,17 +9,9 @@ use meshmap::Format;
 use meshmap_testing::{data, fixtures};
 use serde_json::Value;
 
-use child::Run as _;
+use child::{Run as _, meshmap_with as meshmap, text};
 
 mod child;
-
-fn meshmap(arguments: &[&str]) -> Output {
-    child::meshmap().args(arguments).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
 
 fn name(path: &Path) -> &str {
     path.to_str().unwrap()

@@ -12,16 +12,12 @@ use meshmap_testing::fixtures;
 use meshmap_testing::{data, test_files};
 use serde_json::Value;
 
-use child::{Run as _, Started};
+use child::{Run as _, Started, text};
 
 mod child;
 
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
     child::meshmap().args(arguments).args(paths).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
 }
 
 fn objects(output: &Output) -> Vec<Value> {

@@ -2,21 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
 use meshmap_testing::data;
 
-use child::Run as _;
+use child::{meshmap_with as meshmap, text};
 
 mod child;
-
-fn meshmap(arguments: &[&str]) -> Output {
-    child::meshmap().args(arguments).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
 
 fn name(path: &Path) -> &str {
     path.to_str().unwrap()

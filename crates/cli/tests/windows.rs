@@ -9,17 +9,9 @@ use std::process::Output;
 use meshmap_testing::data;
 use tempfile::TempDir;
 
-use child::Run as _;
+use child::{Run as _, meshmap_with as meshmap, text};
 
 mod child;
-
-fn meshmap(arguments: &[&str]) -> Output {
-    child::meshmap().args(arguments).run()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
 
 fn path(path: &Path) -> &str {
     path.to_str().unwrap()

@@ -127,9 +127,7 @@ fn many(
             } else {
                 Printed::result(text::joined(vec![layout.line(&inspection)]))
             };
-            let mut troubled = Troubled::default();
-            troubled.add(&inspection);
-            Some((printed, troubled, inspection.bytes.unwrap_or(0)))
+            Some((printed, Troubled::of(&inspection), inspection.bytes.unwrap_or(0)))
         }
     };
     let report = |_: &Input, result: Option<(Printed, Troubled, u64)>| {
@@ -138,8 +136,7 @@ fn many(
             return Printed::default();
         };
         files += 1;
-        troubled.damaged += own.damaged;
-        troubled.not_readable += own.not_readable;
+        troubled += own;
         bytes += size;
         if choice.quiet && own.sum() == 0 { Printed::default() } else { printed }
     };

@@ -29,15 +29,14 @@ pub(crate) struct VerifyArgs {
 /// The verdict on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
-    is_damaged: bool,
-    is_readable: bool,
+    troubled: Troubled,
     has_warnings: bool,
     fails: bool,
 }
 
 impl Verdict {
     fn is_broken(self) -> bool {
-        self.is_damaged || !self.is_readable
+        self.troubled.sum() > 0
     }
 }
 
@@ -53,8 +52,7 @@ struct Summary {
 impl Summary {
     fn add(&mut self, verdict: Verdict) {
         self.files += 1;
-        self.troubled.damaged += u64::from(verdict.is_damaged && verdict.is_readable);
-        self.troubled.not_readable += u64::from(!verdict.is_readable);
+        self.troubled += verdict.troubled;
         self.warned += u64::from(verdict.has_warnings && !verdict.is_broken());
         self.failed += u64::from(verdict.fails);
     }
@@ -101,7 +99,8 @@ pub(crate) fn run(
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
-        sum.add(Verdict { is_damaged: false, is_readable: false, has_warnings: false, fails: true });
+        let troubled = Troubled { not_readable: 1, ..Troubled::default() };
+        sum.add(Verdict { troubled, has_warnings: false, fails: true });
         if args.json {
             json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
@@ -170,8 +169,7 @@ fn check(
     }
     let worst = inspection.findings.iter().map(Finding::severity).max();
     let verdict = Verdict {
-        is_damaged: !inspection.damage.is_empty(),
-        is_readable: inspection.problem.is_none(),
+        troubled: Troubled::of(&inspection),
         has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
         fails: inspection.is_broken() || worst.is_some_and(|worst| worst >= args.fail_on),
     };

@@ -16,6 +16,16 @@ pub(crate) fn meshmap() -> Command {
     with_default_signals(env!("CARGO_BIN_EXE_meshmap"))
 }
 
+/// Runs the command `meshmap` with these arguments to its end.
+pub(crate) fn meshmap_with(arguments: &[&str]) -> Output {
+    meshmap().args(arguments).run()
+}
+
+/// What a command printed.
+pub(crate) fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
 /// A program for which signals have their default effect.
 pub(crate) fn with_default_signals(program: &str) -> Command {
     let mut command = if cfg!(target_os = "linux") {

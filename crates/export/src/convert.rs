@@ -46,7 +46,7 @@ impl Convert {
         }
         let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
         if scene.is_empty() && (scene.bones.is_empty() || !is_gltf) {
-            outcome.check_any(&scene)?;
+            scene.check_written(&mut outcome)?;
         }
         match self.target {
             Target::Glb | Target::Gltf => gltf::write(&scene, job, path, &mut outcome)?,

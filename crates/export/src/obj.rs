@@ -125,7 +125,7 @@ pub(crate) fn write_snapshot(
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.
@@ -243,7 +243,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             *first += count as u64;
         }
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     // The file that marks the output as complete comes last.

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
-use crate::scene::Scene;
 use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
@@ -47,18 +45,6 @@ impl Outcome {
     pub(crate) fn wrote(&mut self, vertices: usize, triangles: usize) {
         self.vertices += vertices as u64;
         self.triangles += triangles as u64;
-    }
-
-    /// Counts the points, and fails if nothing was written. The error says whether the file has animations, which another one may
-    /// take.
-    pub(crate) fn check_any(&mut self, scene: &Scene) -> Result<()> {
-        if scene.are_points {
-            self.points = self.vertices;
-        }
-        if self.triangles > 0 || self.points > 0 || self.joints > 0 {
-            return Ok(());
-        }
-        Err(Error::NothingToConvert { has_animations: scene.has_animations })
     }
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.

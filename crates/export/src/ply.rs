@@ -77,7 +77,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
         mesh += 1;
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     output.finish_into(outcome)
 }
 

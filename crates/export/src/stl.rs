@@ -55,6 +55,6 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
             out.write_all(&bytes)?;
         }
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     output.finish_into(outcome)
 }

@@ -36,6 +36,6 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         Some(snapshots) => snapshots::write(scene, snapshots, job, &mut gltf, outcome)?,
         None => meshes::write(scene, job, &mut gltf, outcome)?,
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     gltf.finish(outcome)
 }

@@ -12,9 +12,9 @@ use self::cgeo::Snapshots;
 use self::pose::Pose;
 use self::rig::Rig;
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::moment::{Moment, Still};
-use crate::outcome::Report;
+use crate::outcome::{Outcome, Report};
 use crate::settings::{Job, Lods};
 use crate::vector::is_degenerate;
 
@@ -187,6 +187,18 @@ impl Scene {
         for map in maps.filter(|map| !map.file().as_bytes().is_empty()) {
             report.skips(format!("the texture {}", map.file().to_string_lossy()));
         }
+    }
+
+    /// Counts the points, and fails if nothing was written. The error says whether the file has animations, which another one may
+    /// take.
+    pub(crate) fn check_written(&self, outcome: &mut Outcome) -> Result<()> {
+        if self.are_points {
+            outcome.points = outcome.vertices;
+        }
+        if outcome.triangles > 0 || outcome.points > 0 || outcome.joints > 0 {
+            return Ok(());
+        }
+        Err(Error::NothingToConvert { has_animations: self.has_animations })
     }
 
     /// `true` if there is nothing that could be written.

@@ -60,7 +60,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     } else {
         root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
     }
-    outcome.check_any(scene)?;
+    scene.check_written(outcome)?;
     root.children.extend(materials.scope());
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;

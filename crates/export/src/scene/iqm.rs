@@ -146,9 +146,7 @@ impl Rig for Joints {
         for (name, joined) in &self.others {
             let resting = joined.resting_joints().filter_map(|joint| names.get(joint));
             if let Some(joints) = listed(resting.map(|name| name.to_string_lossy())) {
-                outcome.leave_out(format!(
-                    "in the animations of {name}, joints that they do not move: {joints}"
-                ));
+                outcome.leave_out(format!("joints that the animations of {name} do not move: {joints}"));
             }
             add_clips(joined, joints, job, &mut clips, outcome)?;
         }

@@ -250,9 +250,9 @@ def convert(
             by the `max_total_bytes` of `open`.
 
     Returns:
-        A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
-        `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
-        `notes` lists assumptions.
+        A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
+        `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `left_out` lists data that was not
+        written, `changed` counts changed numbers by reason, and `notes` lists assumptions.
     """
 @overload
 def render(

@@ -187,8 +187,11 @@ impl Finder<'_> {
                 if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
                     return Ok(None);
                 }
-                check(anim.num_frames as usize, elements(model))?;
-                let moments = (0..anim.num_frames).step_by(every).map(|number| frame(&anim, number));
+                // Bones that never move are one picture, however many frames say so.
+                let is_one = model.meshes().len() == 0 && are_constant(model);
+                let frames = if is_one { 1 } else { anim.num_frames };
+                check(frames as usize, elements(model))?;
+                let moments = (0..frames).step_by(every).map(|number| frame(&anim, number));
                 let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
                 (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))
             }
@@ -199,9 +202,14 @@ impl Finder<'_> {
     }
 }
 
-/// Vertices, triangles and joints. A joint counts as 128: it takes longest, and one that moves takes bytes in each frame.
+/// `true` if all frames are the same, because they store nothing.
+pub(crate) fn are_constant(model: &Model) -> bool {
+    model.poses().all(|pose| pose.channelmask == 0)
+}
+
+/// Vertices, triangles and joints, or poses without joints. A joint counts as 128: it takes longest, and one that moves takes bytes in each frame.
 fn elements(model: &Model) -> u64 {
-    let joints = model.joints().len().saturating_mul(128);
+    let joints = model.joints().len().max(model.poses().len()).saturating_mul(128);
     joints.saturating_add(model.vertex_count()).saturating_add(model.triangle_count()) as u64
 }
 

@@ -1,5 +1,6 @@
 //! IQM: joints, and the animations of the file and of other files.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use meshmap::iqm::{Anim, Model, Trs};
@@ -11,7 +12,7 @@ use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::matrix::{multiply, of_rows};
-use crate::moment::{Moment, Still, USUAL_RATE};
+use crate::moment::{Moment, Still, USUAL_RATE, are_constant};
 use crate::outcome::{Outcome, Report};
 use crate::settings::Job;
 
@@ -60,6 +61,8 @@ pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 
         }
     }
     let mut matrices: Vec<[f64; 16]> = Vec::with_capacity(joints.len());
+    // Joints that stand in one place are drawn once.
+    let mut seen = HashSet::new();
     let mut bones = Vec::with_capacity(joints.len());
     for (_, parent, place) in joints {
         let own = hierarchy::matrix(&place.normalized());
@@ -68,7 +71,10 @@ pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 
         #[expect(clippy::cast_possible_truncation, reason = "the nearest is drawn")]
         let at = |matrix: &[f64; 16]| [matrix[12], matrix[13], matrix[14]].map(|number| number as f32);
         let bone = [at(parent.unwrap_or(&matrix)), at(&matrix)];
-        bones.extend(bone.iter().flatten().all(|number| number.is_finite()).then_some(bone));
+        let is_finite = bone.iter().flatten().all(|number| number.is_finite());
+        if is_finite && seen.insert(bone.map(|end| end.map(f32::to_bits))) {
+            bones.push(bone);
+        }
         matrices.push(matrix);
     }
     Ok(bones)
@@ -171,6 +177,8 @@ pub(crate) struct Clip {
     anim: Anim,
     /// The parents of poses, if they differ from the parents of the joints.
     hierarchy: Option<Rc<Hierarchy>>,
+    /// `true` if all frames are the same, because they store nothing.
+    is_constant: bool,
 }
 
 fn add_clips(
@@ -192,6 +200,7 @@ fn add_clips(
     // Parents, and the places of joints in one frame.
     job.budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
     let hierarchy = Hierarchy::of(model).map(Rc::new);
+    let is_constant = are_constant(model);
     for anim in model.anims() {
         let name = anim.name.to_string_lossy().into_owned();
         if !job.takes_anim(&name) {
@@ -203,14 +212,21 @@ fn add_clips(
         }
         // In two lists that grow.
         job.budget.charge(4 * size_of::<Clip>() as u64 + name.len() as u64, "animations")?;
-        clips.push(Clip { name, model: model.clone(), anim, hierarchy: hierarchy.clone() });
+        clips.push(Clip { name, model: model.clone(), anim, hierarchy: hierarchy.clone(), is_constant });
     }
     Ok(())
 }
 
 impl Clip {
-    pub(crate) fn frame_count(&self) -> usize {
+    /// The frames of the file. Those that store nothing count as well.
+    pub(crate) fn stored_frame_count(&self) -> usize {
         self.anim.frames().len()
+    }
+
+    /// The frames that are written: of constant ones the first and the last.
+    pub(crate) fn frame_count(&self) -> usize {
+        let stored = self.stored_frame_count();
+        if self.is_constant { stored.min(2) } else { stored }
     }
 
     /// `true` if poses are not relative to the parents of the joints as they are stored.
@@ -218,9 +234,12 @@ impl Clip {
         self.hierarchy.is_some()
     }
 
-    /// The poses of all frames, relative to the parents of the joints.
+    /// The poses of all frames that are written, relative to the parents of the joints.
     pub(crate) fn poses(&self, joints: usize, target: &'static str, budget: &Budget) -> Result<Vec<Trs>> {
-        let range = self.anim.frames();
+        let mut range = self.anim.frames();
+        if self.is_constant {
+            range.end = range.end.min(range.start.saturating_add(2));
+        }
         let count = range.len().saturating_mul(joints);
         let mut poses = budget.vec(count, "poses of an animation")?;
         poses.resize(count, Trs::default());
@@ -232,7 +251,7 @@ impl Clip {
         Ok(poses)
     }
 
-    /// The times of its frames in seconds, from the first.
+    /// The times of the frames that are written in seconds, from the first.
     pub(crate) fn times(
         &self,
         job: &Job<'_>,
@@ -251,12 +270,14 @@ impl Clip {
                 USUAL_RATE.into()
             }
         };
+        let last = self.stored_frame_count().saturating_sub(1);
+        let frame = |frame: usize| if self.is_constant && frame > 0 { last } else { frame };
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
             reason = "the nearest is written"
         )]
-        let times: Vec<f32> = (0..count).map(|frame| (frame as f64 / rate) as f32).collect();
+        let times: Vec<f32> = (0..count).map(|written| (frame(written) as f64 / rate) as f32).collect();
         if times.is_sorted_by(|a, b| a < b) && times.iter().all(|time| time.is_finite()) {
             return Ok(times);
         }

@@ -218,7 +218,7 @@ fn add_clips(
 }
 
 impl Clip {
-    /// The frames of the file. Those that store nothing count as well.
+    /// The frames of the file, also if they store nothing.
     pub(crate) fn stored_frame_count(&self) -> usize {
         self.anim.frames().len()
     }

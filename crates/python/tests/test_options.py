@@ -48,7 +48,7 @@ def test_wrong_values_are_errors_that_name_the_option(function: Any, iqm: Path, 
 
 def test_values_that_are_not_allowed_are_errors_that_list_the_others(iqm: Path, tmp_path: Path) -> None:
     of_conversion: list[tuple[dict[str, Any], str]] = [
-        ({"up": "w"}, "up is 'w': not an axis: expected one of x, y, z, found \"w\""),
+        ({"up": "w"}, "up is 'w': not an axis: expected one of x, y, z, -x, -y, -z, found \"w\""),
         ({"lod": "best"}, "lod is 'best': expected finest, high, medium, low, lowest or all"),
         ({"every": 0}, "every is 0: "),
         ({"snapshots": (3, 3)}, "snapshots is (3, 3): expected"),

@@ -102,6 +102,7 @@ pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
     MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, WriteResult,
+    texture_paths,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{

@@ -50,6 +50,8 @@ use crate::report::{Address, Error, Finding, Place, Result};
 pub struct MeshView {
     name: String,
     material: String,
+    /// The image of the first texture coordinates, if it is not the material's name.
+    texture: String,
     /// The file, as errors name it.
     file: Place,
     address: Address,
@@ -91,6 +93,7 @@ impl MeshView {
         Self {
             name: String::new(),
             material: String::new(),
+            texture: String::new(),
             file,
             address,
             role,
@@ -106,6 +109,11 @@ impl MeshView {
     /// Sets the material of all triangles, by its name.
     pub(crate) fn with_material(self, name: impl Into<String>) -> Self {
         Self { material: name.into(), ..self }
+    }
+
+    /// Sets the image of the first texture coordinates, by its name.
+    pub(crate) fn with_texture(self, name: impl Into<String>) -> Self {
+        Self { texture: name.into(), ..self }
     }
 
     /// Sets the material of all triangles, by its number.
@@ -171,6 +179,14 @@ impl MeshView {
     #[must_use]
     pub fn material(&self) -> Option<&str> {
         Some(self.material.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// The name of the image for the first texture coordinates, with U+FFFD in place of invalid UTF-8: the file of an OpenCTM UV map,
+    /// or the material of an IQM mesh, which is often the path of an image, with or without ending. Pass it to
+    /// [`texture_paths`](crate::texture_paths); `None` if the file stores no name.
+    #[must_use]
+    pub fn texture(&self) -> Option<&str> {
+        Some(self.texture.as_str()).filter(|name| !name.is_empty()).or(self.material())
     }
 
     /// The purpose of the mesh.

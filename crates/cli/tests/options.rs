@@ -51,7 +51,7 @@ fn every_option_is_in_the_help() {
 }
 
 /// A value of each option that is not a flag.
-const VALUES: [(&str, &str); 17] = [
+const VALUES: [(&str, &str); 18] = [
     ("anim", "idle"),
     ("every", "3"),
     ("fps", "12"),
@@ -65,6 +65,7 @@ const VALUES: [(&str, &str); 17] = [
     ("size", "9x8"),
     ("snapshot", "2"),
     ("snapshots", "0..3"),
+    ("textures", "nowhere"),
     ("to", "gltf"),
     ("turntable", "2"),
     ("unit_millimeters", "cm"),

@@ -38,7 +38,8 @@ impl Convert {
         if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
             return Err(pc2::refusal(file.format()));
         }
-        let scene = Scene::of_job(file, job, &still, &mut outcome)?;
+        let mut scene = Scene::of_job(file, job, &still, &mut outcome)?;
+        scene.add_textures(file, job, path, &mut outcome)?;
         if let Unit::Millimeters(unit) = scene.unit
             && !WITH_UNITS.contains(&self.target)
         {

@@ -4,16 +4,16 @@
 //! killed loses nothing, and several processes may write outputs to one directory. The last line for an output counts.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::output::Output;
+use crate::stamp::{Name, Stamp, Textures};
+use crate::texture;
 
 /// The name of the index. Commands that walk directories skip it, as all hidden files.
 const NAME: &str = ".meshmap-outputs.jsonl";
@@ -31,25 +31,6 @@ pub struct Index {
     known: HashMap<Name, Entry>,
 }
 
-/// A path below the directory.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Name {
-    /// With slashes between its parts, on each system.
-    Text(String),
-    /// A path that is not Unicode.
-    Other(OsString),
-}
-
-impl AsRef<Path> for Name {
-    fn as_ref(&self) -> &Path {
-        match self {
-            Self::Text(text) => text.as_ref(),
-            Self::Other(path) => path.as_ref(),
-        }
-    }
-}
-
 /// A line of the index.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
@@ -58,6 +39,9 @@ struct Entry {
     made_from: String,
     /// The files that were written, the output among them.
     files: Vec<Written>,
+    /// The images that were looked for.
+    #[serde(default, skip_serializing_if = "Textures::is_empty")]
+    textures: Textures,
     /// The caller's report about the output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     report: String,
@@ -68,26 +52,6 @@ struct Written {
     path: Name,
     #[serde(flatten)]
     stamp: Stamp,
-}
-
-/// The size and the time of a file. A file that is replaced gets another stamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
-    bytes: u64,
-    /// Nanoseconds since 1970.
-    modified: i64,
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        let modified = metadata.modified().ok()?;
-        let modified = match modified.duration_since(UNIX_EPOCH) {
-            Ok(after) => i64::try_from(after.as_nanos()).ok()?,
-            Err(before) => -i64::try_from(before.duration().as_nanos()).ok()?,
-        };
-        Some(Self { bytes: metadata.len(), modified })
-    }
 }
 
 impl Index {
@@ -164,34 +128,26 @@ impl Index {
 
     fn is_intact(&self, entry: &Entry) -> bool {
         let is_there = |written: &Written| Stamp::of(&self.root.join(&written.path)) == Some(written.stamp);
-        !entry.files.is_empty() && entry.files.iter().all(is_there)
+        !entry.files.is_empty() && entry.files.iter().all(is_there) && texture::are_unchanged(&entry.textures)
     }
 
-    /// Records an output and the files that were written for it.
+    /// Records an output, the files that were written for it, and the images that were looked for, which the next run looks for
+    /// again. [`report`](Self::report) returns `report` in the next run, such as the damage of the source.
     ///
     /// # Errors
     ///
     /// Returns a message if the index cannot be written, with the path as it is. The next run writes the output again.
-    pub fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
-        self.add_with_report(output, fingerprint, files, String::new())
-    }
-
-    /// Like [`add`](Self::add), with a text that [`report`](Self::report) returns in the next run, such as the damage of the source.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`add`](Self::add).
-    pub fn add_with_report(
+    pub fn add(
         &self,
         output: &Path,
         fingerprint: String,
-        files: &[PathBuf],
+        (files, textures): (&[PathBuf], Textures),
         report: String,
     ) -> Result<(), String> {
         let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
         let files: Option<Vec<Written>> = files.iter().map(written).collect();
         let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
-        let entry = Entry { output, made_from: fingerprint, files, report };
+        let entry = Entry { output, made_from: fingerprint, files, textures, report };
         let path = self.root.join(NAME);
         let file = Output::open_regular(&path, File::options().create(true).append(true));
         file.and_then(|mut file| file.write_all(&line(&entry)))

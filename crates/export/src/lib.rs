@@ -37,7 +37,9 @@ mod ply;
 mod render;
 mod scene;
 mod settings;
+mod stamp;
 mod stl;
+mod texture;
 mod usd;
 mod vector;
 mod verify;
@@ -49,6 +51,8 @@ pub use outcome::Outcome;
 pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
+pub use stamp::Textures;
+pub use texture::find_texture;
 pub use verify::Checked;
 
 /// The examples of the README.

@@ -1,6 +1,6 @@
 //! OBJ, and the MTL with its materials. Numbers are the shortest decimals that give the same bits.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use crate::scene::cgeo::Snapshots;
 use crate::scene::check::{finite, kept_count, turned, usable, winding};
 use crate::scene::names::free;
 use crate::scene::pose::Pose;
+use crate::scene::textures::Texture;
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
 
@@ -48,7 +49,7 @@ pub(crate) fn write_snapshot(
     job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
     job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
     let cgeo::Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
-    let mut materials = BTreeSet::new();
+    let mut materials = BTreeMap::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
@@ -118,7 +119,7 @@ pub(crate) fn write_snapshot(
             current = Some(id);
             let name = job.material_of(id);
             writeln!(out, "usemtl {name}")?;
-            materials.insert(name);
+            materials.insert(name, None);
         }
         let at = |stream: &Option<Vec<[u32; 3]>>| {
             stream.as_ref().and_then(|stream| stream.get(index)).map(|triangle| turned(*triangle, turns))
@@ -136,7 +137,7 @@ pub(crate) fn write_snapshot(
 fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let (turns, flips_v) = (job.turns(scene.format), job.flips_v(scene.format));
     let pose = scene.pose.as_ref();
-    let (mut materials, mut taken) = (BTreeSet::new(), HashMap::new());
+    let (mut materials, mut taken) = (BTreeMap::new(), HashMap::new());
     // Materials of different names stay different: each name of the file has one in the output.
     let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
@@ -197,6 +198,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
         }
         let mut current = None;
         for group in view.groups().filter(|_| !scene.are_points) {
+            let image = material.as_deref().and_then(|name| scene.texture(name)).map(Texture::path);
             let material = match (material.as_deref(), view.material_ids()) {
                 (Some(name), _) => Some(match written.get(name) {
                     Some(known) => String::clone(known),
@@ -214,9 +216,10 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
                 && current.as_ref() != Some(material)
             {
                 writeln!(out, "usemtl {material}")?;
-                if !materials.contains(material) {
-                    job.budget.keep(2 * material.len() as u64 + 64, "materials")?;
-                    materials.insert(material.clone());
+                if !materials.contains_key(material) {
+                    let bytes = material.len() + image.as_ref().map_or(0, String::len);
+                    job.budget.keep(2 * bytes as u64 + 96, "materials")?;
+                    materials.insert(material.clone(), image);
                 }
             }
             current = material;
@@ -325,7 +328,7 @@ fn token(name: &str, otherwise: &str) -> String {
 }
 
 fn write_materials(
-    materials: &BTreeSet<String>,
+    materials: &BTreeMap<String, Option<String>>,
     path: &Path,
     job: &Job<'_>,
     outcome: &mut Outcome,
@@ -333,8 +336,13 @@ fn write_materials(
     let mut output = Output::create_within(&path.with_extension("mtl"), &job.budget)?;
     let out = &mut output;
     writeln!(out, "# meshmap")?;
-    for material in materials {
-        writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?;
+    for (material, image) in materials {
+        match image {
+            Some(image) => writeln!(out, "newmtl {material}\nKd 1 1 1\nmap_Kd {image}")?,
+            None => writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?,
+        }
     }
+    output.flush()?;
+    job.finish_copies(outcome)?;
     output.finish_into(outcome)
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::stamp::Textures;
 use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
@@ -23,6 +24,8 @@ pub struct Outcome {
     pub snapshots: u64,
     /// Animations that were written.
     pub animations: u64,
+    /// The images that the file names, and where they were found.
+    pub textures: Textures,
     /// Data that the target does not hold, one line each: the first 64.
     pub left_out: Vec<String>,
     /// The number of further lines of that kind.

@@ -43,7 +43,16 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let materials = has_materials(&views);
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\nelement vertex {vertices}\n")?;
+    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\n")?;
+    // MeshLab's comment, which names one image for all vertices.
+    let mut images = meshes.iter().map(|mesh| Some(scene.texture(mesh.material.as_deref()?)?.path()));
+    let image = images.next().flatten().filter(|image| images.all(|other| other.as_ref() == Some(image)));
+    match image {
+        Some(image) => writeln!(out, "comment TextureFile {image}")?,
+        None if outcome.textures.found().next().is_some() => outcome.leave_out("textures, which differ"),
+        None => {}
+    }
+    writeln!(out, "element vertex {vertices}")?;
     for column in &columns {
         let kind = if column.are_bytes() { "uchar" } else { "float" };
         for name in &column.names {
@@ -78,6 +87,8 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         mesh += 1;
     }
     scene.check_written(outcome)?;
+    output.flush()?;
+    job.finish_copies(outcome)?;
     output.finish_into(outcome)
 }
 

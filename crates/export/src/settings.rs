@@ -1,6 +1,7 @@
 //! The targets, and the options of a conversion.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::io::Write;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::moment::{Finder, Moment, Named, Still, When};
 use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
 use crate::outcome::Outcome;
+use crate::output::Output;
 use crate::vector::is_degenerate;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
@@ -98,6 +100,11 @@ impl Target {
         }
     }
 
+    /// Returns `true` if files of the target refer to images.
+    pub(crate) fn has_textures(self) -> bool {
+        WITH_TEXTURES.contains(&self)
+    }
+
     /// The target of files with this name, by its extension in any case.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
@@ -133,6 +140,7 @@ texts!(Target, Target::ALL.map(|target| (target.name(), target)));
 const ALL: &[Target] = &Target::ALL;
 const USD: &[Target] = &[Target::Usdc];
 const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
+const WITH_TEXTURES: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Usdc];
 const WITH_MATERIALS: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
 
 options! {
@@ -239,6 +247,20 @@ options! {
             #[arg(long, conflicts_with = "merge_materials")]
             keep_materials: bool,
         }
+        for WITH_TEXTURES {
+            /// Look for the images that the file names below this directory as well, such as the root of a game. Can be given
+            /// several times.
+            #[arg(long, value_name = "DIR")]
+            textures: Vec<PathBuf>,
+            /// Copy the images into the folder of the output, as NAME_IMAGE. Otherwise the output refers to the originals.
+            #[arg(long)]
+            copy_textures: bool,
+        }
+        for GLTF {
+            /// In glTF, put the images into the output.
+            #[arg(long, conflicts_with = "copy_textures")]
+            embed_textures: bool,
+        }
         for USD {
             /// In USD, also write triangles with two equal corners, which crash Blender's import.
             #[arg(long, conflicts_with = "drop_degenerate")]
@@ -251,6 +273,9 @@ options! {
         /// The name of objects that have none in the file, such as the stem of the file's name.
         #[serde(skip)]
         name: String,
+        /// The folder of the file, in which the images that it names are looked for.
+        #[serde(skip)]
+        folder: Option<PathBuf>,
         /// Other IQM files whose animations are added to the file's own in glTF, each with a name for the outcome, which reports
         /// the animations that are left out because their joints differ.
         #[serde(skip)]
@@ -266,6 +291,8 @@ pub(crate) struct Job<'a> {
     has_too_many_ids: OnceCell<bool>,
     /// `true` if the vertices are written as points, without the triangles.
     pub(crate) are_points: Cell<bool>,
+    /// Copies of images, which appear before the output does.
+    pub(crate) copies: RefCell<Vec<Output>>,
 }
 
 impl Job<'_> {
@@ -307,6 +334,13 @@ impl Job<'_> {
         self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
     }
 
+    /// Moves copies of images to their paths.
+    pub(crate) fn finish_copies(&self, outcome: &mut Outcome) -> Result<()> {
+        let mut copies = self.copies.take();
+        copies.iter_mut().try_for_each(Write::flush)?;
+        copies.into_iter().try_for_each(|copy| copy.finish_into(outcome))
+    }
+
     /// The name of the material for a material ID.
     pub(crate) fn material_of(&self, id: u32) -> String {
         if self.merges_materials() { "material".to_owned() } else { format!("material_{id}") }
@@ -343,7 +377,13 @@ impl Convert {
     /// Begins a conversion of this file.
     pub(crate) fn job(&self, file: &MeshFile) -> Job<'_> {
         let budget = Budget::of(file, self.max_output_bytes);
-        Job { settings: self, budget, has_too_many_ids: OnceCell::new(), are_points: Cell::new(false) }
+        Job {
+            settings: self,
+            budget,
+            has_too_many_ids: OnceCell::new(),
+            are_points: Cell::new(false),
+            copies: RefCell::default(),
+        }
     }
 
     /// The name of an object: its own or, without one, the name for all objects.

@@ -18,9 +18,12 @@ use crate::error::raise_export;
 use crate::file::File;
 use crate::living::Handle;
 
-/// The file that an argument is: an open one, or whatever `open` takes. With its name without extension.
-fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(MeshFile, Handle, String)> {
-    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone(), file.stem()));
+/// The file that an argument is: an open one, or whatever `open` takes. With its name without extension, and its folder.
+fn file_of(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+) -> PyResult<(MeshFile, Handle, String, Option<PathBuf>)> {
+    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone(), file.stem(), file.folder()));
     if let Ok(file) = source.cast::<File>() {
         return parts(file.get());
     }
@@ -70,6 +73,9 @@ fn value_of(value: &Bound<'_, PyAny>, is_element: bool) -> PyResult<Value> {
     }
     if let Ok(value) = value.extract::<String>() {
         return Ok(value.into());
+    }
+    if value.hasattr("__fspath__")? {
+        return Ok(value.call_method0("__fspath__")?.extract::<String>()?.into());
     }
     if let Ok(value) = value.extract::<f64>() {
         let number = serde_json::Number::from_f64(value).map(Value::Number);
@@ -149,6 +155,9 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 ///     merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
 ///     keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
 ///     keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
+///     textures: Folders below which the images that the file names are looked for, besides the folder of the file.
+///     copy_textures: Copies these images into the folder of the output. Otherwise the output refers to the originals.
+///     embed_textures: In glTF, puts them into the output.
 ///     zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
 ///         such values are left out.
 ///     max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
@@ -156,7 +165,8 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 ///
 /// Returns:
 ///     A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
-///     `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `left_out` lists data that was not
+///     `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
+///     the names in the file, and `looked_for` is a text that says where they were looked for. `left_out` lists data that was not
 ///     written, `changed` counts changed numbers by reason, and `notes` lists assumptions.
 #[pyfunction]
 #[pyo3(
@@ -164,7 +174,7 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
     text_signature = "(source, output, *, to=None, meshes=None, up=None, flip=False, snapshots=None, every=1, frame=None, \
         seconds=None, anim=None, lod='finest', fps=None, unit_millimeters=None, quantized=False, nest=False, dense=False, \
         morph_normals=False, drop_degenerate=False, merge_materials=False, keep_materials=False, keep_degenerate=False, \
-        zero_non_finite=False, max_output_bytes=None)"
+        textures=None, copy_textures=False, embed_textures=False, zero_non_finite=False, max_output_bytes=None)"
 )]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
@@ -187,8 +197,10 @@ pub(crate) fn convert<'py>(
         ))
     })?;
     let convert: Convert = read_options("convert", options)?;
-    let (file, handle, name) = file_of(py, source)?;
-    let convert = Convert { target, name, ..convert };
+    let (file, handle, name, folder) = file_of(py, source)?;
+    // A file object has no place from which paths could lead to images.
+    let folder = folder.filter(|_| write.is_none() || convert.embed_textures);
+    let convert = Convert { target, name, folder, ..convert };
     let outcome = match &write {
         None => handle.detached(py, true, || convert.write_file(&file, &path))?,
         Some(write) => {
@@ -211,10 +223,30 @@ pub(crate) fn convert<'py>(
     dict.set_item("degenerate", outcome.degenerate)?;
     dict.set_item("snapshots", outcome.snapshots)?;
     dict.set_item("animations", outcome.animations)?;
+    let textures = PyDict::new(py);
+    for (name, file) in outcome.textures.found() {
+        textures.set_item(name, file)?;
+    }
+    dict.set_item("textures", textures)?;
+    let looked_for = serde_json::to_string(&outcome.textures);
+    dict.set_item("looked_for", looked_for.map_err(|error| PyValueError::new_err(error.to_string()))?)?;
     dict.set_item("left_out", outcome.left_out)?;
     dict.set_item("changed", outcome.changed)?;
     dict.set_item("notes", outcome.notes)?;
     Ok(dict)
+}
+
+/// The path of the image that a name in a mesh file means, such as `Mesh.texture`; None if there is none.
+///
+/// Names are written by strangers. Only a regular file below the folders is found: a PNG, JPEG, WebP, DDS, TGA or BMP by its first bytes,
+/// of at most 256 MiB. No link is followed. Other endings than the name's are tried, and its last part.
+///
+/// Args:
+///     name: The name.
+///     folders: Where to look, such as the folder of the mesh file.
+#[pyfunction]
+pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) -> Option<PathBuf> {
+    py.detach(|| meshmap_export::find_texture(name, &folders))
 }
 
 /// Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB.
@@ -254,7 +286,7 @@ pub(crate) fn render<'py>(
 ) -> PyResult<Py<PyAny>> {
     let render: Render = read_options("render", options)?;
     let render = Render { size: render.size.or(Some([1024, 1024])), ..render };
-    let (file, handle, _) = file_of(py, source)?;
+    let (file, handle, ..) = file_of(py, source)?;
     if let Some(output) = output {
         let rendered = handle
             .detached(py, true, || render.write_file(&file, &output))?

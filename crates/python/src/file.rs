@@ -1,6 +1,6 @@
 //! `meshmap.File`: a file of any format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use meshmap::{Address, MeshFile, Scalar};
@@ -69,6 +69,12 @@ impl File {
     pub(crate) fn stem(&self) -> String {
         let path = self.opened.path.as_deref();
         path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// The folder that has the file.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        let path = self.opened.path.as_deref().map(Path::new).filter(|path| path.is_file())?;
+        path.parent().map(|folder| Path::new(".").join(folder))
     }
 
     /// The path, as text for people.

@@ -99,6 +99,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
+    module.add_function(wrap_pyfunction!(export::find_texture, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make_geometry, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::find_files, module)?)?;

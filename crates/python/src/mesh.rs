@@ -78,6 +78,13 @@ impl Mesh {
         Ok(Entry::of_role(self.get(py)?.role()).parts().3)
     }
 
+    /// The name of the image for the first texture coordinates, for `find_texture`: the file of an OpenCTM UV map, or the material of
+    /// an IQM mesh, which is often the path of an image. None if the file stores no name.
+    #[getter]
+    fn texture(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.get(py)?.texture().map(str::to_owned))
+    }
+
     /// The material of the whole mesh, if the file names one.
     #[getter]
     fn material(&self, py: Python<'_>) -> PyResult<Option<String>> {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use meshmap_catalog::text;
-use meshmap_export::Index;
-use pyo3::exceptions::PyOSError;
+use meshmap_export::{Index, Textures};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 /// The outputs in a folder, and what they were made from, as `meshmap convert` records them.
@@ -29,9 +29,18 @@ impl Outputs {
         py.detach(|| self.0.is_up_to_date(&output, fingerprint))
     }
 
-    /// Records an output and the files that were written for it.
-    fn add(&self, py: Python<'_>, output: PathBuf, fingerprint: String, files: Vec<PathBuf>) -> PyResult<()> {
-        py.detach(|| self.0.add(&output, fingerprint, &files))
+    /// Records an output, the files that were written for it, and the images that were looked for.
+    fn add(
+        &self,
+        py: Python<'_>,
+        output: PathBuf,
+        fingerprint: String,
+        files: Vec<PathBuf>,
+        looked_for: &str,
+    ) -> PyResult<()> {
+        let textures: Textures =
+            serde_json::from_str(looked_for).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        py.detach(|| self.0.add(&output, fingerprint, (&files, textures), String::new()))
             .map_err(|why| PyOSError::new_err(text::line(&why)))
     }
 }

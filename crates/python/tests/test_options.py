@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import meshmap
 import pytest
+from conftest import DATA
 
 FUNCTIONS = [meshmap.convert, meshmap.render]
 
@@ -35,6 +37,26 @@ def test_every_option_is_in_signature_documentation_and_stub(function: Any, iqm:
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             arguments = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
             assert {each.arg: ast.literal_eval(default) for each, default in arguments if default} == defaults
+
+
+def test_textures_are_found_copied_and_embedded(tmp_path: Path) -> None:
+    path, image = DATA / "textures/crate.iqm", DATA / "textures/crate.png"
+    with meshmap.open(path) as file:
+        name = next(iter(file.values())).texture
+        assert name == "crate.png"
+        assert meshmap.find_texture(name, [path.parent]) == image.resolve()
+        assert meshmap.find_texture("../textures/crate.png", [DATA / "iqm"]) is None
+        done = meshmap.convert(file, tmp_path / "a.gltf")
+        assert done["textures"] == {"crate.png": image.resolve()}
+    assert "textures/crate.png" in (tmp_path / "a.gltf").read_text()
+    copied = meshmap.convert(path.read_bytes(), tmp_path / "b.glb", textures=[image.parent], copy_textures=True)
+    assert (tmp_path / "b_crate.png") in copied["files"]
+    assert (tmp_path / "b_crate.png").read_bytes() == image.read_bytes()
+    # A file object has no place from which a path could lead to the image.
+    written = io.BytesIO()
+    assert meshmap.convert(path, written, to="glb")["textures"] == {}
+    assert len(meshmap.convert(path, written, to="glb", embed_textures=True)["textures"]) == 1
+    assert image.read_bytes() in written.getvalue()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -301,6 +301,22 @@ def test_jobs_write_what_is_missing(tmp_path: Path, iqm: Path, cgeo: Path) -> No
         jobs.job("draw")  # type: ignore[arg-type]
 
 
+def test_jobs_write_again_when_a_texture_appears_or_changes(tmp_path: Path) -> None:
+    from meshmap import jobs
+
+    shutil.copy(DATA / "textures/crate.iqm", tmp_path)
+    paths, out = [str(tmp_path / "crate.iqm")], tmp_path / "out"
+
+    def run() -> str:
+        return str(jobs.convert(paths, out)["status"].to_pylist()[0])
+
+    assert [run(), run()] == ["written", "up to date"]
+    shutil.copy(DATA / "textures/crate.png", tmp_path)
+    assert [run(), run()] == ["written", "up to date"]
+    (tmp_path / "crate.png").unlink()
+    assert [run(), run()] == ["written", "up to date"]
+
+
 def test_verdicts_are_those_of_the_command() -> None:
     import json
     import subprocess

@@ -145,7 +145,11 @@ pub(crate) fn run(
 /// The conversion of files, if their additional inputs can be read.
 fn conversion(args: &ConvertArgs, convert: Convert, choice: &Choice, how: &Reading) -> Option<Conversion> {
     match animations(&args.with, choice, how) {
-        Ok(animations) => Some(Conversion { convert, animations, check: args.check }),
+        Ok(animations) => {
+            let is_file = args.output().as_os_str() != STANDARD_OUTPUT;
+            let finds_textures = is_file || convert.embed_textures;
+            Some(Conversion { convert, animations, check: args.check, finds_textures })
+        }
         Err(problem) => {
             print_stderr(problem);
             None
@@ -158,12 +162,15 @@ struct Conversion {
     convert: Convert,
     animations: Vec<Animations>,
     check: bool,
+    /// `true` if the output has a place from which paths could lead to images, or holds them.
+    finds_textures: bool,
 }
 
 impl Conversion {
     /// The conversion of this file: the animations that it takes are added.
     ///
     /// Objects without a name are named after the file, without its extension.
+    /// Images are looked for in its folder.
     fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
             let joins = |model: &Model| {
@@ -174,7 +181,9 @@ impl Conversion {
         };
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
         let animations = self.animations.iter().filter(fits).map(named).collect();
-        Convert { name: input.stem(), animations, ..self.convert.clone() }
+        let folder = input.path.parent().filter(|_| self.finds_textures && input.path.is_file());
+        let folder = folder.map(|folder| Path::new(".").join(folder));
+        Convert { name: input.stem(), animations, folder, ..self.convert.clone() }
     }
 }
 
@@ -234,7 +243,8 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
         Err(error) => return (JobResult::of(error), true),
     };
     let is_damaged = outcome.has_unusable;
-    outcome.notes.iter_mut().for_each(|note| *note = words::with_options::<Convert>(note));
+    let texts = outcome.notes.iter_mut().chain(&mut outcome.left_out);
+    texts.for_each(|text| *text = words::with_options::<Convert>(text));
     let (assumed, mut notes) = outputs::notes(&outcome.notes);
     notes.extend(more(outcome.more_notes, "more notes"));
     if convert.target == Target::Usdc && outcome.degenerate > 0 {
@@ -250,6 +260,7 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
         notes,
         facts: facts(&outcome),
         files: outcome.files,
+        textures: outcome.textures,
         damage: Damaged::default(),
     };
     if !conversion.check {
@@ -278,6 +289,8 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
 /// The properties of the JSON object.
 fn facts(outcome: &meshmap_export::Outcome) -> Value {
     let changed = outcome.changed.iter().map(|(what, count)| json!({ "what": what, "count": count }));
+    let textures = outcome.textures.found();
+    let textures = textures.map(|(name, file)| json!({ "name": name, "file": file.to_string_lossy() }));
     json!({
         "triangles": outcome.triangles,
         "degenerate": outcome.degenerate,
@@ -286,6 +299,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
         "joints": outcome.joints,
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
+        "textures": textures.collect::<Vec<_>>(),
         "left_out": outcome.left_out,
         "more_left_out": outcome.more_left_out,
         "changed": changed.collect::<Vec<_>>(),
@@ -305,6 +319,7 @@ fn about(outcome: &meshmap_export::Outcome) -> String {
         (outcome.joints, "joint"),
         (outcome.snapshots, "snapshot"),
         (outcome.animations, "animation"),
+        (outcome.textures.found().count() as u64, "texture"),
     ];
     let counts =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::plural(*count, what));

@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Index, Limit, Output};
+use meshmap_export::{Convert, Index, Limit, Output, Textures};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -66,6 +66,7 @@ impl JobResult {
 #[derive(Default)]
 pub(super) struct Written {
     pub(super) files: Vec<PathBuf>,
+    pub(super) textures: Textures,
     /// The size and the counts of what was written.
     pub(super) about: String,
     /// Omitted and changed data, assumptions, and the results of a check.
@@ -264,7 +265,8 @@ pub(super) fn all(
                 if let (Some(index), Some(fingerprint)) = (&*index, fingerprint) {
                     // The next run reports the damage again.
                     let record = made.damage.record();
-                    let added = index.add_with_report(&job.output, fingerprint, &made.files, record);
+                    let made = (made.files.as_slice(), made.textures.clone());
+                    let added = index.add(&job.output, fingerprint, made, record);
                     not_recorded = not_recorded.take().or(added.err());
                 }
             }

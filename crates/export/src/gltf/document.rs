@@ -27,6 +27,10 @@ pub(super) struct Document {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) materials: Vec<Material>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) textures: Vec<Texture>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) images: Vec<Image>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) skins: Vec<Skin>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) animations: Vec<Animation>,
@@ -138,8 +142,45 @@ pub(super) struct Material {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Surface {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) base_color_texture: Option<TextureInfo>,
     pub(super) metallic_factor: f32,
     pub(super) roughness_factor: f32,
+}
+
+#[derive(Serialize)]
+pub(super) struct TextureInfo {
+    pub(super) index: Index,
+}
+
+#[derive(Default, Serialize)]
+pub(super) struct Texture {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extensions: Option<TextureExtensions>,
+}
+
+#[derive(Serialize)]
+pub(super) struct TextureExtensions {
+    #[serde(rename = "EXT_texture_webp")]
+    pub(super) webp: WebpSource,
+}
+
+#[derive(Serialize)]
+pub(super) struct WebpSource {
+    pub(super) source: Index,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Image {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) buffer_view: Option<Index>,
 }
 
 #[derive(Serialize)]

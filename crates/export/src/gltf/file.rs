@@ -11,6 +11,7 @@ use crate::budget::{Budget, Scope};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::settings::Job;
 
 /// The name of the target in errors.
 pub(super) const TARGET: &str = "glTF";
@@ -285,7 +286,7 @@ impl Gltf {
     }
 
     /// Writes the JSON, and puts the files into their places.
-    pub(super) fn finish(self, outcome: &mut Outcome) -> Result<()> {
+    pub(super) fn finish(self, job: &Job<'_>, outcome: &mut Outcome) -> Result<()> {
         let mut json = serde_json::to_vec(&self.document)?;
         let mut output = match self.container {
             Container::Binary { output } => output,
@@ -296,6 +297,7 @@ impl Gltf {
                 output.flush()?;
                 files.iter_mut().try_for_each(Write::flush)?;
                 // The file that marks the output as complete comes last.
+                job.finish_copies(outcome)?;
                 for file in files {
                     file.finish_into(outcome)?;
                 }
@@ -320,6 +322,8 @@ impl Gltf {
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
+        out.flush()?;
+        job.finish_copies(outcome)?;
         output.finish_into(outcome)
     }
 }
@@ -344,7 +348,7 @@ fn part_name(path: &Path, part: usize) -> Result<String> {
 }
 
 /// A name as a URI: what has a meaning there is escaped.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     let mut uri = String::new();
     for byte in name.bytes() {
         match byte {

@@ -41,7 +41,8 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         let posed = (&mesh.view, scene.pose.as_ref());
         let geometry = attributes::primitive(gltf, posed, influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
-        primitive.material = Some(material(gltf, mesh.material.as_deref().unwrap_or_default())?);
+        let name = mesh.material.as_deref().unwrap_or_default();
+        primitive.material = Some(material(gltf, name, scene.texture(name))?);
         let name = job.name_of(&mesh.name).to_owned();
         let node = match joints.as_ref().zip(influences.as_ref()) {
             Some((joints, influences)) => {

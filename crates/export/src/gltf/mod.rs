@@ -37,5 +37,5 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         None => meshes::write(scene, job, &mut gltf, outcome)?,
     }
     scene.check_written(outcome)?;
-    gltf.finish(outcome)
+    gltf.finish(job, outcome)
 }

@@ -1,13 +1,22 @@
 //! The scene of a glTF file, and what its nodes and meshes have in common.
 
+use std::fs::File;
+use std::io::Read;
+
 use meshmap::Axis;
 
-use super::document::{Index, Material, Mesh, Node, Primitive, Roots, Surface};
-use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE};
+use super::document::{
+    Image, Index, Material, Mesh, Node, Primitive, Roots, Surface, Texture, TextureExtensions, TextureInfo,
+    WebpSource,
+};
+use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE, Use, escaped};
+use crate::destination;
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::scene::textures::{self as scene, TexturePlace};
 use crate::scene::{Scene, assume};
 use crate::settings::{Job, ROUGHNESS};
+use crate::texture::Kind;
 
 /// The conversion of a file's numbers to glTF.
 pub(super) struct Rules {
@@ -87,17 +96,57 @@ pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
 /// The material of this name, which is added if it is new; the empty name is for meshes without a material.
 ///
 /// Without a material or factors, glTF has a metal with a roughness of 1, which is black unless an environment is reflected.
-pub(super) fn material(gltf: &mut Gltf, name: &str) -> Result<Index> {
+pub(super) fn material(gltf: &mut Gltf, name: &str, image: Option<&scene::Texture>) -> Result<Index> {
     if let Some(index) = gltf.materials.get(name) {
         return Ok(*index);
     }
     gltf.charge_named(OF_NODE, name)?;
+    let base_color_texture = image.map(|image| texture(gltf, image)).transpose()?;
     let index = gltf.document.materials.len();
     gltf.document.materials.push(Material {
         name: name.to_owned(),
         double_sided: true,
-        pbr_metallic_roughness: Surface { metallic_factor: 0.0, roughness_factor: ROUGHNESS },
+        pbr_metallic_roughness: Surface {
+            base_color_texture,
+            metallic_factor: 0.0,
+            roughness_factor: ROUGHNESS,
+        },
     });
     gltf.materials.insert(name.to_owned(), index);
     Ok(index)
+}
+
+/// Adds an image and the texture of it.
+fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
+    let image = match &texture.place {
+        TexturePlace::File(path) => {
+            gltf.charge_named(OF_NODE, path)?;
+            // Colons would make the first part of a path a scheme: they are escaped as well.
+            let uri = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
+            Image { uri: Some(uri), mime_type: None, buffer_view: None }
+        }
+        TexturePlace::Inside(path) => {
+            let scope = gltf.budget.scope();
+            let mut file = destination::open_regular(path, File::options().read(true))?;
+            let length = file.metadata()?.len();
+            gltf.budget.charge(length, "image")?;
+            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+            (&mut file).take(length).read_to_end(&mut bytes)?;
+            let view = gltf.view(&bytes, Use::Other)?;
+            drop(scope);
+            gltf.charge(1, OF_NODE)?;
+            Image { uri: None, mime_type: Some(texture.kind.mime_type()), buffer_view: Some(view) }
+        }
+    };
+    let document = &mut gltf.document;
+    document.images.push(image);
+    let source = document.images.len() - 1;
+    document.textures.push(if texture.kind == Kind::Webp {
+        document.extensions_used.insert("EXT_texture_webp");
+        document.extensions_required.insert("EXT_texture_webp");
+        Texture { source: None, extensions: Some(TextureExtensions { webp: WebpSource { source } }) }
+    } else {
+        Texture { source: Some(source), extensions: None }
+    });
+    Ok(TextureInfo { index: document.textures.len() - 1 })
 }

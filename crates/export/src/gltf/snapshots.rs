@@ -399,7 +399,7 @@ impl Writer<'_> {
                 shared = Some(attributes.clone());
             }
             let name = if has_ids { self.job.material_of(part.material) } else { String::new() };
-            let material = Some(material(self.gltf, &name)?);
+            let material = Some(material(self.gltf, &name, None)?);
             self.gltf.charge(1, OF_MESH)?;
             let indices = Some(indices);
             primitives.push(Primitive { attributes, indices, mode: None, material, targets: Rc::default() });

@@ -4,6 +4,7 @@
 //! meshes.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use meshmap::iqm::Model;
 use meshmap::{Address, Format, MeshFile, MeshView, Semantic};
@@ -11,6 +12,7 @@ use meshmap::{Address, Format, MeshFile, MeshView, Semantic};
 use self::cgeo::Snapshots;
 use self::pose::Pose;
 use self::rig::Rig;
+use self::textures::Texture;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Moment, Still};
@@ -29,6 +31,7 @@ pub(crate) mod read;
 pub(crate) mod rig;
 mod select;
 mod slmesh;
+pub(crate) mod textures;
 
 /// The parts of a file that are written or drawn.
 pub(crate) struct Selection<'a> {
@@ -59,6 +62,8 @@ pub(crate) struct Scene {
     pub(crate) rig: Option<Box<dyn Rig>>,
     /// The joints of a file without meshes: the places of each and of its parent.
     pub(crate) bones: Vec<[[f32; 3]; 2]>,
+    /// The images of materials, by the names of these.
+    textures: HashMap<String, Texture>,
     /// `true` if the meshes are clouds of points.
     pub(crate) are_points: bool,
     /// `true` if the file has animations that another file may need.
@@ -80,7 +85,7 @@ pub(crate) struct Mesh {
     pub(crate) view: MeshView,
     /// Empty if it has none.
     pub(crate) name: String,
-    /// The material of all triangles. Without one, triangles may have IDs.
+    /// The material of all triangles, by its name or by the name of its image. Without one, triangles may have IDs.
     pub(crate) material: Option<String>,
     /// The number of the object of which the mesh is a level of detail.
     pub(crate) object: Option<usize>,
@@ -93,7 +98,7 @@ impl Mesh {
             report.skips(format!("{}, which has no positions", view.address()));
             return None;
         }
-        let (name, material) = (view.name().to_owned(), view.material().map(str::to_owned));
+        let (name, material) = (view.name().to_owned(), view.texture().map(str::to_owned));
         Some(Self { view, name, material, object: None })
     }
 }
@@ -127,7 +132,6 @@ impl Scene {
         };
         let scene = Self::of(file, &wanted, report)?;
         job.are_points.set(scene.are_points);
-        scene.report_textures(file, report);
         Ok(scene)
     }
 
@@ -140,6 +144,7 @@ impl Scene {
             pose: None,
             rig: None,
             bones: Vec::new(),
+            textures: HashMap::new(),
             are_points: false,
             has_animations: false,
         };
@@ -173,20 +178,9 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Reports the images that the file names, which no target refers to.
-    fn report_textures(&self, file: &MeshFile, report: &mut impl Report) {
-        const IMAGES: [&str; 10] = ["png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif"];
-        let is_image = |name: &&str| {
-            let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-            ending.is_some_and(|ending| IMAGES.contains(&ending.as_str()))
-        };
-        let materials = self.meshes.iter().filter_map(|mesh| mesh.material.as_deref()).filter(is_image);
-        materials.for_each(|name| report.skips(format!("the texture {name}")));
-        let maps =
-            file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes()).flat_map(|mesh| mesh.uv_maps());
-        for map in maps.filter(|map| !map.file().as_bytes().is_empty()) {
-            report.skips(format!("the texture {}", map.file().to_string_lossy()));
-        }
+    /// The image of a material.
+    pub(crate) fn texture(&self, material: &str) -> Option<&Texture> {
+        self.textures.get(material)
     }
 
     /// Counts the points, and fails if nothing was written. The error says whether the file has animations, which another one may

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
 
 use super::crate_file::CrateFile;
-use super::prim::{Prim, Property, Value, primvar};
+use super::prim::{Prim, Property, Value, coordinates, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
 use crate::error::Result;
 use crate::scene::names::Names;
+use crate::scene::textures::Texture;
 use crate::settings::ROUGHNESS;
 
 /// The prim that has all others.
@@ -20,10 +21,21 @@ pub(super) const MATERIALS: &str = "materials";
 /// The name of the shader of each material.
 const SHADER: &str = "surface";
 
-/// The output of a shader, and of its material.
-pub(super) const SURFACE: &str = "outputs:surface";
+/// The names of the shaders of a material with an image, and of their outputs.
+const TEXTURE: &str = "texture";
+const READER: &str = "coordinates";
+const RGB: &str = "outputs:rgb";
+const RESULT: &str = "outputs:result";
 
-/// Materials with a plain surface: the files that are read have only their names.
+const DIFFUSE_COLOR: &str = "inputs:diffuseColor";
+
+/// Begins the names of outputs of shaders.
+pub(super) const OUTPUTS: &str = "outputs:";
+
+/// The output of a shader, and of its material.
+const SURFACE: &str = "outputs:surface";
+
+/// Materials with a plain surface, or with an image: the files that are read have only their names.
 #[derive(Default)]
 pub(super) struct Materials {
     names: Names,
@@ -38,6 +50,7 @@ impl Materials {
     pub(super) fn path<W: Write + Seek>(
         &mut self,
         name: &str,
+        texture: Option<&Texture>,
         file: &mut CrateFile<'_, W>,
     ) -> Result<String> {
         /// Gray, as importers show objects without a material.
@@ -48,15 +61,20 @@ impl Materials {
         // The material and its shader.
         file.charge_prim(name.len())?;
         file.charge_prim(name.len())?;
-        let color = match self.color {
-            Some(color) => color,
-            None => *self.color.insert(file.vector(DIFFUSE)?),
-        };
         let own = self.names.add(name, "material");
         let path = format!("/{ROOT}/{MATERIALS}/{own}");
-        let shader = Prim::new("Shader", SHADER)
-            .with(Property::uniform("info:id", "token", Value::Token("UsdPreviewSurface".into())))
-            .with(Property::attribute("inputs:diffuseColor", "color3f").value(color))
+        let diffuse = match texture {
+            Some(_) => Property::connected(DIFFUSE_COLOR, "color3f", format!("{path}/{TEXTURE}.{RGB}")),
+            None => {
+                let color = match self.color {
+                    Some(color) => color,
+                    None => *self.color.insert(file.vector(DIFFUSE)?),
+                };
+                Property::attribute(DIFFUSE_COLOR, "color3f").value(color)
+            }
+        };
+        let shader = shader(SHADER, "UsdPreviewSurface")
+            .with(diffuse)
             .with(Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)))
             .with(Property::attribute("inputs:metallic", "float").field("default", Value::Float(0.0)))
             .with(Property::attribute("inputs:roughness", "float").field("default", Value::Float(ROUGHNESS)))
@@ -64,6 +82,12 @@ impl Materials {
         let surface = Property::connected(SURFACE, "token", format!("{path}/{SHADER}.{SURFACE}"));
         let mut material = Prim::new("Material", own).displayed(name).with(surface);
         material.children.push(shader);
+        if let Some(texture) = texture {
+            let image = texture.path();
+            file.charge_prim(image.len())?;
+            file.charge_prim(0)?;
+            material.children.extend(texture_shaders(&path, image));
+        }
         self.prims.push(material);
         self.paths.insert(name.to_owned(), path.clone());
         Ok(path)
@@ -74,6 +98,29 @@ impl Materials {
         let has_some = !self.prims.is_empty();
         has_some.then(|| Prim { children: self.prims, ..Prim::new("Scope", MATERIALS) })
     }
+}
+
+fn shader(name: &str, id: &'static str) -> Prim {
+    Prim::new("Shader", name).with(Property::uniform("info:id", "token", Value::Token(id.into())))
+}
+
+/// The shaders that read an image at the first texture coordinates.
+fn texture_shaders(material: &str, image: String) -> [Prim; 2] {
+    let word = |name, word: &'static str| {
+        Property::attribute(name, "token").field("default", Value::Token(word.into()))
+    };
+    let texture = shader(TEXTURE, "UsdUVTexture")
+        .with(Property::attribute("inputs:file", "asset").field("default", Value::Asset(image)))
+        .with(word("inputs:sourceColorSpace", "sRGB"))
+        .with(Property::connected("inputs:st", "float2", format!("{material}/{READER}.{RESULT}")))
+        .with(word("inputs:wrapS", "repeat"))
+        .with(word("inputs:wrapT", "repeat"))
+        .with(Property::attribute(RGB, "float3"));
+    let varname = Property::attribute("inputs:varname", "string");
+    let reader = shader(READER, "UsdPrimvarReader_float2")
+        .with(varname.field("default", Value::Text(coordinates(0))))
+        .with(Property::attribute(RESULT, "float2"));
+    [texture, reader]
 }
 
 /// The triangles of each material id through time.
@@ -145,7 +192,7 @@ impl Subsets {
         if let Some(merged) = self.merged.as_ref().filter(|_| !self.is_empty()) {
             let ids = Property::attribute(primvar("material_id"), "int[]").interpolated("uniform");
             mesh.properties.push(clock.held(ids, merged, file)?);
-            mesh.bind(&materials.path("material", file)?);
+            mesh.bind(&materials.path("material", None, file)?);
             return Ok(());
         }
         let word = |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
@@ -154,7 +201,7 @@ impl Subsets {
         }
         for (id, samples) in self.faces {
             let name = format!("material_{id}");
-            let material = materials.path(&name, file)?;
+            let material = materials.path(&name, None, file)?;
             file.charge_prim(name.len())?;
             let indices = clock.held(Property::attribute("indices", "int[]"), &samples, file)?;
             let mut subset = Prim::new("GeomSubset", name)

@@ -55,7 +55,7 @@ pub(super) fn write<W: Write + Seek>(
             subsets.set(0, ids.into_iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = material {
-            prim.bind(&materials.path(material, out)?);
+            prim.bind(&materials.path(material, scene.texture(material), out)?);
         }
         outcome.wrote(view.vertex_count(), count);
         prims.push(prim);

@@ -12,6 +12,7 @@ mod snapshots;
 mod tables;
 mod values;
 
+use std::io::Write;
 use std::path::Path;
 
 use meshmap::Axis;
@@ -65,5 +66,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;
     out.finish(tables.sections())?;
+    output.flush()?;
+    job.finish_copies(outcome)?;
     output.finish_into(outcome)
 }

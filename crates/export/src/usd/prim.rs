@@ -30,6 +30,8 @@ pub(super) enum Value {
     Float(f32),
     Double(f64),
     Token(Token),
+    /// The path of a file, relative to this one.
+    Asset(String),
     Text(String),
     Tokens(Vec<Token>),
     /// Prims that a relationship leads to, or properties that an attribute is connected to, by their paths.

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use super::compress::{coded, packed};
 use super::crate_file::CrateFile;
-use super::materials::SURFACE;
+use super::materials::OUTPUTS;
 use super::prim::{Prim, Property, Token, Value};
 use super::values::{Kind, Rep};
 use crate::error::Result;
@@ -88,9 +88,9 @@ impl Tables {
     fn number_paths(&mut self, prim: &Prim, path: String, count: &mut u32) {
         let number = *count;
         for (property, number) in prim.properties.iter().zip(number + 1..) {
-            // Only surfaces are connected.
-            if property.name == SURFACE {
-                self.paths.insert(format!("{path}.{SURFACE}"), number);
+            // Only these are connected.
+            if property.name.starts_with(OUTPUTS) {
+                self.paths.insert(format!("{path}.{}", property.name), number);
             }
         }
         *count += 1 + u32::try_from(prim.properties.len()).unwrap_or(u32::MAX);
@@ -208,6 +208,7 @@ impl Tables {
             Value::Float(number) => Rep::inlined(Kind::Float, number.to_bits()),
             Value::Double(number) => double(*number, file)?,
             Value::Token(token) => Rep::inlined(Kind::Token, self.token(token)),
+            Value::Asset(path) => Rep::inlined(Kind::AssetPath, self.token(path)),
             Value::Text(text) => {
                 let token = self.token(text);
                 Rep::inlined(Kind::String, self.strings.number(&token))

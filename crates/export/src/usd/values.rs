@@ -10,6 +10,7 @@ pub(super) enum Kind {
     Double = 9,
     String = 10,
     Token = 11,
+    AssetPath = 12,
     Vec2f = 20,
     Vec2i = 22,
     Vec3f = 24,

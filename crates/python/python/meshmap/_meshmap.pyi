@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
@@ -71,6 +72,7 @@ __all__ = [
     "catalog",
     "convert",
     "find_files",
+    "find_texture",
     "geometry",
     "is_address",
     "list_address",
@@ -214,6 +216,9 @@ def convert(
     merge_materials: bool = False,
     keep_materials: bool = False,
     keep_degenerate: bool = False,
+    textures: Sequence[_Path] | None = None,
+    copy_textures: bool = False,
+    embed_textures: bool = False,
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
 ) -> dict[str, Any]:
@@ -244,6 +249,9 @@ def convert(
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
         keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
         keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
+        textures: Folders below which the images that the file names are looked for, besides the folder of the file.
+        copy_textures: Copies these images into the folder of the output. Otherwise the output refers to the originals.
+        embed_textures: In glTF, puts them into the output.
         zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
             such values are left out.
         max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
@@ -251,8 +259,19 @@ def convert(
 
     Returns:
         A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
-        `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `left_out` lists data that was not
+        `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
+        the names in the file, and `looked_for` is a text that says where they were looked for. `left_out` lists data that was not
         written, `changed` counts changed numbers by reason, and `notes` lists assumptions.
+    """
+def find_texture(name: str, folders: Sequence[_Path]) -> Path | None:
+    """The path of the image that a name in a mesh file means, such as `Mesh.texture`; None if there is none.
+
+    Names are written by strangers. Only a regular file below the folders is found: a PNG, JPEG, WebP, DDS, TGA or BMP by its first bytes,
+    of at most 256 MiB. No link is followed. Other endings than the name's are tried, and its last part.
+
+    Args:
+        name: The name.
+        folders: Where to look, such as the folder of the mesh file.
     """
 @overload
 def render(
@@ -351,8 +370,8 @@ class Outputs:
         """A text that identifies the source and the options; None if the source may change unnoticed."""
     def is_up_to_date(self, output: _Path, fingerprint: str) -> bool:
         """True if the output was made from this fingerprint, and has not been changed or removed since then."""
-    def add(self, output: _Path, fingerprint: str, files: Sequence[_Path]) -> None:
-        """Records an output and the files that were written for it."""
+    def add(self, output: _Path, fingerprint: str, files: Sequence[_Path], looked_for: str) -> None:
+        """Records an output, the files that were written for it, and the images that were looked for."""
 
 @disjoint_base
 class File:
@@ -568,6 +587,11 @@ class Mesh:
     @property
     def seconds(self) -> float | None:
         """The time in seconds of a snapshot, if the file has times."""
+    @property
+    def texture(self) -> str | None:
+        """The name of the image for the first texture coordinates, for `find_texture`: the file of an OpenCTM UV map, or the material of
+        an IQM mesh, which is often the path of an image. None if the file stores no name.
+        """
     @property
     def material(self) -> str | None:
         """The material of the whole mesh, if the file names one."""

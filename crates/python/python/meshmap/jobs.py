@@ -97,7 +97,7 @@ def _converted(
         output.parent.mkdir(parents=True, exist_ok=True)
         done = _meshmap.convert(path, output, to=to, **options)
         if made_from is not None:
-            outputs.add(output, made_from, done["files"])
+            outputs.add(output, made_from, done["files"], done["looked_for"])
     except (Error, OSError, ValueError) as error:
         return {"status": "failed", "error_kind": getattr(error, "kind", "io"), "error": str(error)}
     told = {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}

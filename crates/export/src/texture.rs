@@ -1,0 +1,134 @@
+//! Images that files name, on disk.
+//!
+//! Names come from strangers. What is opened is a regular file below a folder that the user named, and no link is followed.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use meshmap::texture_paths;
+
+use crate::destination;
+use crate::settings::Target;
+use crate::stamp::{Found, Name, Stamp, Textures};
+
+/// The largest image that is used, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// A kind of image, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Png,
+    Jpeg,
+    Webp,
+    Dds,
+    Tga,
+    Bmp,
+}
+
+impl Kind {
+    fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
+            [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            [b'D', b'D', b'S', b' ', ..] => Some(Self::Dds),
+            [b'B', b'M', ..] => Some(Self::Bmp),
+            // It has no signature: the kind of its colour map, its own kind, and bits per pixel.
+            [_, 0 | 1, 1..=3 | 9..=11, .., 8 | 15 | 16 | 24 | 32, _] if head.len() == HEAD => Some(Self::Tga),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn mime_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Dds => "image/vnd-ms.dds",
+            Self::Tga => "image/x-tga",
+            Self::Bmp => "image/bmp",
+        }
+    }
+
+    /// Returns `true` if programs read such images in files of the target.
+    fn is_held_by(self, target: Target) -> bool {
+        match target {
+            // As the extension MSFT_texture_dds is required, many programs would refuse the whole file.
+            Target::Glb | Target::Gltf => matches!(self, Self::Png | Self::Jpeg | Self::Webp),
+            Target::Usdc => matches!(self, Self::Png | Self::Jpeg | Self::Tga | Self::Bmp),
+            _ => true,
+        }
+    }
+}
+
+/// The length of the head of a TGA, which is the longest that is looked at.
+const HEAD: usize = 18;
+
+/// An image, at a path without links.
+pub(crate) struct Image {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+    pub(crate) stamp: Stamp,
+}
+
+/// The image below the folders that a name in a file means: the best path that is in one of them. `Err` says why what was found cannot be used; it is empty
+/// if nothing was found.
+pub(crate) fn find(name: &str, folders: &[impl AsRef<Path>], target: Target) -> Result<Image, String> {
+    let mut why = String::new();
+    let roots: Vec<PathBuf> = folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect();
+    for path in texture_paths(name) {
+        for root in &roots {
+            match image(root, &path) {
+                Ok(image) if image.kind.is_held_by(target) => return Ok(image),
+                Ok(_) if why.is_empty() => {
+                    why = format!("{path} is an image that programs do not read in {} files", target.name());
+                }
+                Err(problem) if why.is_empty() && !problem.is_empty() => why = format!("{path} {problem}"),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    Err(why)
+}
+
+/// The image that a name in a mesh file means, below the first of these folders that has it, as `convert` finds it: a regular
+/// file of at most 256 MiB that is a PNG, JPEG, WebP, DDS, TGA or BMP by its first bytes. No link is followed.
+#[must_use]
+pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    // A target that names images of each kind.
+    find(name, folders, Target::Obj).ok().map(|image| image.path)
+}
+
+/// The image at a relative path; an empty error if the file does not exist.
+fn image(root: &Path, path: &str) -> Result<Image, String> {
+    let absent = |_| String::new();
+    let path = path.split('/').fold(root.to_owned(), |path, part| path.join(part));
+    destination::check(&path).map_err(absent)?;
+    // The folders on the way may be links.
+    let folder = path.parent().map(fs::canonicalize).transpose().map_err(absent)?.unwrap_or_default();
+    let path = folder.join(path.file_name().unwrap_or_default());
+    fs::symlink_metadata(&path).map_err(absent)?;
+    if !folder.starts_with(root) {
+        return Err("is outside of its folder".to_owned());
+    }
+    let problem = |error: std::io::Error| format!("cannot be used: {error}");
+    let file = destination::open_regular(&path, File::options().read(true)).map_err(problem)?;
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head).map_err(problem)?;
+    let kind = Kind::of(&head).ok_or("is not an image of a known kind")?;
+    let stamp = Stamp::of(&path).ok_or("has no time of its last change")?;
+    if stamp.bytes > LARGEST {
+        return Err(format!("has {} bytes, where {LARGEST} are the most", stamp.bytes));
+    }
+    Ok(Image { path, kind, stamp })
+}
+
+/// Returns `true` if the same images would be found again.
+pub(crate) fn are_unchanged(textures: &Textures) -> bool {
+    let Ok(target) = textures.target.parse() else { return textures.is_empty() };
+    textures.images.iter().all(|(name, seen)| {
+        let found = find(name, &textures.folders, target).ok();
+        found.map(|image| Found { file: Name::of(&image.path), stamp: image.stamp }) == *seen
+    })
+}

@@ -1,0 +1,219 @@
+//! Images that files name: found in the folder of the file and below other folders, referred to, copied and embedded; and names that lead
+//! somewhere else.
+
+use std::fs;
+use std::path::Path;
+
+use meshmap::{MeshFile, Options, Source};
+use meshmap_export::{Convert, Index, Outcome, Target};
+use meshmap_testing::fixtures::{iqm, openctm};
+use serde_json::Value;
+
+const WITH_TEXTURES: [Target; 5] = [Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Usdc];
+
+fn open(bytes: Vec<u8>) -> MeshFile {
+    MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+}
+
+/// An OpenCTM file whose first UV map is for an image of this name.
+fn sheet(image: &'static str) -> MeshFile {
+    let mut body = openctm::Body::sheet(openctm::RAW, 3);
+    body.uv_maps[0].1 = image;
+    open(body.to_bytes())
+}
+
+/// A grey image of one pixel.
+fn image() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&[128]).unwrap();
+    bytes
+}
+
+/// A TGA of one pixel, with a colour map, so that its first bytes say so.
+fn tga() -> Vec<u8> {
+    let mut bytes = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 24, 0];
+    bytes.extend([1, 2, 3]);
+    bytes
+}
+
+/// Converts a file of the folder `models` to the folder `out` next to it.
+fn write(file: &MeshFile, convert: Convert, root: &Path) -> Outcome {
+    let path = root.join("out/sheet").with_extension(convert.target.name());
+    fs::create_dir_all(root.join("out")).unwrap();
+    let convert = Convert { folder: Some(root.join("models")), ..convert };
+    let outcome = convert.write_file(file, &path).unwrap();
+    assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);
+    outcome
+}
+
+fn read(root: &Path, name: &str) -> String {
+    String::from_utf8_lossy(&fs::read(root.join("out").join(name)).unwrap()).into_owned()
+}
+
+fn gltf(root: &Path) -> Value {
+    serde_json::from_str(&read(root, "sheet.gltf")).unwrap()
+}
+
+/// A folder with `models/art/crate.png` and `models/crate.tga`.
+fn folder() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("models/art")).unwrap();
+    fs::write(root.path().join("models/art/crate.png"), image()).unwrap();
+    fs::write(root.path().join("models/crate.tga"), tga()).unwrap();
+    root
+}
+
+#[test]
+fn every_target_with_images_refers_to_the_one_beside_the_file() {
+    let root = folder();
+    let root = root.path();
+    let file = sheet(r"art\crate.png");
+    for target in WITH_TEXTURES {
+        let outcome = write(&file, Convert::new(target), root);
+        let found: Vec<_> = outcome.textures.found().collect();
+        let path = fs::canonicalize(root.join("models/art/crate.png")).unwrap();
+        assert_eq!(found, [(r"art\crate.png", path)], "{target}");
+        assert!(!outcome.left_out.iter().any(|what| what.contains("texture ")), "{:?}", outcome.left_out);
+    }
+    assert_eq!(gltf(root)["images"][0]["uri"], "../models/art/crate.png");
+    let surface = &gltf(root)["materials"][0]["pbrMetallicRoughness"];
+    assert_eq!((&surface["baseColorTexture"]["index"], &surface["metallicFactor"]), (&0.into(), &0.0.into()));
+    assert!(read(root, "sheet.mtl").contains("\nmap_Kd ../models/art/crate.png\n"));
+    assert!(read(root, "sheet.obj").contains("\nusemtl art\\crate.png\n"));
+    assert!(read(root, "sheet.ply").contains("\ncomment TextureFile ../models/art/crate.png\n"));
+    assert!(read(root, "sheet.usdc").contains("../models/art/crate.png"));
+    for target in Target::ALL.into_iter().filter(|target| !WITH_TEXTURES.contains(target)) {
+        let textures = vec![root.to_owned()];
+        assert!(Convert { textures, ..Convert::new(target) }.check_settings().is_err(), "{target}");
+    }
+    let outcome = write(&file, Convert::new(Target::Stl), root);
+    assert!(
+        outcome.left_out.contains(&r"the texture art\crate.png: stl files refer to no images".to_owned())
+    );
+}
+
+#[test]
+fn images_are_copied_beside_the_output_or_put_into_it() {
+    let root = folder();
+    let root = root.path();
+    let file = sheet(r"C:\art\crate.png");
+    let textures = vec![root.join("nowhere"), root.join("models/art")];
+    for target in WITH_TEXTURES {
+        let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(target) };
+        let outcome = write(&file, convert, root);
+        let copy = root.join("out/sheet_crate.png");
+        assert!(outcome.files.contains(&copy) && outcome.files.last() != Some(&copy), "{:?}", outcome.files);
+        assert_eq!(fs::read(&copy).unwrap(), image());
+        fs::remove_file(copy).unwrap();
+    }
+    assert_eq!(gltf(root)["images"][0]["uri"], "sheet_crate.png");
+    for target in [Target::Glb, Target::Gltf] {
+        let convert = Convert { embed_textures: true, textures: textures.clone(), ..Convert::new(target) };
+        write(&file, convert, root);
+    }
+    assert_eq!(gltf(root)["images"][0]["mimeType"], "image/png");
+    let (document, blob) = {
+        let gltf = gltf::Gltf::from_slice(&fs::read(root.join("out/sheet.glb")).unwrap()).unwrap();
+        (gltf.document, gltf.blob.unwrap())
+    };
+    let gltf::image::Source::View { view, mime_type } = document.images().next().unwrap().source() else {
+        panic!("not in the file")
+    };
+    assert_eq!(mime_type, "image/png");
+    assert_eq!(blob[view.offset()..view.offset() + view.length()], image());
+}
+
+#[test]
+fn other_endings_are_found_where_the_target_has_them() {
+    let root = folder();
+    let root = root.path();
+    fs::write(root.join("models/paper.tga"), tga()).unwrap();
+    let file = open(iqm::Writer::sheets(1, 3, 3).to_bytes());
+    assert_eq!(write(&file, Convert::new(Target::Obj), root).textures.found().count(), 1);
+    let outcome = write(&file, Convert::new(Target::Glb), root);
+    let reason = "the texture paper: paper.tga is an image that programs do not read in glb files";
+    assert_eq!((outcome.textures.found().count(), outcome.left_out), (0, vec![reason.to_owned()]));
+    fs::write(root.join("models/paper.webp"), b"RIFF\x10\0\0\0WEBPVP8 \x04\0\0\0\0\0\0\0").unwrap();
+    write(&file, Convert::new(Target::Gltf), root);
+    assert_eq!(gltf(root)["extensionsRequired"][0], "EXT_texture_webp");
+    assert_eq!(gltf(root)["textures"][0]["extensions"]["EXT_texture_webp"]["source"], 0);
+    fs::write(root.join("models/paper.png"), image()).unwrap();
+    write(&file, Convert::new(Target::Gltf), root);
+    assert_eq!(gltf(root)["textures"][0]["source"], 0);
+    // Without one, a name without an ending is the name of a material.
+    fs::remove_dir_all(root.join("models")).unwrap();
+    assert_eq!(write(&file, Convert::new(Target::Glb), root).left_out, [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_images_below_the_folder_are_used() {
+    use std::os::unix::fs::symlink;
+
+    let root = folder();
+    let root = root.path();
+    let models = root.join("models");
+    fs::write(root.join("secret.png"), image()).unwrap();
+    fs::create_dir(root.join("elsewhere")).unwrap();
+    fs::write(root.join("elsewhere/a.png"), image()).unwrap();
+    symlink(root.join("secret.png"), models.join("link.png")).unwrap();
+    symlink(root.join("elsewhere"), models.join("folder")).unwrap();
+    fs::create_dir(models.join("directory.png")).unwrap();
+    fs::write(models.join("text.png"), "not an image at all").unwrap();
+    fs::File::create(models.join("long.png")).unwrap().set_len(1 << 40).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(models.join("pipe.png")).status().unwrap();
+    assert!(made.success());
+    for (name, reason) in [
+        ("../secret.png", "not found beside the file; `textures` names another folder"),
+        ("http://localhost/secret.png", "not found beside the file; `textures` names another folder"),
+        ("link.png", "link.png cannot be used: expected a regular file, found a symbolic link; remove it"),
+        ("folder/a.png", "folder/a.png is outside of its folder"),
+        (
+            "directory.png",
+            "directory.png cannot be used: expected a regular file, found a directory; remove it",
+        ),
+        (
+            "pipe.png",
+            "pipe.png cannot be used: expected a regular file, found a pipe, socket or device; remove it",
+        ),
+        ("text.png", "text.png is not an image of a known kind"),
+        ("long.png", "long.png is not an image of a known kind"),
+    ] {
+        for target in WITH_TEXTURES {
+            let outcome = write(&sheet(name), Convert::new(target), root);
+            assert_eq!(outcome.textures.found().count(), 0, "{name}");
+            let line = format!("the texture {name}: {reason}");
+            assert!(outcome.left_out.contains(&line), "{target}: {:?}, not {line}", outcome.left_out);
+        }
+    }
+}
+
+#[test]
+fn outputs_are_up_to_date_while_their_images_are() {
+    let root = folder();
+    let root = root.path();
+    let (output, image_path) = (root.join("out/sheet.glb"), root.join("models/found.png"));
+    let file = sheet("found.png");
+    let record = || {
+        let outcome = write(&file, Convert::new(Target::Glb), root);
+        let made = (outcome.files.as_slice(), outcome.textures);
+        Index::read(&root.join("out"), "", &[]).add(&output, "this".to_owned(), made, String::new()).unwrap();
+    };
+    let is_up_to_date = || Index::read(&root.join("out"), "", &[]).is_up_to_date(&output, "this");
+    record();
+    assert!(is_up_to_date());
+    // It is there now.
+    fs::write(&image_path, image()).unwrap();
+    assert!(!is_up_to_date());
+    record();
+    assert!(is_up_to_date());
+    let mut longer = image();
+    longer.push(0);
+    fs::write(&image_path, longer).unwrap();
+    assert!(!is_up_to_date());
+    record();
+    fs::remove_file(&image_path).unwrap();
+    assert!(!is_up_to_date());
+}

@@ -6,7 +6,9 @@ Exit status 1 after a failure. Needs `bpy`, and a profile with the extension in 
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -82,6 +84,23 @@ def many_materials_become_an_attribute() -> None:
         assert len(ids) == slots, (ids, slots)
         return
     raise AssertionError("no file has two materials")
+
+
+def images_are_found_beside_the_file_and_in_a_folder() -> None:
+    def images(path: Path, **options) -> list[str]:
+        bpy.data.batch_remove(list(bpy.data.images))
+        material = first_mesh(objects_of(path, **options)).data.materials[0]
+        nodes = material.node_tree.nodes if material.node_tree else []
+        found = [node for node in nodes if node.type == "TEX_IMAGE"]
+        assert all(tuple(node.image.size) == (64, 64) and node.outputs["Color"].is_linked for node in found)
+        return [Path(bpy.path.abspath(node.image.filepath)).name for node in found]
+
+    path = DATA / "textures/crate.iqm"
+    assert images(path) == ["crate.png"]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(shutil.copy(path, folder))
+        assert images(copy) == []
+        assert images(copy, textures=str(path.parent)) == ["crate.png"]
 
 
 def animations_come_from_another_file() -> None:
@@ -161,6 +180,7 @@ CHECKS = [
     faces_are_flipped,
     the_up_axis_turns_objects_and_not_vertices,
     many_materials_become_an_attribute,
+    images_are_found_beside_the_file_and_in_a_folder,
     animations_come_from_another_file,
     triangles_that_change_are_built_again,
     snapshots_become_shape_keys,

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
+import meshmap
 import numpy as np
 
 from ..readers.model import MeshData
@@ -17,14 +20,31 @@ SLOTS = "meshmap_materials"
 class Materials:
     """The materials of one import: one for each name."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, folders: Sequence[str] = ()) -> None:
         self.limit = limit
+        self.folders = folders
         self.by_name: dict[str, bpy.types.Material] = {}
 
     def get(self, name: str) -> bpy.types.Material:
         if name not in self.by_name:
             self.by_name[name] = bpy.data.materials.new(name)
         return self.by_name[name]
+
+    def textured(self, name: str, texture: str | None) -> bpy.types.Material:
+        """The material of a name, with the image of a texture if one is found."""
+        is_new = name not in self.by_name
+        material = self.get(name)
+        path = meshmap.find_texture(texture, list(self.folders)) if texture and is_new else None
+        if path is not None:
+            if material.node_tree is None:
+                material.use_nodes = True
+            nodes, links = material.node_tree.nodes, material.node_tree.links
+            image = nodes.new("ShaderNodeTexImage")
+            image.image = bpy.data.images.load(str(path), check_existing=True)
+            image.location = (-300, 300)
+            surface = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+            links.new(image.outputs["Color"], surface.inputs["Base Color"])
+        return material
 
     def assign_known(self, mesh: bpy.types.Mesh, data: MeshData) -> None:
         """Gives triangles the slots that their material IDs already have in a mesh, and adds slots for the other IDs."""
@@ -44,7 +64,7 @@ class Materials:
         """Gives a mesh its slots; above the limit one slot, and the attribute `material_id`."""
         if data.material_ids is None or not len(data.material_ids):
             for name in data.material_names.values():
-                mesh.materials.append(self.get(name))
+                mesh.materials.append(self.textured(name, data.texture))
             return
         used, slots = np.unique(data.material_ids, return_inverse=True)
         if len(used) > self.limit:

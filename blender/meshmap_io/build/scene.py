@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import radians
 
 import bpy
@@ -26,6 +26,8 @@ class BuildOptions:
     scale: float = 1.0
     use_file_unit: bool = True
     max_materials: int = 256
+    texture_folders: list[str] = field(default_factory=list)
+    """Folders in which the images of a file are looked for."""
     first_frame: float = 1.0
 
 
@@ -33,7 +35,7 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
     """Adds a model to the active collection, and returns its objects."""
     collection = context.collection
     placed = placement(context.scene, model, options)
-    materials = Materials(options.max_materials)
+    materials = Materials(options.max_materials, options.texture_folders)
     levels: dict[str, bpy.types.Collection] = {}
     rig = None
     objects = []

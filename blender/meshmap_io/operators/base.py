@@ -55,6 +55,12 @@ class MeshImporter(ImportHelper):
         max=32767,
     )
 
+    textures: StringProperty(
+        name="Textures",
+        description="Look for the images that the file names in this folder as well as beside the file",
+        subtype="DIR_PATH",
+    )
+
     def invoke(self, context, _event):
         return self.invoke_popup(context)
 
@@ -100,7 +106,9 @@ class MeshImporter(ImportHelper):
         model = read(path, self.format, self.read_options(), notes)
         if not model.meshes and model.skeleton is None:
             raise Unusable("the file has no mesh and no skeleton that can be used")
-        objects = build(context, model, self.build_options(context), notes)
+        options = self.build_options(context)
+        options.texture_folders = [str(Path(path).parent), *filter(None, [bpy.path.abspath(self.textures)])]
+        objects = build(context, model, options, notes)
         self.imported(context, path, model, objects, notes)
 
     def report_notes(self, path: str, notes: Notes) -> None:
@@ -115,7 +123,7 @@ class MeshImporter(ImportHelper):
         layout.use_property_split = True
         layout.use_property_decorate = False
         self.section("transform", "Transform", ("up", "scale", *self.transform_options))
-        self.section("geometry", "Geometry", ("normals", "flip_faces", *self.geometry_options, "max_materials"))
+        self.section("geometry", "Geometry", ("normals", "flip_faces", *self.geometry_options, "max_materials", "textures"))
         for name, options in self.sections.items():
             self.section(name.lower().replace(" ", "_"), name, options)
 

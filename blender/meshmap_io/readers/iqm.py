@@ -77,6 +77,7 @@ def read_mesh(view: meshmap.Mesh, name: str, options: ReadOptions, notes: Notes)
         mesh.weights = notes.intact("weights", lambda: view["weights"].astype(np.float32))
     if view.material:
         mesh.material_names = {0: view.material}
+        mesh.texture = view.texture
     reverse_winding(mesh)
     return mesh
 

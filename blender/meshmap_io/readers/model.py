@@ -50,6 +50,8 @@ class MeshData:
     """The material of each triangle; None if there is one material for all."""
     material_names: dict[int, str] = field(default_factory=dict)
     """Names by material ID. IDs without a name are named after the number."""
+    texture: str | None = None
+    """The name of the image for the first UV map."""
     joints: Ints | None = None
     """`[vertices, 4]`, indices of joints."""
     weights: Floats | None = None

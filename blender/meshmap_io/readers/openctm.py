@@ -33,6 +33,9 @@ def read_body(body: meshmap.Body, name: str, options: ReadOptions, notes: Notes)
         if channel is not None:
             channel.values = v_up(channel.values) if options.flip_v else channel.values
             mesh.uvs.append(channel)
+    if body.uv_maps and body.uv_maps[0].file:
+        mesh.texture = body.uv_maps[0].file
+        mesh.material_names = {0: mesh.texture}
     for number, attribute in enumerate(body.attribute_maps):
         label = attribute.name or f"attribute_{number}"
         channel = per_vertex(label, notes.intact(f"attribute {label}", lambda: attribute.values), vertices, notes)

@@ -140,8 +140,13 @@ mod with_page {
         fs::copy(data::valid("tmf", "v011_multi_names.tmf"), folder.path().join("deep/\u{e9}\".tmf"))
             .unwrap();
         fs::write(folder.path().join("secret.txt"), "not a mesh").unwrap();
+        fs::write(folder.path().join("secret.png"), "not an image").unwrap();
+        fs::write(folder.path().join("a b.png"), IMAGE).unwrap();
         folder
     }
+
+    /// The first bytes of a PNG.
+    const IMAGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
     #[test]
     fn the_page_and_the_meshes_are_served_and_nothing_else() {
@@ -154,10 +159,10 @@ mod with_page {
         assert_eq!(server.get("meshmap/wasm/all.wasm", &[]).header("Content-Type"), Some("application/wasm"));
         let list: serde_json::Value = serde_json::from_slice(&server.get("files.json", &[]).body).unwrap();
         let expected = serde_json::json!([
-            { "name": "deep/\u{e9}\".tmf", "url": "file/0" }, { "name": "wave.cgeo", "url": "file/1" }
+            { "name": "deep/\u{e9}\".tmf", "url": "file/0/mesh" }, { "name": "wave.cgeo", "url": "file/1/mesh" }
         ]);
         assert_eq!(list, expected);
-        assert_eq!(server.get("file/1", &[]).body, fs::read(folder.path().join("wave.cgeo")).unwrap());
+        assert_eq!(server.get("file/1/mesh", &[]).body, fs::read(folder.path().join("wave.cgeo")).unwrap());
         for path in [
             "file/2",
             "file/-1",
@@ -170,6 +175,14 @@ mod with_page {
             "secret.txt",
             "wave.cgeo",
             "file/%31",
+            "file/1/secret.txt",
+            "file/1/secret.png",
+            "file/1/wave.cgeo",
+            "file/1/%zz.png",
+            "file/1/%",
+            "file/2/a%20b.png",
+            "file/0/a%20b.png",
+            "file/0/..%2Fa%20b.png",
             "page/index.html",
             "//etc/passwd",
             "meshmap/",
@@ -177,9 +190,11 @@ mod with_page {
         ] {
             assert_eq!(server.get(path, &[]).status, 404, "{path}");
         }
+        // Images have addresses next to the file that names them.
+        assert_eq!(server.get("file/1/a%20b.png", &[]).body, IMAGE);
         let page = &server.page;
         assert_eq!(server.send(&server.request("POST", page, &[])).status, 405);
-        let head = server.send(&server.request("HEAD", &format!("{page}file/1"), &[]));
+        let head = server.send(&server.request("HEAD", &format!("{page}file/1/mesh"), &[]));
         assert_eq!((head.status, head.body.len()), (200, 0));
         assert_eq!(head.header("Accept-Ranges"), Some("bytes"));
     }
@@ -194,13 +209,13 @@ mod with_page {
         assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
         for path in [
             "/",
-            "/file/0",
+            "/file/0/mesh",
             "/files.json",
             "/tab",
             &other.page,
             &page[..page.len() - 1],
             &page[..20],
-            "/x/file/0",
+            "/x/file/0/mesh",
         ] {
             assert_eq!(server.send(&server.request("GET", path, &[])).status, 403, "{path}");
         }
@@ -208,9 +223,9 @@ mod with_page {
         assert_eq!(server.send(&server.request("GET", &longer, &[])).status, 403);
         for origin in ["http://evil.example", "null", "https://127.0.0.1", &format!("http://{}", other.host)]
         {
-            assert_eq!(server.get("file/0", &[&format!("Origin: {origin}")]).status, 403, "{origin}");
+            assert_eq!(server.get("file/0/mesh", &[&format!("Origin: {origin}")]).status, 403, "{origin}");
         }
-        assert_eq!(server.get("file/0", &[&format!("Origin: http://{host}")]).status, 200);
+        assert_eq!(server.get("file/0/mesh", &[&format!("Origin: http://{host}")]).status, 200);
         for line in [
             "Host: evil.example\r\n",
             "Host: 127.0.0.1\r\n",
@@ -218,7 +233,7 @@ mod with_page {
             &format!("Host: {host}\r\nHost: evil.example\r\n"),
         ] {
             assert_eq!(
-                server.send(&format!("GET {page}file/0 HTTP/1.1\r\n{line}\r\n")).status,
+                server.send(&format!("GET {page}file/0/mesh HTTP/1.1\r\n{line}\r\n")).status,
                 403,
                 "{line}"
             );
@@ -261,9 +276,9 @@ mod with_page {
         let input = fs::File::open(&path).unwrap();
         let server = Server::of(meshmap().args(["view", "--no-open", "-q", "-"]).stdin(input));
         let bytes = fs::read(path).unwrap();
-        let part = server.get("file/0", &["Range: bytes=5-30"]);
+        let part = server.get("file/0/mesh", &["Range: bytes=5-30"]);
         assert_eq!((part.status, &part.body[..]), (206, &bytes[5..31]));
-        assert_eq!(server.get("file/0", &[]).body, bytes);
+        assert_eq!(server.get("file/0/mesh", &[]).body, bytes);
     }
 
     #[test]
@@ -272,20 +287,20 @@ mod with_page {
         let path = folder.path().join("wave.cgeo");
         let server = Server::start(&path);
         let bytes = fs::read(&path).unwrap();
-        let part = server.get("file/0", &["Range: bytes=5-30"]);
+        let part = server.get("file/0/mesh", &["Range: bytes=5-30"]);
         assert_eq!((part.status, &part.body[..]), (206, &bytes[5..31]));
         assert_eq!(part.header("Content-Range"), Some(&*format!("bytes 5-30/{}", bytes.len())));
         let tag = format!("If-Range: {}", part.header("ETag").unwrap());
-        assert_eq!(server.get("file/0", &["Range: bytes=-7", &tag]).body, bytes[bytes.len() - 7..]);
-        let past = server.get("file/0", &[&format!("Range: bytes={}-", bytes.len())]);
+        assert_eq!(server.get("file/0/mesh", &["Range: bytes=-7", &tag]).body, bytes[bytes.len() - 7..]);
+        let past = server.get("file/0/mesh", &[&format!("Range: bytes={}-", bytes.len())]);
         assert_eq!(past.status, 416);
         assert_eq!(past.header("Content-Range"), Some(&*format!("bytes */{}", bytes.len())));
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        let changed = server.get("file/0", &["Range: bytes=5-30", &tag]);
+        let changed = server.get("file/0/mesh", &["Range: bytes=5-30", &tag]);
         assert_eq!((changed.status, changed.body.len()), (200, bytes.len() - 1));
-        assert_eq!(server.get("file/0", &["Range: bytes=5-30"]).status, 206);
+        assert_eq!(server.get("file/0/mesh", &["Range: bytes=5-30"]).status, 206);
         fs::remove_file(&path).unwrap();
-        assert_eq!(server.get("file/0", &[]).status, 404);
+        assert_eq!(server.get("file/0/mesh", &[]).status, 404);
     }
 
     #[test]

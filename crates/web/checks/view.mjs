@@ -116,7 +116,7 @@ const second = await open(one.address);
 await shown(second, basename(FILES[0]));
 assert.ok(await second.$eval('#listed', ({ hidden }) => hidden));
 const problems_before = problems.length;
-const refused = await second.evaluate((address) => fetch(`${address}file/0`).then(() => 'read', () => 'refused'), all.address);
+const refused = await second.evaluate((address) => fetch(`${address}file/0/mesh`).then(() => 'read', () => 'refused'), all.address);
 assert.equal(refused, 'refused');
 problems.splice(problems_before);
 

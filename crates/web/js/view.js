@@ -5,10 +5,10 @@
 // of the page, or with Ctrl-C. The command `meshmap view` does the same without Node, and can open addresses of stores.
 import { spawn } from 'node:child_process';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { constants, readdirSync, statSync } from 'node:fs';
+import { open, readFile, realpath } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { basename, extname, join, relative, sep } from 'node:path';
+import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -89,6 +89,27 @@ function part(headers, length, tag) {
     return start < end ? { start, end } : undefined;
 }
 
+/** The path of an image below a folder; `null` for anything but a regular file with the first bytes of an image, and for links. */
+async function image(folder, name) {
+    try {
+        const parts = name.split('/').map(decodeURIComponent);
+        if (parts.some((part) => part === '' || part === '.' || part === '..' || /[\\/:\0]/.test(part))) return null;
+        const root = await realpath(folder);
+        const path = join(root, ...parts);
+        if (await realpath(path) !== path) return null;
+        const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+        try {
+            const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
+            const isImage = /^(\x89PNG\r\n\x1a\n|\xff\xd8\xff|RIFF....WEBP|BM)/s.test(buffer.toString('latin1', 0, bytesRead));
+            return isImage && (await file.stat()).isFile() ? path : null;
+        } finally {
+            await file.close();
+        }
+    } catch {
+        return null;
+    }
+}
+
 /** Sends a file or a part of it. */
 async function send(request, response, path) {
     let file;
@@ -129,7 +150,7 @@ async function serve(files) {
     let tabs = 0;
     let closing;
     let host = '';
-    const list = JSON.stringify(files.map(({ name, url }, index) => ({ name, url: url ?? `file/${index}` })));
+    const list = JSON.stringify(files.map(({ name, url }, index) => ({ name, url: url ?? `file/${index}/mesh` })));
     let isOver;
     const over = new Promise((resolve) => isOver = resolve);
 
@@ -161,9 +182,11 @@ async function serve(files) {
                 if (tabs === 0) closing = setTimeout(isOver, GRACE);
             });
         }
-        const [, index] = /^file\/(\d{1,9})$/.exec(path) ?? [];
+        const [, index, wanted] = /^file\/(\d{1,9})\/(.+)$/.exec(path) ?? [];
         const file = index === undefined ? undefined : files[Number(index)];
-        return file?.path === undefined ? status(404) : send(request, response, file.path);
+        if (file?.path === undefined) return status(404);
+        const found = wanted === 'mesh' ? file.path : await image(dirname(file.path), wanted);
+        return found === null ? status(404) : send(request, response, found);
     });
     server.maxConnections = 64;
     await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));

@@ -2,21 +2,25 @@
 //!
 //! Each connection has a thread, and carries one request. The number of connections is limited.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use meshmap::Source;
+use meshmap_export::find_texture;
 use serde_json::{Value, json};
 
 use super::page;
 use super::request::{Part, Request};
 
+/// The name of each file in its address. Images that it names have the same address except for the name.
+const MESH: &str = "mesh";
 /// Connections that are answered at the same time.
 const MOST_CONNECTIONS: usize = 64;
 /// The timeout of one read, after which a tab checks that the server still runs, and of one write.
@@ -37,6 +41,7 @@ pub(crate) struct Served {
 }
 
 /// The bytes of a file.
+#[derive(Clone)]
 pub(crate) enum Content {
     /// A file, which is opened for each request.
     File(PathBuf),
@@ -197,23 +202,32 @@ impl Site {
                 respond(stream, &request, head, self.list().to_string().as_bytes())
             }
             "tab" => self.tab(stream),
-            _ => {
-                let index = path
-                    .strip_prefix("file/")
-                    .filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()));
-                let index = index.and_then(|index| index.parse::<usize>().ok());
-                match index.and_then(|index| self.files.get(index)) {
-                    Some(file) => send(stream, &request, &file.content),
-                    None => status(stream, 404),
-                }
-            }
+            _ => match self.content(path) {
+                Some(content) => send(stream, &request, &content),
+                None => status(stream, 404),
+            },
         }
     }
 
     /// The names and addresses of the files, for the page.
     fn list(&self) -> Value {
         let files = self.files.iter().enumerate();
-        files.map(|(index, file)| json!({ "name": file.name, "url": format!("file/{index}") })).collect()
+        files
+            .map(|(index, file)| json!({ "name": file.name, "url": format!("file/{index}/{MESH}") }))
+            .collect()
+    }
+
+    /// A file, as `file/7/mesh`, or an image that it names, as `file/7/crate.png`.
+    fn content(&self, path: &str) -> Option<Cow<'_, Content>> {
+        let (index, name) = path.strip_prefix("file/")?.split_once('/')?;
+        let index = Some(index).filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let file = self.files.get(index.parse::<usize>().ok()?)?;
+        if name == MESH {
+            return Some(Cow::Borrowed(&file.content));
+        }
+        let Content::File(mesh) = &file.content else { return None };
+        let folder = Path::new(".").join(mesh.parent()?);
+        Some(Cow::Owned(Content::File(find_texture(&unescaped(name)?, &[folder])?)))
     }
 
     fn address(&self, token: &str) -> String {
@@ -272,6 +286,18 @@ impl Site {
         }
         Ok(())
     }
+}
+
+/// A part of an address without the escapes of bytes.
+fn unescaped(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (hex, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(hex, 16).ok()?);
+        bytes.extend(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// 128 random bits of the system.

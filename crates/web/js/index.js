@@ -73,6 +73,8 @@ export { MeshmapError };
  * @property {string} address
  * @property {string} name
  * @property {string | null} material
+ * @property {string | null} texture The image for the first texture coordinates that the file names, as a relative path with slashes that leads
+ *     to no folder above; null without one, or if browsers do not show such images.
  * @property {Role} role
  * @property {number} vertexCount
  * @property {number} triangleCount

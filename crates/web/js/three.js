@@ -3,6 +3,7 @@ import { boundsOf, objectOf, setBounds } from './geometry.js';
 import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
 import { clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
+import { Textures } from './textures.js';
 
 /**
  * Options of the loader.
@@ -20,6 +21,9 @@ import { clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
  *     lengths; true. Meshes with a skin always have floats.
  * @property {boolean} [anims] IQM: reads animations; true.
+ * @property {boolean | string} [textures] IQM, OpenCTM: shows the images that the file names, if they are in its folder; true. A URL ends with
+ *     a slash, and is of the folder to look in. Files that are not read from a URL have no folder.
+ * @property {import('three').LoadingManager} [manager] Loads these images.
  * @property {number} [maxMeshes] Maximum number of meshes that are shown; 4,096.
  * @property {(mesh: import('./index.js').Mesh, material: number) => import('three').Material} [material] Makes the material of
  *     the triangles with a number.
@@ -69,7 +73,7 @@ export class MeshmapLoader extends Loader {
         if (this.withCredentials) all.credentials = 'include';
         this.manager.itemStart(url);
         /** @type {LoaderOptions} */
-        const source = { ...options, request: all };
+        const source = { manager: this.manager, ...options, request: all };
         if (onProgress || onStats) {
             source.onProgress = (stats) => {
                 onStats?.(stats);
@@ -124,18 +128,22 @@ export class MeshmapObject extends Group {
     #skinErrors = [];
     /** @type {LoaderOptions} */
     #options;
+    /** @type {Textures} */
+    #textures;
     /** `true` if another object closes the file. */
     #isCopy = false;
 
     /**
      * @param {import('./index.js').MeshmapFile} [file] Always there, except in `clone`, which copies it from the other object.
      * @param {LoaderOptions} [options]
+     * @param {string | null} [base] The address to which the names of images are relative.
      */
-    constructor(file, options = {}) {
+    constructor(file, options = {}, base = null) {
         super();
         this.file = /** @type {import('./index.js').MeshmapFile} */ (file);
         this.#options = options;
         this.#playback = new Playback(this.file, options.ahead ?? 6);
+        this.#textures = new Textures(base, file?.info.conventions.vOrigin === 'top', options.manager);
         /** @type {import('three').AnimationClip[]} */
         this.animations = [];
         /** The errors of parts that cannot be read; the other parts are shown. @type {MeshmapError[]} */
@@ -159,7 +167,7 @@ export class MeshmapObject extends Group {
      * @param {LoaderOptions} [options]
      */
     static async open(source, options = {}) {
-        const object = new MeshmapObject(await open(source, options), options);
+        const object = new MeshmapObject(await open(source, options), options, folderOf(source, options));
         try {
             const { levels, snapshots } = object.file.info;
             if (snapshots) await object.setSnapshot(options.snapshot ?? 0);
@@ -186,6 +194,7 @@ export class MeshmapObject extends Group {
         this.#options = source.#options;
         this.#playback = source.#playback.clone();
         this.#skinErrors = source.#skinErrors;
+        this.#textures = source.#textures;
         this.#isCopy = true;
         // A copy without children shows nothing, and reads joints with its first level of detail.
         if (!recursive) return this;
@@ -407,6 +416,7 @@ export class MeshmapObject extends Group {
         const objects = meshes.map((mesh, number) => objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options }));
         // Joints before meshes, because animations find the first object with a name.
         for (const object of [...rig?.roots ?? [], ...objects]) this.add(object);
+        if (!this.#options.material) await Promise.all(objects.map((object, number) => this.#textures.show(meshes[number], object)));
     }
 
     #clear() {
@@ -439,8 +449,23 @@ export class MeshmapObject extends Group {
     dispose() {
         this.#playback.stop();
         this.#clear();
-        if (!this.#isCopy) this.file.close();
+        if (this.#isCopy) return;
+        this.#textures.dispose();
+        this.file.close();
     }
+}
+
+/**
+ * The address to which the names of images in a file are relative; null if they are not to be shown.
+ *
+ * @param {Parameters<typeof open>[0]} source
+ * @param {LoaderOptions} options
+ */
+function folderOf(source, { textures = true }) {
+    const address = typeof textures === 'string' ? textures : source;
+    const here = globalThis.document?.baseURI;
+    const isAddress = textures !== false && (typeof address === 'string' || address instanceof URL) && URL.canParse(address, here);
+    return isAddress ? new URL(address, here).href : null;
 }
 
 /**

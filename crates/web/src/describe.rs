@@ -1,6 +1,9 @@
 //! Descriptions of files, meshes and findings, as JSON.
 
-use meshmap::{Axis, Bounds, Conventions, Dequant, Finding, MeshView, Role, VOrigin, VertexFormat, Winding};
+use meshmap::{
+    Axis, Bounds, Conventions, Dequant, Finding, MeshView, Role, VOrigin, VertexFormat, Winding,
+    texture_paths,
+};
 
 use crate::json::{Object, list};
 
@@ -49,12 +52,27 @@ fn role(role: Role) -> String {
     .end()
 }
 
+/// The relative path of the image that a mesh names, if browsers show such images.
+fn texture(view: &MeshView) -> Option<String> {
+    let is_shown = |path: &String| {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        ["png", "jpg", "jpeg", "webp", "bmp"].iter().any(|shown| shown.eq_ignore_ascii_case(ending))
+    };
+    let name = view.texture()?;
+    // The others are guesses, which would be requests in vain.
+    texture_paths(name)
+        .into_iter()
+        .next()
+        .filter(|path| is_shown(path) && name.ends_with(path.rsplit('/').next().unwrap_or(path)))
+}
+
 /// A mesh, but for its arrays.
 pub(crate) fn mesh(view: &MeshView) -> Object {
     Object::new()
         .text("address", &view.address().to_string())
         .text("name", view.name())
         .text_or_null("material", view.material())
+        .text_or_null("texture", texture(view).as_deref())
         .with("role", &role(view.role()))
         .with("vertexCount", &view.vertex_count())
         .with("triangleCount", &view.triangle_count())

@@ -3,6 +3,7 @@
 //! Work is counted: reads, bytes read, steps, and bytes allocated. Only searches, which do none of these, are timed, with so
 //! many items that no allowance for the clock is needed.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use meshmap::cgeo::{self, Parts, Proxy, SizeMeaning};
@@ -171,12 +172,14 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
 #[cfg(feature = "hash")]
 fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
     use fixtures::slmesh::{Llsd, Writer};
+    static NAMES: LazyLock<Vec<String>> =
+        LazyLock::new(|| (0..4000).map(|number| format!("block {number}")).collect());
     let mut writer = Writer::default().stored("high_lod", &vec![7; 256 << 10]);
-    for number in 0..4000 {
+    for name in NAMES.iter() {
         let fields = [("offset", 0), ("size", 256 << 10)].map(|(name, value)| (name, Llsd::Integer(value)));
         let hash = ("hash", Llsd::Binary(vec![0; 16]));
         let entry = Llsd::Map(fields.into_iter().chain([hash]).collect());
-        writer = writer.key(format!("block {number}").leak(), entry);
+        writer = writer.key(name, entry);
     }
     let asset =
         meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())

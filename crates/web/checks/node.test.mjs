@@ -230,6 +230,25 @@ test('memory is bounded', async () => {
     assert.equal(file instanceof MeshmapError ? file.kind : await kindOf(read(file)), 'limit_exceeded');
 });
 
+test('a mesh names its image, by a path below the folder of the file', async () => {
+    const bytes = readFileSync(join(data, 'textures/crate.iqm'));
+    const image = async (name) => {
+        const changed = Buffer.from(bytes);
+        changed.write(name.padEnd(9, '\0'), changed.indexOf('crate.png'), 'latin1');
+        const file = await open(changed);
+        return (await file.mesh('meshes[0]')).texture;
+    };
+    const expected = {
+        'crate.png': 'crate.png', 'a/b.JPG': 'a/b.JPG', 'a\\b.webp': 'a/b.webp', '../b.png': 'b.png', 'C:\\b.png': 'b.png',
+        '//h/b.png': 'b.png', 'b.tga': null, 'crate': null, '..': null, 'a:b.png': null,
+    };
+    for (const [name, path] of Object.entries(expected)) assert.equal(await image(name), path, name);
+    // Node shows no images: the mesh keeps its colour.
+    const object = await new MeshmapLoader().loadAsync(`${server.origin}/data/textures/crate.iqm`);
+    assert.equal(object.children.find((part) => part.isMesh).material.map, null);
+    object.dispose();
+});
+
 test('the loader gives geometry with the positions of the library', async () => {
     for (const format of FORMATS) {
         for (const name of files(format, 'valid')) {

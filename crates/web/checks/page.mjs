@@ -261,6 +261,22 @@ await check('files with nothing to draw', async () => {
     assert.equal(await page.$eval('#bones', ({ checked }) => checked), false);
     return seen.join(' | ');
 });
+await check('an image that a mesh names is drawn', async () => {
+    assert.match(await byAddress(`${files.origin}/data/textures/crate.iqm`), /shown after/);
+    const seen = await page.evaluate(() => {
+        const { map } = globalThis.meshmapPage.object.children.find((part) => part.isMesh).material;
+        return { size: [map.image.width, map.image.height], flipY: map.flipY };
+    });
+    assert.deepEqual(seen, { size: [64, 64], flipY: false });
+    // A quarter of the image each is red, green, blue and yellow.
+    const of = [([r, g, b]) => r > 2 * g && r > 2 * b, ([r, g, b]) => g > 2 * r && g > 2 * b, ([r, g, b]) => b > 2 * r && b > 2 * g];
+    const pixels = [];
+    for (const colour of of) pixels.push(await colours(colour));
+    assert.ok(pixels.every((count) => count > 1000), `${pixels} pixels`);
+    await picture('texture');
+    return `${pixels} red, green and blue pixels`;
+});
+
 await check('joints are drawn as lines', async () => {
     const joints = [];
     for (const name of [SMALL.iqm, 'slmesh/valid/odd_w05_four_no_terminator.slmesh']) {

@@ -167,7 +167,9 @@ export class MeshmapObject extends Group {
      * @param {LoaderOptions} [options]
      */
     static async open(source, options = {}) {
-        const object = new MeshmapObject(await open(source, options), options, folderOf(source, options));
+        // A worker cannot receive these.
+        const { material, manager, ...settings } = options;
+        const object = new MeshmapObject(await open(source, settings), options, folderOf(source, options));
         try {
             const { levels, snapshots } = object.file.info;
             if (snapshots) await object.setSnapshot(options.snapshot ?? 0);

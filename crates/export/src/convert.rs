@@ -42,7 +42,7 @@ impl Convert {
         if let Unit::Millimeters(unit) = scene.unit
             && !WITH_UNITS.contains(&self.target)
         {
-            outcome.leave_out(format!("the unit, {unit} mm"));
+            outcome.leave_out(format!("the unit, {unit} mm, except in a comment"));
         }
         let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
         if scene.is_empty() && (scene.bones.is_empty() || !is_gltf) {

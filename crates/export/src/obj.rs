@@ -51,7 +51,7 @@ pub(crate) fn write_snapshot(
     let mut materials = BTreeSet::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    begin(path, out)?;
+    begin(scene, path, out)?;
     writeln!(out, "o {}", token(job.name_of(&snapshots.name), "mesh"))?;
     let mut positions = positions.to_vec();
     finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
@@ -141,7 +141,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
     let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    begin(path, out)?;
+    begin(scene, path, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
     for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
@@ -262,12 +262,16 @@ fn array<const N: usize>(
     read::optional(view, &attribute, pose, job, outcome)
 }
 
-fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
+fn begin(scene: &Scene, path: &Path, out: &mut impl Write) -> Result<()> {
     let library = path.with_extension("mtl");
     let library = library.file_name().unwrap_or_default().to_string_lossy();
     // No statement of OBJ can name a file with a control character.
     let library = library.replace(char::is_control, "_");
-    writeln!(out, "# meshmap\nmtllib {library}")?;
+    writeln!(out, "# meshmap")?;
+    if let Some(unit) = scene.unit.comment() {
+        writeln!(out, "# {unit}")?;
+    }
+    writeln!(out, "mtllib {library}")?;
     Ok(())
 }
 

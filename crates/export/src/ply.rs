@@ -43,7 +43,11 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let materials = has_materials(&views);
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\nelement vertex {vertices}\n")?;
+    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\n")?;
+    if let Some(unit) = scene.unit.comment() {
+        writeln!(out, "comment {unit}")?;
+    }
+    writeln!(out, "element vertex {vertices}")?;
     for column in &columns {
         let kind = if column.are_bytes() { "uchar" } else { "float" };
         for name in &column.names {

@@ -610,6 +610,34 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
 }
 
 #[test]
+fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
+    assert_eq!(file.as_cgeo().unwrap().unit_length().unwrap().millimeters, 10.0);
+    for target in Target::ALL {
+        let path = folder.path().join("out").with_extension(target.name());
+        let outcome = Convert::new(target).write_file(&file, &path).unwrap();
+        let text = |extension| {
+            String::from_utf8_lossy(&std::fs::read(path.with_extension(extension)).unwrap()).into_owned()
+        };
+        let comment = match target {
+            Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 10 mm\n"),
+            Target::Ply => text("ply").contains("\ncomment unit: 10 mm\n"),
+            Target::Stl => text("stl").starts_with("meshmap, unit: 10 mm  "),
+            Target::Glb | Target::Gltf | Target::Usdc => {
+                let checked = Convert::new(target).check_file(&file, &path).unwrap();
+                assert!(checked.lines.contains(&"the unit: all 1 equal bit for bit".to_owned()), "{target}");
+                assert!(!outcome.left_out.iter().any(|line| line.contains("unit")), "{target}");
+                continue;
+            }
+            _ => panic!("{target} is new"),
+        };
+        assert!(comment, "{target}");
+        assert!(outcome.left_out.contains(&"the unit, 10 mm, except in a comment".to_owned()), "{target}");
+    }
+}
+
+#[test]
 fn numbers_that_are_none_are_named_unless_they_may_become_0() {
     let writer = meshmap_testing::fixtures::iqm::Writer::sheets(1, 3, 2);
     let bytes = writer.to_bytes();

@@ -228,6 +228,17 @@ fn faults_of_snapshots_are_found() {
 }
 
 #[test]
+fn faults_of_the_root_are_found() {
+    let written = Written::gltf("cgeo", "anim_a.cgeo");
+    let json = written.json();
+    let root = json["scenes"][0]["nodes"][0].as_u64().unwrap() as usize;
+    written.json_fault("the unit", |json| json["nodes"][root]["scale"] = json!([0.1, 0.1, 0.1]));
+    written.json_fault("no unit", |json| drop(json["nodes"][root].as_object_mut().unwrap().remove("scale")));
+    let written = Written::of("cgeo", "anim_a.cgeo", Convert::new(Target::Usdc), "usdc");
+    written.byte_fault("the unit of a stage", b"metersPerUnit", b"metersPerUniu");
+}
+
+#[test]
 fn faults_of_materials_are_found() {
     let written = Written::of("cgeo", "anim_a.cgeo", Convert::new(Target::Usdc), "usdc");
     written.byte_fault("a surface", b"UsdPreviewSurface", b"UsdPreviewSurfacf");

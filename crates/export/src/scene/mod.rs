@@ -74,6 +74,13 @@ pub(crate) enum Unit {
     Metres,
 }
 
+impl Unit {
+    /// A comment for targets that have no unit; `None` if the file stores none.
+    pub(crate) fn comment(self) -> Option<String> {
+        if let Self::Millimeters(unit) = self { Some(format!("unit: {unit} mm")) } else { None }
+    }
+}
+
 /// A mesh, in which one index serves all attributes of a vertex.
 #[derive(Clone)]
 pub(crate) struct Mesh {

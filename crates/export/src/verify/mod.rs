@@ -7,6 +7,7 @@ mod meshes;
 mod obj;
 mod pc2;
 mod ply;
+mod root;
 mod shape;
 mod skins;
 mod snapshots;

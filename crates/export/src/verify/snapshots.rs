@@ -12,7 +12,7 @@ use super::gltf::{self, Channel, Gltf};
 use super::pc2::PointCache;
 use super::shape::{Materials, Shape, compare, same};
 use super::tally::Tally;
-use super::{charge, obj};
+use super::{charge, obj, root};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::assume;
@@ -27,6 +27,7 @@ pub(super) fn check_gltf(
 ) -> Result<()> {
     let job = expected.job;
     let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
+    root::check_gltf(expected.scene, job, &gltf, tally);
     let parts_of = |index| Ok::<_, Error>(expected.by_material(&snapshots.at(index)?.mesh(Parts::ALL)?));
     let count = snapshots.indices.len();
     let mut rest = snapshots.indices.iter().copied();

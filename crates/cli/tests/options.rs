@@ -51,7 +51,7 @@ fn every_option_is_in_the_help() {
 }
 
 /// A value of each option that is not a flag.
-const VALUES: [(&str, &str); 17] = [
+const VALUES: [(&str, &str); 18] = [
     ("anim", "idle"),
     ("every", "3"),
     ("fps", "12"),
@@ -66,6 +66,7 @@ const VALUES: [(&str, &str); 17] = [
     ("snapshot", "2"),
     ("snapshots", "0..3"),
     ("to", "gltf"),
+    ("turn", "90"),
     ("turntable", "2"),
     ("unit_millimeters", "cm"),
     ("up", "x"),

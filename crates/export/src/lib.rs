@@ -38,6 +38,7 @@ mod render;
 mod scene;
 mod settings;
 mod stl;
+mod turn;
 mod usd;
 mod vector;
 mod verify;
@@ -49,6 +50,7 @@ pub use outcome::Outcome;
 pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
+pub use turn::Turn;
 pub use verify::Checked;
 
 /// The examples of the README.

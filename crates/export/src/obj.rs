@@ -59,11 +59,13 @@ pub(crate) fn write_snapshot(
         let is_usable = usable(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
         Ok(if is_usable { values } else { Vec::new() })
     };
-    let normals = checked(normals.to_vec(), "normals")?;
+    let mut normals = checked(normals.to_vec(), "normals")?;
     let coords = match map_channels.first() {
         Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
         None => Vec::new(),
     };
+    job.turn_numbers(&mut positions);
+    job.turn_numbers(&mut normals);
     lines(out, "v", &positions)?;
     for [u, v, _] in &coords {
         writeln!(out, "vt {u} {v}")?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
-use meshmap_export::{Convert, Error, Outcome, Target};
+use meshmap_export::{Convert, Error, Outcome, Target, Turn};
 use meshmap_testing::{data, drawn, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
@@ -581,6 +581,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         let new = || Convert::new(target);
         for (convert, is_used) in [
             (Convert { up: Some(meshmap::Axis::Z), ..new() }, is_gltf || has_unit),
+            (Convert { up: Some(meshmap::Axis::Z), turn: Turn::Half, ..new() }, true),
             (Convert { unit_millimeters: Some(10.0), ..new() }, is_gltf || has_unit),
             (Convert { fps: Some(30.0), ..new() }, is_gltf || has_unit),
             (Convert { dense: true, ..new() }, is_gltf),

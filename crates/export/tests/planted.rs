@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::MeshFile;
-use meshmap_export::{Convert, Lods, Target};
+use meshmap::{Axis, MeshFile};
+use meshmap_export::{Convert, Lods, Target, Turn};
 use meshmap_testing::data;
 use serde_json::{Value, json};
 
@@ -234,8 +234,13 @@ fn faults_of_the_root_are_found() {
     let root = json["scenes"][0]["nodes"][0].as_u64().unwrap() as usize;
     written.json_fault("the unit", |json| json["nodes"][root]["scale"] = json!([0.1, 0.1, 0.1]));
     written.json_fault("no unit", |json| drop(json["nodes"][root].as_object_mut().unwrap().remove("scale")));
-    let written = Written::of("cgeo", "anim_a.cgeo", Convert::new(Target::Usdc), "usdc");
+    written.json_fault("the rotation", |json| json["nodes"][root]["rotation"] = json!([1.0, 0.0, 0.0, 0.0]));
+    let turned = Convert { turn: Turn::Quarter, up: Some(Axis::X), ..Convert::new(Target::Usdc) };
+    let written = Written::of("cgeo", "anim_a.cgeo", turned, "usdc");
     written.byte_fault("the unit of a stage", b"metersPerUnit", b"metersPerUniu");
+    written.byte_fault("the axis that points up", b"upAxis", b"upAxit");
+    written.byte_fault("the turn", b"xformOp:rotateY", b"xformOp:rotateX");
+    written.byte_fault("rotations without an order", b"xformOpOrder", b"xformOpOrdes");
 }
 
 #[test]

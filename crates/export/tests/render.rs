@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{Axis, Format, MeshFile, Options, Parallelism, Source};
-use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet};
+use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use meshmap_testing::{data, fixtures};
@@ -141,6 +141,18 @@ fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
     // To the front is blue; a square that lies down points up, which is green.
     assert_eq!(middle(Axis::Y), [128, 128, 255]);
     assert_eq!(middle(Axis::Z), [128, 255, 128]);
+}
+
+#[test]
+fn a_picture_is_turned_about_the_axis_that_points_up() {
+    let file = bodies(&[(&square(0.0), &SQUARE)]);
+    let middle = |turn, up| {
+        let render = Render { mode: Mode::Normals, turn, up: Some(up), ..small() };
+        picture(&render, &file).pixel(48, 48).unwrap()
+    };
+    // The front of the square points to the left, which is dark red; one that lies down points up whatever turns it.
+    assert_eq!(middle(Turn::ThreeQuarters, Axis::Y), [0, 128, 128]);
+    assert_eq!(middle(Turn::Quarter, Axis::Z), [128, 255, 128]);
 }
 
 #[test]

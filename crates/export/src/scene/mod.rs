@@ -15,7 +15,8 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Moment, Still};
 use crate::outcome::{Outcome, Report};
-use crate::settings::{Job, Lods};
+use crate::settings::{Job, Lods, WITH_UNITS};
+use crate::turn::Turn;
 use crate::vector::is_degenerate;
 
 pub(crate) mod assume;
@@ -134,6 +135,9 @@ impl Scene {
         };
         let scene = Self::of(file, &wanted, report)?;
         job.are_points.set(scene.are_points);
+        if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
+            job.turns_about.set(Some(assume::up(scene.format, job.up, |note| report.note(note))));
+        }
         scene.report_textures(file, report);
         Ok(scene)
     }

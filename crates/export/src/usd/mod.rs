@@ -26,6 +26,7 @@ use crate::output::Output;
 use crate::scene::names::Names;
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
+use crate::turn::Turn;
 
 pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut output = Output::create_within(path, &job.budget)?;
@@ -33,18 +34,24 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
     let up = assume::up(scene.format, job.up, |note| outcome.note(note));
     // Stages have Y up, or Z.
-    let turn = match up {
+    let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
         Axis::NegX => Some(("xformOp:rotateZ", -90.0)),
         Axis::NegY => Some(("xformOp:rotateX", 180.0)),
         Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
         _ => None,
     };
+    let about = if up == Axis::Z { "xformOp:rotateZ" } else { "xformOp:rotateY" };
+    let turn = (job.turn != Turn::None).then(|| (about, 90.0 * f32::from(job.turn.quarters())));
     let mut root = Prim::new("Xform", ROOT);
-    if let Some((name, degrees)) = turn {
-        let turned = Property::attribute(name, "float").field("default", Value::Float(degrees));
-        let order = Value::Tokens(vec![name.into()]);
-        root = root.with(turned).with(Property::uniform("xformOpOrder", "token[]", order));
+    // The last of them comes first.
+    let rotations: Vec<(&str, f32)> = turn.into_iter().chain(upright).collect();
+    for (name, degrees) in &rotations {
+        root = root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
+    }
+    if !rotations.is_empty() {
+        let order = Value::Tokens(rotations.iter().map(|(name, _)| (*name).into()).collect());
+        root = root.with(Property::uniform("xformOpOrder", "token[]", order));
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![

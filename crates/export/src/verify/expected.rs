@@ -103,6 +103,13 @@ impl Expected<'_> {
         values
     }
 
+    /// Points or directions of a snapshot, as they are written.
+    pub(super) fn placed(&self, values: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
+        let mut values = self.finite(values);
+        self.job.turn_numbers(&mut values);
+        values
+    }
+
     fn read<const N: usize>(
         &self,
         (view, pose): (&MeshView, Option<&Pose>),
@@ -252,7 +259,7 @@ impl Expected<'_> {
             kept.map(|corners| self.turned(*corners)).collect::<Vec<_>>()
         };
         let mut shape = Shape {
-            positions: Rc::new(self.finite(mesh.positions.to_vec())),
+            positions: Rc::new(self.placed(mesh.positions.to_vec())),
             corners: turned(mesh.triangles.positions().to_vec()),
             ..Shape::default()
         };
@@ -262,7 +269,8 @@ impl Expected<'_> {
         }
         let normals = mesh.triangles.normals().filter(|_| self.has_normals() && !mesh.normals.is_empty());
         if let Some((corners, values)) = normals.zip(self.optional(mesh.normals.to_vec())) {
-            shape.normals = Some(Stream { values: Rc::new(values), corners: Some(turned(corners)) });
+            shape.normals =
+                Some(Stream { values: Rc::new(self.placed(values)), corners: Some(turned(corners)) });
         }
         for (channel, values) in mesh.texcoords.iter().enumerate().take(self.coord_sets()) {
             let Some(corners) = mesh.triangles.texcoords(channel).filter(|_| !values.is_empty()) else {

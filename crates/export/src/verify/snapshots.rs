@@ -197,7 +197,7 @@ pub(super) fn check_pc2(
     let (mut positions, mut scratch) = (Vec::new(), Scratch::default());
     for index in snapshots.indices.iter().copied() {
         snapshots.at(index)?.positions_into(&mut positions, &mut scratch)?;
-        positions = expected.finite(positions);
+        positions = expected.placed(positions);
         let Some(found) = tally.read(cache.sample()) else { return Ok(()) };
         if found.len() != positions.len() {
             let (stored, found) = (positions.len(), found.len());

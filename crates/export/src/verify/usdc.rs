@@ -28,8 +28,11 @@ pub(crate) struct Prim<'a> {
     pub(crate) arrays: BTreeMap<String, Samples<'a>>,
     /// Words by the names of their attributes.
     pub(crate) words: BTreeMap<String, String>,
+    /// Lists of words by the names of their attributes, such as `xformOpOrder`.
+    #[allow(dead_code, reason = "tests of other files read none")]
+    pub(crate) lists: BTreeMap<String, Vec<String>>,
     /// Numbers by the names of their attributes.
-    #[allow(dead_code, reason = "tests read it")]
+    #[allow(dead_code, reason = "tests of other files read none")]
     pub(crate) numbers: BTreeMap<String, f32>,
     /// The paths that relationships and connections lead to.
     pub(crate) targets: BTreeMap<String, Vec<String>>,
@@ -134,16 +137,18 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                 let prim = stage.prims.last_mut().ok_or("a property before its prim")?;
                 if let Some(value) = field("targetPaths").or(field("connectionPaths")) {
                     prim.targets.insert(name, tables.targets(value)?);
-                } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN)
-                    && !value.is_array()
-                {
-                    prim.words.insert(name, tables.token_of(value)?);
+                } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN) {
+                    if value.is_array() {
+                        prim.lists.insert(name, tables.tokens_of(value)?);
+                    } else {
+                        prim.words.insert(name, tables.token_of(value)?);
+                    }
                 } else if let Some(value) = field("default").filter(|value| value.kind() == FLOAT)
                     && let Ok(bits) = value.expect(FLOAT, true)
                 {
                     prim.numbers.insert(name, f32::from_bits(u32::try_from(bits).unwrap_or_default()));
                 } else {
-                    let default = field("default").filter(|value| value.is_array() && value.kind() != TOKEN);
+                    let default = field("default").filter(|value| value.is_array());
                     let default = default.map(|value| tables.array(value)).transpose()?;
                     let times = match field("timeSamples") {
                         Some(value) => tables.times(value, &mut room)?,
@@ -322,6 +327,12 @@ impl<'a> Tables<'a> {
 
     fn token_of(&self, value: Value) -> Result<String> {
         Ok(self.token(value.expect(TOKEN, true)?)?.to_owned())
+    }
+
+    fn tokens_of(&self, value: Value) -> Result<Vec<String>> {
+        let mut list = Cursor::at(self.bytes, value.payload())?;
+        let count = list.number()?.min(list.0.len() as u64 / 4);
+        (0..count).map(|_| Ok(self.token(list.word()?)?.to_owned())).collect()
     }
 
     fn string(&self, value: Value) -> Result<String> {

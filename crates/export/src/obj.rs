@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{self, Parts};
-use meshmap::{MeshView, Semantic};
+use meshmap::{Array, MeshView, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -39,15 +39,20 @@ pub(crate) fn write_snapshot(
     let snapshot = first.index();
     let _scope = job.budget.scope();
     let mesh = first.mesh(Parts::ALL)?;
-    let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
-    job.budget.read_geometry(points as u64, triangles as u64)?;
+    let triangles = mesh.triangles.len();
+    job.budget.read_geometry(mesh.positions.len() as u64, triangles as u64)?;
     // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
-    let elements =
-        points + mesh.normals.len() + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
+    let elements = mesh.positions.len()
+        + mesh.normals.len()
+        + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
     job.budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
     job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
     job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
-    let cgeo::Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
+    let cgeo::Mesh { positions, normals, texcoords, triangles, .. } = &mesh;
+    // Without triangles, nothing has indices for the others.
+    let no_normals = Array::from_vec(Vec::new());
+    let (normals, map_channels) =
+        if scene.are_points { (&no_normals, &[][..]) } else { (normals, texcoords.as_slice()) };
     let mut materials = BTreeSet::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
@@ -77,7 +82,7 @@ pub(crate) fn write_snapshot(
     if map_channels.len() > 1 {
         outcome.leave_out("map channels after the first");
     }
-    if triangles.edge_visibility().is_some() {
+    if triangles.edge_visibility().is_some() && !scene.are_points {
         outcome.leave_out("visibility of edges");
     }
     let corners = triangles.positions();
@@ -126,6 +131,9 @@ pub(crate) fn write_snapshot(
             stream.as_ref().and_then(|stream| stream.get(index)).map(|triangle| turned(*triangle, turns))
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
+    }
+    if scene.are_points {
+        points(out, 1, positions.len())?;
     }
     scene.check_written(outcome)?;
     // Output that exceeds the limit fails before another file appears.
@@ -232,9 +240,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             if material.is_some() {
                 outcome.leave_out("materials of points");
             }
-            for point in (first[0]..).take(positions.len()) {
-                writeln!(out, "p {point}")?;
-            }
+            points(out, first[0], positions.len())?;
         }
         let counts = [
             positions.len(),
@@ -288,6 +294,14 @@ fn lines(out: &mut impl Write, what: &str, triples: &[[f32; 3]]) -> Result<()> {
 fn colored_lines(out: &mut impl Write, positions: &[[f32; 3]], colors: &[[f32; 4]]) -> Result<()> {
     for ([x, y, z], [r, g, b, _]) in positions.iter().zip(colors) {
         writeln!(out, "v {x} {y} {z} {r} {g} {b}")?;
+    }
+    Ok(())
+}
+
+/// Points; `first` is the number of the first one.
+fn points(out: &mut impl Write, first: u64, count: usize) -> Result<()> {
+    for point in (first..).take(count) {
+        writeln!(out, "p {point}")?;
     }
     Ok(())
 }

@@ -402,14 +402,14 @@ fn what_cannot_be_drawn_is_said_in_words() {
     let still = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
     let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let points = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let empty = MeshFile::open(data::valid("cgeo", "empty_anim_a.cgeo")).unwrap();
     let cases = [
         (Render { snapshot: Some(0), ..small() }, &still, "tmf files have no snapshots"),
         (Render { frame: Some(0), ..small() }, &wave, "cgeo files have no frames"),
         (Render { snapshot: Some(99), ..small() }, &wave, "no snapshot 99: the file has 12"),
         (Render { frame: Some(9999), ..small() }, &man, "no frame 9999"),
         (Render { anim: Some("fly".to_owned()), ..small() }, &man, "no animation fly"),
-        (small(), &points, "no triangles"),
+        (small(), &empty, "no triangles"),
     ];
     for (render, file, words) in cases {
         let error = render.picture(file).unwrap_err().to_string();
@@ -584,7 +584,7 @@ fn the_difference_of_two_meshes_has_colours_and_a_scale() {
 #[test]
 fn what_fails_leaves_no_file() {
     let (folder, path) = folder();
-    let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let file = MeshFile::open(data::valid("cgeo", "empty_anim_a.cgeo")).unwrap();
     for render in [
         small(),
         Render { turntable: Some(3), ..small() },

@@ -145,6 +145,7 @@ impl Drawing {
         let wanted = Selection {
             meshes: &render.meshes,
             lods: render.lod,
+            drops_degenerate: false,
             snapshots: vec![snapshot],
             still: &still,
             animations: &[],

@@ -36,6 +36,8 @@ pub(crate) struct Selection<'a> {
     /// The addresses of meshes; without any, what is drawn by default.
     pub(crate) meshes: &'a [Address],
     pub(crate) lods: Lods,
+    /// `true` if triangles with two equal corners are not written: vertices of nothing but these are points.
+    pub(crate) drops_degenerate: bool,
     /// Snapshots of a CGeo file.
     pub(crate) snapshots: Vec<usize>,
     /// The moment of what is written as it stands still.
@@ -106,13 +108,13 @@ impl Mesh {
     }
 }
 
-/// `true` if most vertices of a mesh are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
-/// format of triangles write one such triangle.
-fn is_cloud(mesh: &Mesh) -> bool {
+/// `true` if no triangle of a mesh is to be written, or if most vertices are in no triangle, and all triangles have equal corners:
+/// programs that save clouds of points in a format of triangles write one such triangle.
+fn is_cloud(mesh: &Mesh, drops_degenerate: bool) -> bool {
     let view = &mesh.view;
     let triangles = view.triangle_count();
-    triangles == 0
-        || triangles.saturating_mul(3) < view.vertex_count() && view.indices().triangles().all(is_degenerate)
+    let is_sparse = triangles.saturating_mul(3) < view.vertex_count();
+    triangles == 0 || (is_sparse || drops_degenerate) && view.indices().triangles().all(is_degenerate)
 }
 
 impl Scene {
@@ -127,6 +129,7 @@ impl Scene {
         let wanted = Selection {
             meshes: &job.meshes,
             lods: job.lod,
+            drops_degenerate: job.drops_degenerate(),
             snapshots: proxy.map_or(Ok(Vec::new()), |proxy| job.snapshots(proxy))?,
             still,
             animations: &job.animations,
@@ -157,7 +160,9 @@ impl Scene {
         if let Some(proxy) = file.as_cgeo() {
             scene.unit = cgeo::unit(proxy);
             if wanted.meshes.is_empty() {
-                scene.snapshots = Some(Snapshots::new(proxy, wanted.snapshots.clone()));
+                let snapshots = Snapshots::new(proxy, wanted.snapshots.clone());
+                scene.are_points = snapshots.are_points(report)?;
+                scene.snapshots = Some(snapshots);
                 return Ok(scene);
             }
         }
@@ -177,7 +182,7 @@ impl Scene {
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
         }
-        if scene.meshes.iter().all(is_cloud) {
+        if scene.meshes.iter().all(|mesh| is_cloud(mesh, wanted.drops_degenerate)) {
             scene.meshes.retain(|mesh| mesh.view.vertex_count() > 0);
             scene.are_points = !scene.meshes.is_empty();
         }

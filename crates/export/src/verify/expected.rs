@@ -215,6 +215,9 @@ impl Expected<'_> {
     /// The parts of a snapshot, in the order of their materials: a part for each, or one for all that are merged.
     pub(super) fn by_material(&self, mesh: &cgeo::Mesh) -> Vec<Shape> {
         let whole = self.snapshot(mesh);
+        if self.scene.are_points {
+            return if whole.corners.is_empty() { Vec::new() } else { vec![whole] };
+        }
         let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let ids = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         let kept = self.kept(mesh);
@@ -253,6 +256,10 @@ impl Expected<'_> {
 
     /// All triangles of a snapshot, in the order of the file.
     pub(super) fn snapshot(&self, mesh: &cgeo::Mesh) -> Shape {
+        if self.scene.are_points {
+            let positions = Rc::new(self.placed(mesh.positions.to_vec()));
+            return Shape { corners: points(positions.len()), positions, ..Shape::default() };
+        }
         let kept = self.kept(mesh);
         let turned = |corners: Vec<[u32; 3]>| {
             let kept = kept.iter().filter_map(|index| corners.get(*index));

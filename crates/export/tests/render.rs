@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Axis, Format, MeshFile, Options, Parallelism, Source};
+use meshmap::{Axis, Cause, Format, Limits, MeshFile, Options, Parallelism, Source};
 use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
@@ -579,6 +579,22 @@ fn the_difference_of_two_meshes_has_colours_and_a_scale() {
     let turned = bodies(&[(&square(0.0), &[[0, 1, 2], [0, 3, 2]])]);
     let error = small().write_difference(&a, &turned, &path).unwrap_err().to_string();
     assert!(error.contains("1 of 2 triangles have other corners"), "{error}");
+}
+
+#[test]
+fn the_memory_that_an_error_names_suffices() {
+    let body = meshmap_testing::fixtures::tmf::grid(250);
+    let draw = |most: u64| {
+        let limits = Limits::default().with_max_total_bytes(most).with_free_ratio(0);
+        let options = Options::default().with_limits(limits);
+        let file = MeshFile::from_source(Source::from_bytes(body.clone()), &options).unwrap();
+        small().picture(&file).map(|(_, rendered)| rendered.triangles)
+    };
+    let Err(Error::Read(error)) = draw(10 << 20) else { panic!("10 MiB suffice") };
+    let Cause::Limit { needed: Some(needed), .. } = error.cause() else { panic!("{error}") };
+    let triangles = draw(*needed).unwrap();
+    // Half as many vertices.
+    assert!(*needed < triangles * 170, "{needed} bytes for {triangles} triangles");
 }
 
 #[test]

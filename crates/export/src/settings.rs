@@ -42,7 +42,7 @@ pub enum Target {
     Stl,
     /// A point cache of Blender and 3ds Max, with an OBJ next to it: the snapshots of a CGeo file.
     Pc2,
-    /// USD, as a crate file: geometry, materials, and snapshots as time samples.
+    /// USD, as a crate file: geometry, materials, snapshots as time samples, and joints of files without meshes.
     Usdc,
 }
 

@@ -52,7 +52,7 @@ impl Hierarchy {
 }
 
 /// The matrix of a transformation whose rotation has length 1, column by column.
-pub(super) fn matrix(pose: &Trs) -> [f64; 16] {
+pub(crate) fn matrix(pose: &Trs) -> [f64; 16] {
     let [x, y, z, w] = pose.rotate.map(f64::from);
     let ([sx, sy, sz], [tx, ty, tz]) = (pose.scale.map(f64::from), pose.translate.map(f64::from));
     [

@@ -22,7 +22,7 @@ use crate::vector::is_degenerate;
 pub(crate) mod assume;
 pub(crate) mod cgeo;
 pub(crate) mod check;
-mod hierarchy;
+pub(crate) mod hierarchy;
 pub(crate) mod iqm;
 pub(crate) mod names;
 pub(crate) mod pose;
@@ -217,9 +217,14 @@ impl Scene {
         Err(Error::NothingToConvert { has_animations: self.has_animations })
     }
 
-    /// `true` if there is nothing that could be written.
+    /// `true` if no mesh could be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.meshes.is_empty() && self.snapshots.is_none()
+    }
+
+    /// The joints of a file without meshes.
+    pub(crate) fn rig_alone(&self) -> Option<&dyn Rig> {
+        self.rig.as_deref().filter(|_| self.is_empty() && !self.bones.is_empty())
     }
 
     /// The meshes; of snapshots, the first.

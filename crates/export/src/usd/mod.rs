@@ -1,6 +1,6 @@
 //! USD: crate files of version 0.8.0, written in one pass.
 //!
-//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
+//! Skins are not written: only joints without meshes are. Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
 
 mod compress;
 mod crate_file;
@@ -8,6 +8,7 @@ mod materials;
 mod meshes;
 mod prim;
 mod samples;
+mod skeleton;
 mod snapshots;
 mod tables;
 mod values;
@@ -64,6 +65,12 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let written = snapshots::write(snapshots, job, &mut out, prims, outcome)?;
         fields.extend(written.times);
         root.children.push(written.prim);
+    } else if let Some(rig) = scene.rig_alone() {
+        let written = skeleton::write(rig, job, &mut out, outcome)?;
+        if let Some(written) = written {
+            fields.extend(written.times);
+            root.children.push(written.prim);
+        }
     } else {
         root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
     }

@@ -89,7 +89,7 @@ pub(super) fn write<W: Write + Seek>(
     Ok(Written { prim, times })
 }
 
-fn not_held(what: String) -> Error {
+pub(super) fn not_held(what: String) -> Error {
     Error::NotHeld { target: "usdc", what }
 }
 

@@ -10,6 +10,7 @@ use super::charge;
 use super::expected::Expected;
 use super::root;
 use super::shape::{Materials, Shape, Stream, compare, points};
+use super::skeletons;
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
@@ -76,6 +77,9 @@ pub(super) fn check_meshes(
     let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
     let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
     root::check_usd(expected.scene, job, &stage, tally);
+    if let Some(rig) = expected.scene.rig_alone() {
+        skeletons::check(rig, job, &stage, tally)?;
+    }
     let meshes = meshes(&stage);
     if meshes.len() != drawn.len() {
         tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), drawn.len()));

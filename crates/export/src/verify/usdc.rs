@@ -47,7 +47,7 @@ pub(crate) struct Samples<'a> {
     pub(crate) times: Vec<(f64, Array<'a>)>,
 }
 
-/// An array of numbers of 32 bits.
+/// An array of numbers, most of them of 32 bits.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Array<'a> {
     bytes: &'a [u8],
@@ -82,6 +82,23 @@ impl<'a> Array<'a> {
     /// Its numbers as floats, one component after another.
     pub(crate) fn floats(self) -> impl ExactSizeIterator<Item = f32> + 'a {
         self.words().map(f32::from_le_bytes)
+    }
+
+    /// Its numbers of 64 bits, one component after another.
+    #[allow(dead_code, reason = "tests read no skeletons")]
+    pub(crate) fn doubles(self) -> impl ExactSizeIterator<Item = f64> + 'a {
+        self.bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
+    }
+
+    /// Its numbers of 16 bits, one component after another.
+    #[allow(dead_code, reason = "tests read no skeletons")]
+    pub(crate) fn halves(self) -> impl ExactSizeIterator<Item = f32> + 'a {
+        self.bytes.as_chunks::<2>().0.iter().map(|bytes| {
+            let bits = u16::from_le_bytes(*bytes);
+            let (exponent, part) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
+            let size = if exponent == 0 { part * 2.0 } else { 1.0 + part } * 2_f32.powi(exponent - 15);
+            if bits >> 15 == 0 { size } else { -size }
+        })
     }
 
     /// Its numbers as integers, one component after another.
@@ -365,12 +382,14 @@ impl<'a> Tables<'a> {
     }
 
     fn array(&self, value: Value) -> Result<Array<'a>> {
-        // Integers of 32 bits, floats, and vectors of them.
+        // Integers of 32 bits, floats, and vectors of them; vectors of halves, rotations and matrices.
         let size = match value.kind() {
             3 | 4 | 8 => 4,
+            25 => 6,
             20 | 22 => 8,
             24 | 26 => 12,
-            28 | 30 => 16,
+            17 | 28 | 30 => 16,
+            15 => 128,
             other => return Err(format!("an array of type {other}")),
         };
         if !value.is_array() || value.is_compressed() {

@@ -1,6 +1,7 @@
 //! Axes, winding, texture origin and unit of the formats.
 
 use std::fmt;
+use std::ops::Neg;
 
 use crate::format::Format;
 
@@ -105,6 +106,37 @@ impl Axis {
             Self::NegZ => "-z",
         }
     }
+
+    /// Rotates a vector as [`Conventions`] does: what points along this axis then points along `to`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::Axis;
+    ///
+    /// assert_eq!(Axis::Z.rotate_to(Axis::Y, [1.0, 2.0, 3.0]), [1.0, 3.0, -2.0]);
+    /// ```
+    #[must_use]
+    #[expect(clippy::arithmetic_side_effects, reason = "floats have no overflow")]
+    pub fn rotate_to<T: Neg<Output = T> + From<f32>>(self, to: Self, vector: [T; 3]) -> [T; 3] {
+        let [x, y, z] = vector;
+        let [x, y, z] = match self {
+            Self::X => [-y, x, z],
+            Self::Y => [x, y, z],
+            Self::Z => [x, z, -y],
+            Self::NegX => [y, -x, z],
+            Self::NegY => [x, -y, -z],
+            Self::NegZ => [x, -z, y],
+        };
+        match to {
+            Self::X => [y, -x, z],
+            Self::Y => [x, y, z],
+            Self::Z => [x, -z, y],
+            Self::NegX => [-y, x, z],
+            Self::NegY => [x, -y, -z],
+            Self::NegZ => [x, z, -y],
+        }
+    }
 }
 
 impl fmt::Display for Axis {
@@ -200,5 +232,42 @@ impl Format {
             },
             Self::OpenCtm | Self::Tmf => none,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A right-handed system.
+    const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
+
+    fn up(axis: Axis) -> [f32; 3] {
+        match axis {
+            Axis::X => [1.0, 0.0, 0.0],
+            Axis::Y => [0.0, 1.0, 0.0],
+            Axis::Z => [0.0, 0.0, 1.0],
+            Axis::NegX => [-1.0, 0.0, 0.0],
+            Axis::NegY => [0.0, -1.0, 0.0],
+            Axis::NegZ => [0.0, 0.0, -1.0],
+        }
+    }
+
+    #[test]
+    fn rotations_move_the_up_axis_keep_the_hand_and_can_be_undone() {
+        for from in Axis::ALL {
+            for to in Axis::ALL {
+                let [a, b, c] = AXES.map(|axis| from.rotate_to(to, up(axis)));
+                assert_eq!(from.rotate_to(to, up(from)), up(to));
+                let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+                assert_eq!(cross, c, "{from:?} to {to:?}");
+                assert_eq!(to.rotate_to(from, from.rotate_to(to, [1.0, 2.0, 3.0])), [1.0, 2.0, 3.0]);
+                for by in Axis::ALL {
+                    let direct = from.rotate_to(to, [1.0, 2.0, 3.0]);
+                    assert_eq!(by.rotate_to(to, from.rotate_to(by, [1.0, 2.0, 3.0])), direct);
+                }
+            }
+        }
+        assert_eq!(Axis::Z.rotate_to(Axis::Y, [1.0, 2.0, 3.0]), [1.0, 3.0, -2.0]);
     }
 }

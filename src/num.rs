@@ -110,9 +110,23 @@ pub(crate) fn size(bytes: u64) -> String {
     if tenth == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenth} {unit}") }
 }
 
+/// A size, rounded up, so that it suffices.
+pub(crate) fn size_up(bytes: u64) -> String {
+    let unit = 1_u64 << (bytes.checked_ilog2().unwrap_or(0) / 10).saturating_mul(10);
+    size(if unit < 1 << 20 { bytes } else { bytes.saturating_add(unit / 10) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_rounded_up_to_the_next_decimal() {
+        let cases = [(9, "9 bytes"), (3 << 19, "1.5 MiB"), ((3 << 19) + 1, "1.6 MiB"), (7 << 30, "7 GiB")];
+        for (bytes, text) in cases {
+            assert_eq!(size_up(bytes), text);
+        }
+    }
 
     #[test]
     fn sizes_have_units_and_one_decimal_where_it_is_not_0() {

@@ -6,7 +6,7 @@ use std::num::NonZero;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile};
-use meshmap_export::{Convert, Error, Lods, Target};
+use meshmap_export::{Convert, Error, Lods, Target, Turn};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
 
 /// Bytes of an input that select options.
@@ -31,10 +31,11 @@ fuzz_target!(|data: &[u8]| {
 /// Converts a file once, and checks what was written.
 fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     let most = choices.of(&[1 << 20, 0, 1, 256, 4096, 64 << 10]);
-    let [check, again, drop, merge, keep, ..] = choices.flags();
+    let [check, again, drop, merge, keep, quarter, ..] = choices.flags();
     let convert = Convert {
         max_output_bytes: Some(most),
         drop_degenerate: drop,
+        turn: if quarter { Turn::Quarter } else { Turn::None },
         merge_materials: merge && !matches!(target, Target::Ply | Target::Stl),
         keep_materials: keep && !matches!(target, Target::Ply | Target::Stl),
         keep_degenerate: keep && target == Target::Usdc,

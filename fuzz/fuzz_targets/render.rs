@@ -9,7 +9,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile, Parallelism};
-use meshmap_export::{Error, Lods, Mode, Render, Rendered, Samples};
+use meshmap_export::{Error, Lods, Mode, Render, Rendered, Samples, Turn};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
 
 /// Bytes of an input that select options.
@@ -52,11 +52,12 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> Render {
-    let [refuse, named, ..] = choices.flags();
+    let [refuse, named, quarter, ..] = choices.flags();
     let mut render = Render {
         samples: choices.of(&[Samples::One, Samples::Four, Samples::Nine]),
         mode: choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]),
         zero_non_finite: !refuse,
+        turn: if quarter { Turn::Quarter } else { Turn::None },
         lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
         up: choices.of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)]),
         ..render

@@ -42,13 +42,22 @@ pub struct Limits {
     pub max_depth: u32,
     #[cfg_attr(feature = "serde", serde(skip))]
     remedies: [&'static str; 3],
+    #[cfg_attr(feature = "serde", serde(skip))]
+    shares: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let remedies =
             ["Limits::with_max_block_bytes", "Limits::with_max_total_bytes", "Limits::with_max_depth"];
-        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30, free_ratio: 16, max_depth: 96, remedies }
+        Self {
+            max_block_bytes: 512 << 20,
+            max_total_bytes: 1 << 30,
+            free_ratio: 16,
+            max_depth: 96,
+            remedies,
+            shares: 1,
+        }
     }
 }
 
@@ -92,6 +101,14 @@ impl Limits {
         self
     }
 
+    /// Sets the number of equal shares of a program's memory, of which these limits allow one. Messages name the whole, which is the
+    /// value of the program's option.
+    #[must_use]
+    pub fn with_shares(mut self, shares: u64) -> Self {
+        self.shares = shares;
+        self
+    }
+
     /// The option that raises a limit.
     pub(crate) fn remedy(&self, limit: Limit) -> &'static str {
         let [block, total, depth] = self.remedies;
@@ -112,6 +129,9 @@ impl Limits {
         what: &'static str,
     ) -> Error {
         let remedy = self.remedy(limit);
+        let shares = if matches!(limit, Limit::BlockBytes | Limit::TotalBytes) { self.shares } else { 1 };
+        let allowed = allowed.saturating_mul(shares);
+        let needed = needed.map(|needed| needed.saturating_mul(shares));
         let cause = Cause::Limit { limit, allowed, needed, count: None, remedy };
         Error::new(ErrorKind::LimitExceeded, what).because(cause)
     }
@@ -148,11 +168,21 @@ mod tests {
             .with_max_total_bytes(2)
             .with_free_ratio(3)
             .with_max_depth(4)
-            .with_remedies(["block", "total", "depth"]);
+            .with_remedies(["block", "total", "depth"])
+            .with_shares(5);
         let remedies = ["block", "total", "depth"];
         assert_eq!(
             set,
-            Limits { max_block_bytes: 1, max_total_bytes: 2, free_ratio: 3, max_depth: 4, remedies }
+            Limits {
+                max_block_bytes: 1,
+                max_total_bytes: 2,
+                free_ratio: 3,
+                max_depth: 4,
+                remedies,
+                shares: 5
+            }
         );
+        let error = set.exceeded(Limit::TotalBytes, 2, Some(3), "x").to_string();
+        assert_eq!(error, "x needs 15 bytes, above the limit of 10 bytes; raise it with total");
     }
 }

@@ -153,9 +153,9 @@ impl Turn {
     fn apply(self, stored: &Attribute, meter: &Meter) -> Result<Attribute> {
         let format = self.format(stored.format());
         let bytes = match (self, format.components) {
-            (Self::Rotate(from, to), 3) => converted(stored, meter, |position| rotated(position, from, to))?,
+            (Self::Rotate(from, to), 3) => converted(stored, meter, |vector| from.rotate_to(to, vector))?,
             (Self::Rotate(from, to), _) => converted(stored, meter, |[x, y, z, w]| {
-                let [x, y, z] = rotated([x, y, z], from, to);
+                let [x, y, z] = from.rotate_to(to, [x, y, z]);
                 [x, y, z, w]
             })?,
             (Self::FlipV, 2) => converted(stored, meter, |[u, v]| [u, 1.0 - v])?,
@@ -180,62 +180,4 @@ where
     let mut values = stored.to_f32::<N>();
     values.iter_mut().for_each(|value| *value = convert(*value));
     Ok(Array::from_vec(values).into_bytes())
-}
-
-/// A vector, rotated so that another axis points up.
-fn rotated(vector: [f32; 3], from: Axis, to: Axis) -> [f32; 3] {
-    let y_up = |[x, y, z]: [f32; 3]| match from {
-        Axis::X => [-y, x, z],
-        Axis::Y => [x, y, z],
-        Axis::Z => [x, z, -y],
-        Axis::NegX => [y, -x, z],
-        Axis::NegY => [x, -y, -z],
-        Axis::NegZ => [x, -z, y],
-    };
-    let [x, y, z] = y_up(vector);
-    match to {
-        Axis::X => [y, -x, z],
-        Axis::Y => [x, y, z],
-        Axis::Z => [x, -z, y],
-        Axis::NegX => [-y, x, z],
-        Axis::NegY => [x, -y, -z],
-        Axis::NegZ => [x, z, -y],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A right-handed system.
-    const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
-
-    fn up(axis: Axis) -> [f32; 3] {
-        match axis {
-            Axis::X => [1.0, 0.0, 0.0],
-            Axis::Y => [0.0, 1.0, 0.0],
-            Axis::Z => [0.0, 0.0, 1.0],
-            Axis::NegX => [-1.0, 0.0, 0.0],
-            Axis::NegY => [0.0, -1.0, 0.0],
-            Axis::NegZ => [0.0, 0.0, -1.0],
-        }
-    }
-
-    #[test]
-    fn rotations_move_the_up_axis_keep_the_hand_and_can_be_undone() {
-        for from in Axis::ALL {
-            for to in Axis::ALL {
-                let [a, b, c] = AXES.map(|axis| rotated(up(axis), from, to));
-                assert_eq!(rotated(up(from), from, to), up(to));
-                let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-                assert_eq!(cross, c, "{from:?} to {to:?}");
-                assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, to), to, from), [1.0, 2.0, 3.0]);
-                for by in Axis::ALL {
-                    let direct = rotated([1.0, 2.0, 3.0], from, to);
-                    assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, by), by, to), direct);
-                }
-            }
-        }
-        assert_eq!(rotated([1.0, 2.0, 3.0], Axis::Z, Axis::Y), [1.0, 3.0, -2.0]);
-    }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::error::ErrorKind;
 use crate::codec::{Fault, FaultKind};
-use crate::num::{counted, decimal, size};
+use crate::num::{counted, decimal, size, size_up};
 
 /// The cause of an [`Error`](crate::Error): the numbers and texts of its message.
 ///
@@ -152,6 +152,9 @@ impl Cause {
             Self::Value { found, .. } => Cow::Borrowed(found),
             Self::Truncated { found, .. } | Self::Length { found, .. } => decimal(found).into(),
             Self::Offset { found, .. } => format!("{found:#x}").into(),
+            Self::Limit { limit: Limit::BlockBytes | Limit::TotalBytes, needed: Some(needed), .. } => {
+                size_up(*needed).into()
+            }
             Self::Limit { limit, needed: Some(needed), .. } => limit.amount(*needed).into(),
             Self::Limit { .. } => "more".into(),
             Self::OutOfMemory { needed } | Self::TooLarge { needed, .. } => size(*needed).into(),

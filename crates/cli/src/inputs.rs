@@ -88,11 +88,12 @@ impl Memory {
         let (bytes, ratio) =
             self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
         let bytes = bytes / parts;
-        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes).with_free_ratio(ratio).with_remedies([
-            "--max-memory",
-            "--max-memory",
-            "",
-        ])
+        limits
+            .with_max_total_bytes(bytes)
+            .with_max_block_bytes(bytes)
+            .with_free_ratio(ratio)
+            .with_shares(parts)
+            .with_remedies(["--max-memory", "--max-memory", ""])
     }
 
     /// Runs the job of one file: what its calls hold and do together is limited.

@@ -51,7 +51,7 @@ fn every_option_is_in_the_help() {
 }
 
 /// A value of each option that is not a flag.
-const VALUES: [(&str, &str); 18] = [
+const VALUES: [(&str, &str); 19] = [
     ("anim", "idle"),
     ("every", "3"),
     ("fps", "12"),
@@ -67,6 +67,7 @@ const VALUES: [(&str, &str); 18] = [
     ("snapshots", "0..3"),
     ("textures", "nowhere"),
     ("to", "gltf"),
+    ("turn", "90"),
     ("turntable", "2"),
     ("unit_millimeters", "cm"),
     ("up", "x"),

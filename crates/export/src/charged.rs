@@ -108,6 +108,7 @@ fn calls_take_no_more_than_they_charge() {
                 let wanted = Selection {
                     meshes: &[],
                     lods: Lods::All,
+                    drops_degenerate: false,
                     snapshots: vec![0],
                     still: &still,
                     animations: &[],

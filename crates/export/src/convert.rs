@@ -30,10 +30,6 @@ impl Convert {
         // Refused before anything is written.
         self.check_settings()?;
         let still = self.still(file)?;
-        let takes_animations = matches!(self.target, Target::Glb | Target::Gltf) || self.is_still();
-        if !self.animations.is_empty() && !takes_animations {
-            outcome.leave_out("the animations of other files");
-        }
         // Without reading the meshes.
         if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
             return Err(pc2::refusal(file.format()));
@@ -43,10 +39,14 @@ impl Convert {
         if let Unit::Millimeters(unit) = scene.unit
             && !WITH_UNITS.contains(&self.target)
         {
-            outcome.leave_out(format!("the unit, {unit} mm"));
+            outcome.leave_out(format!("the unit, {unit} mm, except in a comment"));
         }
         let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
-        if scene.is_empty() && (scene.bones.is_empty() || !is_gltf) {
+        let has_joints = is_gltf || self.target == Target::Usdc && scene.rig_alone().is_some();
+        if !self.animations.is_empty() && !has_joints && !self.is_still() {
+            outcome.leave_out("the animations of other files");
+        }
+        if scene.is_empty() && (scene.bones.is_empty() || !has_joints) {
             scene.check_written(&mut outcome)?;
         }
         match self.target {

@@ -40,6 +40,7 @@ mod settings;
 mod stamp;
 mod stl;
 mod texture;
+mod turn;
 mod usd;
 mod vector;
 mod verify;
@@ -53,6 +54,7 @@ pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
 pub use stamp::Textures;
 pub use texture::find_texture;
+pub use turn::Turn;
 pub use verify::Checked;
 
 /// The examples of the README.

@@ -58,6 +58,21 @@ pub(crate) fn is_orthogonal(m: &[f64; 16]) -> bool {
         .all(|(a, b)| dot(axes[a], axes[b]).abs() <= 1e-4 * length(axes[a]) * length(axes[b]))
 }
 
+/// The rotation with these orthogonal axes of length 1.
+pub(crate) fn quaternion([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]]: [[f64; 3]; 3]) -> [f64; 4] {
+    // Each is four times a product of two components; the largest square makes the smallest error.
+    let squares = [xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz].map(|square| 1.0 + square);
+    let rows = [
+        [squares[0], xy + yx, xz + zx, yz - zy],
+        [xy + yx, squares[1], yz + zy, zx - xz],
+        [xz + zx, yz + zy, squares[2], xy - yx],
+        [yz - zy, zx - xz, xy - yx, squares[3]],
+    ];
+    let largest = rows.into_iter().zip(squares).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (row, square) = largest.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0));
+    row.map(|number| number / (2.0 * square.sqrt()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

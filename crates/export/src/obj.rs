@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{self, Parts};
-use meshmap::{MeshView, Semantic};
+use meshmap::{Array, MeshView, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -40,19 +40,24 @@ pub(crate) fn write_snapshot(
     let snapshot = first.index();
     let _scope = job.budget.scope();
     let mesh = first.mesh(Parts::ALL)?;
-    let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
-    job.budget.read_geometry(points as u64, triangles as u64)?;
+    let triangles = mesh.triangles.len();
+    job.budget.read_geometry(mesh.positions.len() as u64, triangles as u64)?;
     // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
-    let elements =
-        points + mesh.normals.len() + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
+    let elements = mesh.positions.len()
+        + mesh.normals.len()
+        + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
     job.budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
     job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
     job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
-    let cgeo::Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
+    let cgeo::Mesh { positions, normals, texcoords, triangles, .. } = &mesh;
+    // Without triangles, nothing has indices for the others.
+    let no_normals = Array::from_vec(Vec::new());
+    let (normals, map_channels) =
+        if scene.are_points { (&no_normals, &[][..]) } else { (normals, texcoords.as_slice()) };
     let mut materials = BTreeMap::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    begin(path, out)?;
+    begin(scene, path, out)?;
     writeln!(out, "o {}", token(job.name_of(&snapshots.name), "mesh"))?;
     let mut positions = positions.to_vec();
     finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
@@ -60,11 +65,13 @@ pub(crate) fn write_snapshot(
         let is_usable = usable(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
         Ok(if is_usable { values } else { Vec::new() })
     };
-    let normals = checked(normals.to_vec(), "normals")?;
+    let mut normals = checked(normals.to_vec(), "normals")?;
     let coords = match map_channels.first() {
         Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
         None => Vec::new(),
     };
+    job.turn_numbers(&mut positions);
+    job.turn_numbers(&mut normals);
     lines(out, "v", &positions)?;
     for [u, v, _] in &coords {
         writeln!(out, "vt {u} {v}")?;
@@ -76,7 +83,7 @@ pub(crate) fn write_snapshot(
     if map_channels.len() > 1 {
         outcome.leave_out("map channels after the first");
     }
-    if triangles.edge_visibility().is_some() {
+    if triangles.edge_visibility().is_some() && !scene.are_points {
         outcome.leave_out("visibility of edges");
     }
     let corners = triangles.positions();
@@ -126,6 +133,9 @@ pub(crate) fn write_snapshot(
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
+    if scene.are_points {
+        points(out, 1, positions.len())?;
+    }
     scene.check_written(outcome)?;
     // Output that exceeds the limit fails before another file appears.
     output.flush()?;
@@ -142,7 +152,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
     let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
-    begin(path, out)?;
+    begin(scene, path, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
     for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
@@ -233,9 +243,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
             if material.is_some() {
                 outcome.leave_out("materials of points");
             }
-            for point in (first[0]..).take(positions.len()) {
-                writeln!(out, "p {point}")?;
-            }
+            points(out, first[0], positions.len())?;
         }
         let counts = [
             positions.len(),
@@ -265,12 +273,16 @@ fn array<const N: usize>(
     read::optional(view, &attribute, pose, job, outcome)
 }
 
-fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
+fn begin(scene: &Scene, path: &Path, out: &mut impl Write) -> Result<()> {
     let library = path.with_extension("mtl");
     let library = library.file_name().unwrap_or_default().to_string_lossy();
     // No statement of OBJ can name a file with a control character.
     let library = library.replace(char::is_control, "_");
-    writeln!(out, "# meshmap\nmtllib {library}")?;
+    writeln!(out, "# meshmap")?;
+    if let Some(unit) = scene.unit.comment() {
+        writeln!(out, "# {unit}")?;
+    }
+    writeln!(out, "mtllib {library}")?;
     Ok(())
 }
 
@@ -285,6 +297,14 @@ fn lines(out: &mut impl Write, what: &str, triples: &[[f32; 3]]) -> Result<()> {
 fn colored_lines(out: &mut impl Write, positions: &[[f32; 3]], colors: &[[f32; 4]]) -> Result<()> {
     for ([x, y, z], [r, g, b, _]) in positions.iter().zip(colors) {
         writeln!(out, "v {x} {y} {z} {r} {g} {b}")?;
+    }
+    Ok(())
+}
+
+/// Points; `first` is the number of the first one.
+fn points(out: &mut impl Write, first: u64, count: usize) -> Result<()> {
+    for point in (first..).take(count) {
+        writeln!(out, "p {point}")?;
     }
     Ok(())
 }

@@ -26,14 +26,18 @@ macro_rules! options {
         }
 
         impl $name {
-            /// The first option that is set and not for this target, with the targets that it is for.
+            /// The options that are set and not for this target, with the targets that they are for.
             #[allow(dead_code, reason = "pictures have one target")]
-            fn unused(&self, target: $crate::settings::Target) -> Option<(&'static str, &'static [$crate::settings::Target])> {
+            fn unused(
+                &self,
+                target: $crate::settings::Target,
+            ) -> impl Iterator<Item = (&'static str, &'static [$crate::settings::Target])> {
                 let usual = Self::default();
-                let options: &[(_, _, &[_])] =
-                    &[$($((stringify!($option), self.$option != usual.$option, $targets),)*)*];
-                let mut unused = options.iter().filter(|(_, is_set, targets)| *is_set && !targets.contains(&target));
-                unused.next().map(|(name, _, targets)| (*name, *targets))
+                let options: Vec<(_, _, &[_])> =
+                    vec![$($((stringify!($option), self.$option != usual.$option, $targets),)*)*];
+                let unused =
+                    options.into_iter().filter(move |(_, is_set, targets)| *is_set && !targets.contains(&target));
+                unused.map(|(name, _, targets)| (name, targets))
             }
         }
     };
@@ -208,7 +212,7 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
-    use crate::{Lods, Mode, Samples, Target};
+    use crate::{Lods, Mode, Samples, Target, Turn};
 
     /// Asserts that values are read as they are displayed, by serde as well, and returns the error for another text.
     fn error_of<T>(values: impl IntoIterator<Item = T>) -> String
@@ -230,6 +234,8 @@ mod tests {
         assert_eq!(error_of([Samples::One, Samples::Four, Samples::Nine]), "expected 1, 4 or 9");
         let modes = [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals];
         assert_eq!(error_of(modes), "expected shaded, clay, wireframe or normals");
+        let turns = [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters];
+        assert_eq!(error_of(turns), "expected 0, 90, 180 or 270");
         let lods = (0..4).map(Lods::Only).chain([Lods::Finest, Lods::All]);
         assert_eq!(error_of(lods), "expected finest, high, medium, low, lowest or all");
         assert_eq!("lowest_lod".parse(), Ok(Lods::Only(3)));

@@ -58,6 +58,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         job.budget.read_geometry(points.into(), 0)?;
         snapshot.positions_into(&mut positions, &mut scratch)?;
         finite(&mut positions, || format!("snapshots[{index}].positions"), job, outcome)?;
+        job.turn_numbers(&mut positions);
         bytes.clear();
         bytes.extend(positions.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
         out.write_all(&bytes)?;

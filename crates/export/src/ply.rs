@@ -52,6 +52,9 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         None if outcome.textures.found().next().is_some() => outcome.leave_out("textures, which differ"),
         None => {}
     }
+    if let Some(unit) = scene.unit.comment() {
+        writeln!(out, "comment {unit}")?;
+    }
     writeln!(out, "element vertex {vertices}")?;
     for column in &columns {
         let kind = if column.are_bytes() { "uchar" } else { "float" };

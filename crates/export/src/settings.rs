@@ -18,6 +18,7 @@ use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::turn::Turn;
 use crate::vector::is_degenerate;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
@@ -43,7 +44,7 @@ pub enum Target {
     Stl,
     /// A point cache of Blender and 3ds Max, with an OBJ next to it: the snapshots of a CGeo file.
     Pc2,
-    /// USD, as a crate file: geometry, materials, and snapshots as time samples.
+    /// USD, as a crate file: geometry, materials, snapshots as time samples, and joints of files without meshes.
     Usdc,
 }
 
@@ -173,6 +174,10 @@ options! {
             /// given several times.
             #[arg(long = "mesh", value_name = "ADDRESS")]
             meshes: Vec<Address>,
+            /// Turn everything about the up axis: 90, 180 or 270 degrees, counter-clockwise as seen from above. In OBJ, PLY, STL
+            /// and PC2 the numbers of vertices change.
+            #[arg(long, value_name = "DEGREES", default_value_t)]
+            turn: Turn,
             /// Reverse the winding of all triangles.
             #[arg(long)]
             flip: bool,
@@ -212,7 +217,8 @@ options! {
             max_output_bytes: Option<u64>,
         }
         for WITH_UNITS {
-            /// The axis that points up, for glTF and USD: x, y, z, -x, -y or -z [default: the axis of the format].
+            /// The axis that points up, for glTF and USD, and about which the others turn: x, y, z, -x, -y or -z [default: the
+            /// axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
             /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
@@ -293,6 +299,8 @@ pub(crate) struct Job<'a> {
     pub(crate) are_points: Cell<bool>,
     /// Copies of images, which appear before the output does.
     pub(crate) copies: RefCell<Vec<Output>>,
+    /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
+    pub(crate) turns_about: Cell<Option<Axis>>,
 }
 
 impl Job<'_> {
@@ -305,6 +313,14 @@ impl Job<'_> {
     pub(crate) fn drops_degenerate(&self) -> bool {
         let is_usd = self.target == Target::Usdc;
         self.drop_degenerate || is_usd && !self.keep_degenerate || self.are_points.get()
+    }
+
+    /// Turns points or directions, if the target has them turned.
+    pub(crate) fn turn_numbers<const N: usize>(&self, values: &mut [[f32; N]]) {
+        let Some(up) = self.turns_about.get() else { return };
+        for vector in values.iter_mut().filter_map(|value| value.first_chunk_mut()) {
+            *vector = self.turn.about(up, *vector);
+        }
     }
 
     /// Counts the material IDs of a mesh, if it is the first that has some: many become one material, which is reported.
@@ -369,7 +385,10 @@ impl Convert {
     ///
     /// Returns [`Unused`](Error::Unused) for the first setting that would change nothing.
     pub fn check_settings(&self) -> Result<()> {
-        let Some((setting, targets)) = self.unused(self.target) else { return Ok(()) };
+        // Every target turns about the axis that points up.
+        let has_up = self.turn != Turn::None;
+        let mut unused = self.unused(self.target).filter(|(setting, _)| !(has_up && *setting == "up"));
+        let Some((setting, targets)) = unused.next() else { return Ok(()) };
         let targets = targets.iter().map(|target| target.name()).collect();
         Err(Error::Unused { target: self.target.name(), setting, targets })
     }
@@ -383,6 +402,7 @@ impl Convert {
             has_too_many_ids: OnceCell::new(),
             are_points: Cell::new(false),
             copies: RefCell::default(),
+            turns_about: Cell::new(None),
         }
     }
 

@@ -28,7 +28,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.
     let mut header = [b' '; 80];
-    header[..7].copy_from_slice(b"meshmap");
+    let unit = scene.unit.comment().map(|unit| format!("meshmap, {unit}"));
+    // The unit of a damaged file may be longer than the header.
+    let text = unit.filter(|text| text.len() <= header.len()).unwrap_or_else(|| "meshmap".to_owned());
+    header.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
     let turns = job.turns(scene.format);

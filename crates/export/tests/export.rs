@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
-use meshmap_export::{Convert, Error, Outcome, Target};
+use meshmap_export::{Convert, Error, Outcome, Target, Turn};
 use meshmap_testing::{data, drawn, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
@@ -581,6 +581,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         let new = || Convert::new(target);
         for (convert, is_used) in [
             (Convert { up: Some(meshmap::Axis::Z), ..new() }, is_gltf || has_unit),
+            (Convert { up: Some(meshmap::Axis::Z), turn: Turn::Half, ..new() }, true),
             (Convert { unit_millimeters: Some(10.0), ..new() }, is_gltf || has_unit),
             (Convert { fps: Some(30.0), ..new() }, is_gltf || has_unit),
             (Convert { dense: true, ..new() }, is_gltf),
@@ -607,6 +608,34 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
     let outcome = Convert::new(Target::Stl).write_file(&file, folder.path().join("out.stl")).unwrap();
     let unit = file.as_cgeo().unwrap().unit_length();
     assert_eq!(outcome.left_out.iter().any(|line| line.starts_with("the unit")), unit.is_some());
+}
+
+#[test]
+fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
+    assert_eq!(file.as_cgeo().unwrap().unit_length().unwrap().millimeters, 10.0);
+    for target in Target::ALL {
+        let path = folder.path().join("out").with_extension(target.name());
+        let outcome = Convert::new(target).write_file(&file, &path).unwrap();
+        let text = |extension| {
+            String::from_utf8_lossy(&std::fs::read(path.with_extension(extension)).unwrap()).into_owned()
+        };
+        let comment = match target {
+            Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 10 mm\n"),
+            Target::Ply => text("ply").contains("\ncomment unit: 10 mm\n"),
+            Target::Stl => text("stl").starts_with("meshmap, unit: 10 mm  "),
+            Target::Glb | Target::Gltf | Target::Usdc => {
+                let checked = Convert::new(target).check_file(&file, &path).unwrap();
+                assert!(checked.lines.contains(&"the unit: all 1 equal bit for bit".to_owned()), "{target}");
+                assert!(!outcome.left_out.iter().any(|line| line.contains("unit")), "{target}");
+                continue;
+            }
+            _ => panic!("{target} is new"),
+        };
+        assert!(comment, "{target}");
+        assert!(outcome.left_out.contains(&"the unit, 10 mm, except in a comment".to_owned()), "{target}");
+    }
 }
 
 #[test]

@@ -84,7 +84,6 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
     for (format, name, joints, animations) in [
         ("iqm", "anim_only_joints.iqm", 12, 2),
         ("iqm", "ours_no_vertexes_a.iqm", 1, 0),
-        ("cgeo", "points_a.cgeo", 0, 0),
         ("cgeo", "empty_anim_a.cgeo", 0, 0),
         ("tmf", "v011_two_empty_meshes.tmf", 0, 0),
         ("tmf", "v011_empty_file.tmf", 0, 0),
@@ -93,7 +92,7 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
         for target in Target::ALL.into_iter().filter(|target| format == "cgeo" || *target != Target::Pc2) {
             let path = folder.path().join("out").with_extension(target.name());
             match Convert::new(target).write_file(&file, &path) {
-                Ok(outcome) if joints > 0 && matches!(target, Target::Glb | Target::Gltf) => {
+                Ok(outcome) if joints > 0 && matches!(target, Target::Glb | Target::Gltf | Target::Usdc) => {
                     let counts = (outcome.joints, outcome.animations, outcome.vertices);
                     assert_eq!((counts, outcome.left_out), ((joints, animations, 0), Vec::new()));
                     assert_eq!(Convert::new(target).check_file(&file, &path).unwrap().differs, [""; 0]);
@@ -338,6 +337,59 @@ fn clouds_are_points_in_every_target_that_has_them() {
     // A mesh whose vertices are all in triangles is not a cloud.
     let degenerate = open("tmf", "v021_degenerate_triangle.tmf");
     assert_eq!(write(&degenerate, &Convert::new(Target::Glb), &folder.path().join("out.glb")).points, 0);
+}
+
+#[test]
+fn snapshots_without_triangles_are_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "points_a.cgeo");
+    assert_eq!(file.mesh(&"snapshots[1]".parse().unwrap()).unwrap().vertex_count(), 33);
+    for target in Target::ALL {
+        let path = folder.path().join("out").with_extension(target.name());
+        if target == Target::Stl {
+            let error = Convert::new(target).write_file(&file, &path).unwrap_err();
+            assert!(matches!(error, Error::NotHeld { .. }), "{error}");
+            continue;
+        }
+        let outcome = write(&file, &Convert::new(target), &path);
+        let snapshots = if matches!(target, Target::Obj | Target::Ply) { 0 } else { 2 };
+        let counts = (outcome.points, outcome.vertices, outcome.triangles, outcome.snapshots);
+        assert_eq!(counts, (33, 33, 0, snapshots), "{target}");
+        let others = "normals and texture coordinates, which no triangle refers to";
+        assert!(outcome.left_out.iter().any(|line| line == others), "{target}: {:?}", outcome.left_out);
+        let is_point_cache = target == Target::Pc2;
+        let text = fs::read(if is_point_cache { path.with_extension("obj") } else { path }).unwrap();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (what, count) = match target {
+            Target::Obj | Target::Pc2 => ("\np ", 33),
+            Target::Ply => ("element vertex 33\n", 1),
+            Target::Usdc => ("Points", 1),
+            _ => ("\"mode\":0", 1),
+        };
+        assert_eq!(text.matches(what).count(), count, "{target}: {what}");
+    }
+    let one = Convert { meshes: vec!["snapshots[1]".parse().unwrap()], ..Convert::new(Target::Glb) };
+    assert_eq!(write(&file, &one, &folder.path().join("one.glb")).points, 33);
+    let picture = Render { size: Some([64, 64]), ..Render::default() }.picture(&file).unwrap();
+    assert_eq!(picture.1.triangles, 8 * 33);
+}
+
+#[test]
+fn vertices_are_points_if_all_triangles_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("tmf", "hand_v2_prec0_base0_b.tmf");
+    let dropping = |target| Convert { drop_degenerate: true, ..Convert::new(target) };
+    for (convert, points) in [
+        (Convert::new(Target::Glb), 0),
+        (dropping(Target::Glb), 5),
+        (Convert::new(Target::Usdc), 5),
+        (Convert { keep_degenerate: true, ..Convert::new(Target::Usdc) }, 0),
+    ] {
+        let outcome =
+            write(&file, &convert, &folder.path().join("out").with_extension(convert.target.name()));
+        assert_eq!((outcome.points, outcome.triangles), (points, if points > 0 { 0 } else { 2 }));
+        assert_eq!(outcome.changed.get(DROPPED), (points > 0).then_some(&2));
+    }
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::MeshFile;
-use meshmap_export::{Convert, Lods, Target};
+use meshmap::iqm::Trs;
+use meshmap::{Axis, MeshFile};
+use meshmap_export::{Convert, Lods, Target, Turn};
 use meshmap_testing::data;
 use serde_json::{Value, json};
 
@@ -225,6 +226,47 @@ fn faults_of_snapshots_are_found() {
     let sampler = scale["sampler"].as_u64().unwrap() as usize;
     written
         .number_fault("the scale that shows a mesh", &json["animations"][0]["samplers"][sampler]["output"]);
+}
+
+#[test]
+fn faults_of_skeletons_in_usd_are_found() {
+    let written = Written::of("iqm", "anim_only_joints.iqm", Convert::new(Target::Usdc), "usdc");
+    written.byte_fault("no translations", b"\0translations", b"\0translationz");
+    written.byte_fault("no scales", b"\0scales", b"\0scalez");
+    written.byte_fault("an animation that is not shown", b"skel:animationSource", b"skel:animationSourcf");
+    written.byte_fault("no places", b"restTransforms", b"restTransformt");
+    written.byte_fault("no places in the bind pose", b"bindTransforms", b"bindTransformt");
+    written.byte_fault("the frames per second", b"timeCodesPerSecond", b"timeCodesPerSeconf");
+    written.byte_fault("the kind of an animation", b"SkelAnimation", b"SkelAnimatiom");
+    let model = written.file.as_iqm().unwrap();
+    let name = model.joints().nth(3).unwrap().name.as_bytes().to_vec();
+    let other: Vec<u8> = name.iter().map(|byte| byte ^ 1).collect();
+    written.byte_fault(
+        "the name of a joint",
+        &[b"\0", &name[..], b"\0"].concat(),
+        &[b"\0", &other[..]].concat(),
+    );
+    let mut poses = vec![Trs::default(); model.joints().len()];
+    model.frames().read_frame_into(7, &mut poses).unwrap();
+    let bytes = |numbers: [f32; 3]| numbers.map(f32::to_le_bytes).as_flattened().to_vec();
+    let place = poses.iter().map(|pose| pose.translate).find(|place| *place != [0.0; 3]).unwrap();
+    written.byte_fault("the place of a joint", &bytes(place), &bytes(place.map(|number| number + 1.0)));
+}
+
+#[test]
+fn faults_of_the_root_are_found() {
+    let written = Written::gltf("cgeo", "anim_a.cgeo");
+    let json = written.json();
+    let root = json["scenes"][0]["nodes"][0].as_u64().unwrap() as usize;
+    written.json_fault("the unit", |json| json["nodes"][root]["scale"] = json!([0.1, 0.1, 0.1]));
+    written.json_fault("no unit", |json| drop(json["nodes"][root].as_object_mut().unwrap().remove("scale")));
+    written.json_fault("the rotation", |json| json["nodes"][root]["rotation"] = json!([1.0, 0.0, 0.0, 0.0]));
+    let turned = Convert { turn: Turn::Quarter, up: Some(Axis::X), ..Convert::new(Target::Usdc) };
+    let written = Written::of("cgeo", "anim_a.cgeo", turned, "usdc");
+    written.byte_fault("the unit of a stage", b"metersPerUnit", b"metersPerUniu");
+    written.byte_fault("the axis that points up", b"upAxis", b"upAxit");
+    written.byte_fault("the turn", b"xformOp:rotateY", b"xformOp:rotateX");
+    written.byte_fault("rotations without an order", b"xformOpOrder", b"xformOpOrdes");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Axis, Format, MeshFile, Options, Parallelism, Source};
-use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet};
+use meshmap::{Axis, Cause, Format, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use meshmap_testing::{data, fixtures};
@@ -141,6 +141,18 @@ fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
     // To the front is blue; a square that lies down points up, which is green.
     assert_eq!(middle(Axis::Y), [128, 128, 255]);
     assert_eq!(middle(Axis::Z), [128, 255, 128]);
+}
+
+#[test]
+fn a_picture_is_turned_about_the_axis_that_points_up() {
+    let file = bodies(&[(&square(0.0), &SQUARE)]);
+    let middle = |turn, up| {
+        let render = Render { mode: Mode::Normals, turn, up: Some(up), ..small() };
+        picture(&render, &file).pixel(48, 48).unwrap()
+    };
+    // The front of the square points to the left, which is dark red; one that lies down points up whatever turns it.
+    assert_eq!(middle(Turn::ThreeQuarters, Axis::Y), [0, 128, 128]);
+    assert_eq!(middle(Turn::Quarter, Axis::Z), [128, 255, 128]);
 }
 
 #[test]
@@ -390,14 +402,14 @@ fn what_cannot_be_drawn_is_said_in_words() {
     let still = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
     let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let points = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let empty = MeshFile::open(data::valid("cgeo", "empty_anim_a.cgeo")).unwrap();
     let cases = [
         (Render { snapshot: Some(0), ..small() }, &still, "tmf files have no snapshots"),
         (Render { frame: Some(0), ..small() }, &wave, "cgeo files have no frames"),
         (Render { snapshot: Some(99), ..small() }, &wave, "no snapshot 99: the file has 12"),
         (Render { frame: Some(9999), ..small() }, &man, "no frame 9999"),
         (Render { anim: Some("fly".to_owned()), ..small() }, &man, "no animation fly"),
-        (small(), &points, "no triangles"),
+        (small(), &empty, "no triangles"),
     ];
     for (render, file, words) in cases {
         let error = render.picture(file).unwrap_err().to_string();
@@ -570,9 +582,25 @@ fn the_difference_of_two_meshes_has_colours_and_a_scale() {
 }
 
 #[test]
+fn the_memory_that_an_error_names_suffices() {
+    let body = meshmap_testing::fixtures::tmf::grid(250);
+    let draw = |most: u64| {
+        let limits = Limits::default().with_max_total_bytes(most).with_free_ratio(0);
+        let options = Options::default().with_limits(limits);
+        let file = MeshFile::from_source(Source::from_bytes(body.clone()), &options).unwrap();
+        small().picture(&file).map(|(_, rendered)| rendered.triangles)
+    };
+    let Err(Error::Read(error)) = draw(10 << 20) else { panic!("10 MiB suffice") };
+    let Cause::Limit { needed: Some(needed), .. } = error.cause() else { panic!("{error}") };
+    let triangles = draw(*needed).unwrap();
+    // Half as many vertices.
+    assert!(*needed < triangles * 170, "{needed} bytes for {triangles} triangles");
+}
+
+#[test]
 fn what_fails_leaves_no_file() {
     let (folder, path) = folder();
-    let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let file = MeshFile::open(data::valid("cgeo", "empty_anim_a.cgeo")).unwrap();
     for render in [
         small(),
         Render { turntable: Some(3), ..small() },

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::{Axis, Conventions, Format, MeshFile, MeshView, Semantic, VOrigin};
-use meshmap_export::{Convert, Error, Target};
+use meshmap_export::{Convert, Error, Target, Turn};
 use meshmap_testing::{data, drawn, has_bind_shape, test_files};
 
 /// A corner of a triangle: the bits of its position and, if there are any, of its normal and texture coordinates.
@@ -275,5 +275,86 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
         let expects = target.conventions().v_origin.is_some();
         assert!(files > 50 && (compared[1] > 0) == expects, "{target:?}: {files} files, {compared:?}");
         assert_eq!(compared[0] > 0, expects && target != Target::Glb, "{target:?}: {compared:?}");
+    }
+}
+
+/// A vector that is turned by a quarter about an axis that points up, counter-clockwise as seen from above.
+fn quarter(up: Axis, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    match up {
+        Axis::X => [x, -z, y],
+        Axis::Y => [z, y, -x],
+        Axis::Z => [-y, x, z],
+        Axis::NegX => [x, z, -y],
+        _ => panic!("{up} is not tested"),
+    }
+}
+
+fn vectors(corners: &[Corner], vector: impl Fn(&Corner) -> Option<[u32; 3]>) -> Vec<[f32; 3]> {
+    corners.iter().filter_map(vector).map(|bits| bits.map(f32::from_bits)).collect()
+}
+
+fn of_pc2(path: &Path) -> Vec<[f32; 3]> {
+    let bytes = fs::read(path).unwrap();
+    let numbers: Vec<f32> =
+        bytes[32..].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    numbers.as_chunks().0.to_vec()
+}
+
+#[test]
+fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, name, up, assumed) in [
+        ("cgeo", "anim_a.cgeo", None, Axis::Z),
+        ("iqm", "skin_multi_anim.iqm", None, Axis::Z),
+        ("iqm", "skin_multi_anim.iqm", Some(Axis::NegX), Axis::NegX),
+        ("slmesh", "ours_skin_a.slmesh", None, Axis::Z),
+        ("tmf", "v011_multi_names.tmf", None, Axis::Y),
+        ("tmf", "v011_multi_names.tmf", Some(Axis::X), Axis::X),
+    ] {
+        let file = MeshFile::open(data::valid(format, name)).unwrap();
+        for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2 || format == "cgeo") {
+            let path = |turn: Turn| folder.path().join(format!("{turn}")).with_extension(target.name());
+            for (quarters, turn) in
+                [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters].into_iter().enumerate()
+            {
+                let has_up =
+                    turn != Turn::None || matches!(target, Target::Glb | Target::Gltf | Target::Usdc);
+                let convert = Convert { turn, up: up.filter(|_| has_up), ..Convert::new(target) };
+                convert.write_file(&file, path(turn)).unwrap();
+                let checked = convert.check_file(&file, path(turn)).unwrap();
+                assert_eq!(checked.differs, [""; 0], "{name} as {target}, {turn}");
+                let turned = |vectors: Vec<[f32; 3]>, up| -> Vec<[f32; 3]> {
+                    vectors
+                        .into_iter()
+                        .map(|vector| (0..quarters).fold(vector, |vector, _| quarter(up, vector)))
+                        .collect()
+                };
+                let of = |turn| match target {
+                    Target::Obj => of_obj(&path(turn)),
+                    Target::Ply => of_ply(&path(turn)),
+                    Target::Stl => of_stl(&path(turn)),
+                    _ => Vec::new(),
+                };
+                let (still, now) = (of(Turn::None), of(turn));
+                for vector in [|corner: &Corner| Some(corner.position), |corner: &Corner| corner.normal] {
+                    assert_eq!(
+                        vectors(&now, vector),
+                        turned(vectors(&still, vector), assumed),
+                        "{name} as {target}"
+                    );
+                }
+                if target == Target::Pc2 {
+                    assert_eq!(of_pc2(&path(turn)), turned(of_pc2(&path(Turn::None)), assumed));
+                }
+                if target == Target::Glb {
+                    // A row of the rotation of the root for each axis of glTF.
+                    let column = |rotation: [[f64; 3]; 3], at: usize| rotation.map(|row| row[at] as f32);
+                    let [still, now] = [path(Turn::None), path(turn)].map(|path| root_rotation(&path));
+                    for axis in 0..3 {
+                        assert_eq!(vec![column(now, axis)], turned(vec![column(still, axis)], Axis::Y));
+                    }
+                }
+            }
+        }
     }
 }

@@ -137,7 +137,8 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 ///     to: The format, if `output` does not have its extension.
 ///     meshes: Addresses of the meshes to write; by default what viewers show.
 ///     up: The axis that points up, instead of the axis of the format. For glTF and USD, as `fps` and `unit_millimeters`: a
-///         `ValueError` for other formats.
+///         `ValueError` for other formats, unless `turn` turns about it.
+///     turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
 ///     flip: Reverses the winding of all triangles.
 ///     snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
 ///     every: Takes each n-th of them.
@@ -171,7 +172,7 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 #[pyfunction]
 #[pyo3(
     signature = (source, output, *, to=None, **options),
-    text_signature = "(source, output, *, to=None, meshes=None, up=None, flip=False, snapshots=None, every=1, frame=None, \
+    text_signature = "(source, output, *, to=None, meshes=None, up=None, turn=0, flip=False, snapshots=None, every=1, frame=None, \
         seconds=None, anim=None, lod='finest', fps=None, unit_millimeters=None, quantized=False, nest=False, dense=False, \
         morph_normals=False, drop_degenerate=False, merge_materials=False, keep_materials=False, keep_degenerate=False, \
         textures=None, copy_textures=False, embed_textures=False, zero_non_finite=False, max_output_bytes=None)"
@@ -258,6 +259,7 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 ///     samples: Samples of each pixel: 1, 4 or 9.
 ///     mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
 ///     up: The axis that points up, instead of the axis of the format.
+///     turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
 ///     meshes: Addresses of the meshes to draw; by default what viewers show.
 ///     lod: The level of detail of a Second Life asset.
 ///     snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or the one nearest to a
@@ -274,7 +276,7 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 #[pyfunction]
 #[pyo3(
     signature = (source, output=None, **options),
-    text_signature = "(source, output=None, *, size=(1024, 1024), samples=4, mode='shaded', up=None, meshes=None, \
+    text_signature = "(source, output=None, *, size=(1024, 1024), samples=4, mode='shaded', up=None, turn=0, meshes=None, \
         lod='finest', snapshot=None, frame=None, seconds=None, anim=None, turntable=None, animation=False, sheet=False, \
         every=1, zero_non_finite=False)"
 )]

@@ -48,6 +48,8 @@ impl Proxy {
 impl Snapshot {
     /// The mesh with one index for each corner: positions, normals and map channels.
     ///
+    /// A mesh without triangles has a vertex for each position, and no other attributes: nothing has indices for them.
+    ///
     /// Decodes the whole mesh and remaps its vertices. To play an animation, make one [`Mesh::vertex_remap`] and gather
     /// the arrays of each snapshot with it, as long as their [`topology`](Self::topology) is the same.
     ///
@@ -57,6 +59,9 @@ impl Snapshot {
     pub fn view(&self) -> Result<MeshView> {
         let meter = self.meter();
         let mesh = self.mesh_within(Parts::ALL, &meter)?;
+        if mesh.triangles.is_empty() {
+            return Ok(self.points(mesh.positions));
+        }
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
@@ -88,15 +93,32 @@ impl Snapshot {
             let bytes = Array::from_vec(gathered).into_bytes();
             attributes.push(Ok(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes)));
         }
-        let infos = attributes.iter().flatten().map(Attribute::info).collect();
         let vertex_count = remap.vertex_count();
-        let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
-        let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
-        let decoded = Loaded { attributes, limits: self.limits() };
-        let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
-        let view = view.with_name(self.object_name().unwrap_or_default());
+        let view = self.view_of(vertex_count, Array::from_vec(remap.into_indices()), attributes);
         let Some(materials) = materials else { return Ok(view) };
         Ok(view.with_material_ids(Array::from_vec(materials)))
+    }
+
+    /// The view of a mesh without triangles.
+    fn points(&self, positions: Array<[f32; 3]>) -> MeshView {
+        let count = positions.len();
+        let bytes = positions.into_bytes();
+        let positions = Attribute::new(Semantic::Position, VertexFormat::FLOAT32X3, bytes);
+        self.view_of(count, Array::from_vec(Vec::new()), vec![Ok(positions)])
+    }
+
+    fn view_of(
+        &self,
+        vertex_count: usize,
+        indices: Array<u32>,
+        attributes: Vec<Result<Attribute>>,
+    ) -> MeshView {
+        let infos = attributes.iter().flatten().map(Attribute::info).collect();
+        let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
+        let decoded = Loaded { attributes, limits: self.limits() };
+        let indices = Indices::new(indices, 0);
+        let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
+        view.with_name(self.object_name().unwrap_or_default())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::scene::read;
 use crate::settings::Job;
 
 /// The mode of a primitive whose vertices are points.
-const POINTS: u32 = 0;
+pub(super) const POINTS: u32 = 0;
 
 /// A mesh as one primitive.
 pub(super) struct Geometry {

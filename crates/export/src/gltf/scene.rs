@@ -12,11 +12,13 @@ use super::document::{
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE, Use, escaped};
 use crate::destination;
 use crate::error::Result;
+use crate::matrix::quaternion;
 use crate::outcome::Outcome;
 use crate::scene::textures::{self as scene, TexturePlace};
 use crate::scene::{Scene, assume};
 use crate::settings::{Job, ROUGHNESS};
 use crate::texture::Kind;
+use crate::turn::Turn;
 
 /// The conversion of a file's numbers to glTF.
 pub(super) struct Rules {
@@ -24,13 +26,14 @@ pub(super) struct Rules {
     pub(super) turns: bool,
     /// `true` if the texture coordinate V is written as 1 - V.
     pub(super) flips_v: bool,
-    pub(super) up: Axis,
+    up: Axis,
+    turn: Turn,
 }
 
 impl Rules {
     pub(super) fn of(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> Self {
         let up = assume::up(scene.format, job.up, |note| outcome.note(note));
-        Self { turns: job.turns(scene.format), flips_v: job.flips_v(scene.format), up }
+        Self { turns: job.turns(scene.format), flips_v: job.flips_v(scene.format), up, turn: job.turn }
     }
 }
 
@@ -43,15 +46,11 @@ pub(super) fn finish_scene(
     beside: Vec<Index>,
 ) -> Result<()> {
     children.extend(gltf.rest);
-    let half = std::f32::consts::FRAC_1_SQRT_2;
-    let rotation = match rules.up {
-        Axis::X => Some([0.0, 0.0, half, half]),
-        Axis::Z => Some([-half, 0.0, 0.0, half]),
-        Axis::NegX => Some([0.0, 0.0, -half, half]),
-        Axis::NegY => Some([1.0, 0.0, 0.0, 0.0]),
-        Axis::NegZ => Some([half, 0.0, 0.0, half]),
-        _ => None,
-    };
+    let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let axes = axes.map(|axis| rules.turn.about(Axis::Y, rules.up.rotate_to(Axis::Y, axis)));
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    let rotation = quaternion(axes).map(|number| number as f32 + 0.0);
+    let rotation = (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation);
     #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
     let scale = (metres != 1.0).then_some([metres as f32; 3]);
     gltf.charge(children.len() + beside.len(), OF_LIST_ITEM)?;

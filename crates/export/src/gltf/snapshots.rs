@@ -6,6 +6,7 @@ use std::rc::Rc;
 use meshmap::cgeo::{Mesh as Stored, Parts};
 use meshmap::{Array, Scratch, VertexRemap};
 
+use super::attributes::POINTS;
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
 use super::file::{Gltf, OF_MESH, OF_TARGET, TARGET, Use};
 use super::normals::make_unit;
@@ -96,6 +97,16 @@ struct Run {
     targets: usize,
 }
 
+/// The first snapshot of a run, without targets.
+struct Base {
+    primitives: Vec<Primitive>,
+    /// The normals that were written.
+    normals: Option<Normals>,
+    parts: Vec<Part>,
+    /// The vertices of triangles; `None` for points, whose vertices are the positions.
+    remap: Option<VertexRemap>,
+}
+
 struct Writer<'a> {
     snapshots: &'a Snapshots,
     job: &'a Job<'a>,
@@ -119,11 +130,11 @@ impl Writer<'_> {
         let (points, triangles) = (origin.positions.len(), origin.triangles.len());
         budget.read_geometry(points as u64, triangles as u64)?;
         budget.charge(held_by(&origin), "mesh of a snapshot")?;
-        if origin.triangles.edge_visibility().is_some() {
-            self.outcome.leave_out("visibility of edges");
-        }
-        if origin.triangles.is_empty() {
-            self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));
+        let are_points = self.job.are_points.get();
+        let (count, what) = if are_points { (points, "points") } else { (triangles, "triangles") };
+        let nothing = format!("snapshots[{first}], which has no {what}");
+        if count == 0 {
+            self.outcome.leave_out(nothing);
             return Ok((None, 0));
         }
         // Positions, and differences from them.
@@ -131,7 +142,101 @@ impl Writer<'_> {
         let mut positions = origin.positions.to_vec();
         let is_stored = first == 0 || self.are_first(&positions)?;
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
-        self.leave_out_non_finite(&mut origin, first)?;
+        let base = if are_points {
+            Some(self.points(&positions)?)
+        } else {
+            self.surface(&mut origin, &positions, first)?
+        };
+        let Some(Base { mut primitives, normals, parts, remap }) = base else {
+            self.outcome.leave_out(nothing);
+            return Ok((None, 0));
+        };
+        let normals = normals.filter(|_| self.job.morph_normals).zip(remap.as_ref());
+        drop(origin.texcoords);
+        let mut topology = Topology::of(self.snapshots.at(first)?)?;
+        let mut used = 0;
+        let mut differences = Vec::new();
+        // Primitives that share vertices share what moves them.
+        let mut targets = vec![Vec::new(); if share_vertices(&parts) { 1 } else { parts.len() }];
+        for index in others {
+            self.job.budget.read_geometry(points as u64, 0)?;
+            if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
+                break;
+            }
+            let turned = match &normals {
+                Some((normals, remap)) => {
+                    let mut now = positions.clone();
+                    for (position, difference) in
+                        now.as_flattened_mut().iter_mut().zip(differences.as_flattened())
+                    {
+                        *position += difference;
+                    }
+                    Some(self.normal_differences(*index, normals, remap, &parts, &now)?)
+                }
+                None => None,
+            };
+            targets.iter_mut().for_each(|targets| targets.push(BTreeMap::new()));
+            self.gltf.charge(targets.len(), OF_TARGET)?;
+            // Their text.
+            self.gltf.charge(primitives.len(), JSON_OF_SHARED)?;
+            let sources = remap.as_ref().and_then(|remap| remap.sources(0));
+            self.add_targets("POSITION", &differences, sources, &mut targets, &parts)?;
+            if let Some(turned) = turned {
+                self.add_targets("NORMAL", &turned, None, &mut targets, &parts)?;
+            }
+            used += 1;
+        }
+        let mut targets = targets.into_iter().map(Rc::new);
+        let mut of_part = targets.next();
+        for primitive in &mut primitives {
+            primitive.targets = of_part.clone().unwrap_or_default();
+            of_part = targets.next().or(of_part);
+        }
+        self.outcome.snapshots += 1 + used as u64;
+        if used > 0 && !are_points {
+            let what = if normals.is_some() { "texture" } else { "normals and texture" };
+            self.outcome.leave_out(format!("{what} coordinates of all snapshots but one"));
+        }
+        let name = if others.is_empty() || used == others.len() && place == 0 {
+            name.to_owned()
+        } else {
+            format!("{name}_{first}")
+        };
+        self.gltf.charge_named(OF_MESH, &name)?;
+        self.gltf.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
+        let mesh = Some(self.gltf.document.meshes.len() - 1);
+        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() })?;
+        Ok((Some(Run { node, first: place, targets: used }), used))
+    }
+
+    /// The points of a snapshot without triangles, as one primitive.
+    fn points(&mut self, positions: &[[f32; 3]]) -> Result<Base> {
+        self.gltf.charge(1, OF_MESH)?;
+        let accessor = self.gltf.floats(positions, Use::Vertices, true)?;
+        let attributes = BTreeMap::from([("POSITION".to_owned(), accessor)]);
+        let material = Some(material(self.gltf, "", None)?);
+        self.outcome.wrote(positions.len(), 0);
+        Ok(Base {
+            primitives: vec![Primitive {
+                attributes,
+                indices: None,
+                mode: Some(POINTS),
+                material,
+                targets: Rc::default(),
+            }],
+            normals: None,
+            parts: vec![Part { material: 0, vertices: 0..positions.len(), triangles: Vec::new() }],
+            remap: None,
+        })
+    }
+
+    /// The triangles of a snapshot, as a primitive for each material; `None` if none is written.
+    fn surface(&mut self, origin: &mut Stored, positions: &[[f32; 3]], index: usize) -> Result<Option<Base>> {
+        let (budget, triangles) = (&self.job.budget, origin.triangles.len());
+        if origin.triangles.edge_visibility().is_some() {
+            self.outcome.leave_out("visibility of edges");
+        }
+        self.leave_out_non_finite(origin, index)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
         self.job.count_materials(origin.triangles.material_ids(), self.outcome)?;
         let ids = origin.triangles.material_ids().filter(|_| self.job.merges_materials());
@@ -142,7 +247,7 @@ impl Writer<'_> {
             "vertices of a mesh",
         )?;
         let remap = match &ids {
-            Some(ids) => ids.remap(&origin)?,
+            Some(ids) => ids.remap(origin)?,
             None => origin.vertex_remap_by_material()?,
         };
         // The numbers that are written for each vertex.
@@ -159,67 +264,11 @@ impl Writer<'_> {
         self.outcome.count_degenerate(all.iter().map(of_positions), self.job.drops_degenerate());
         let parts = parts(&remap, self.rules.turns, ids.is_some(), keeps);
         if parts.is_empty() {
-            self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));
-            return Ok((None, 0));
+            return Ok(None);
         }
-        let (mut primitives, normals) =
-            self.primitives(&origin, &positions, (&remap, ids.as_ref()), &parts)?;
-        let normals = normals.filter(|_| self.job.morph_normals);
-        drop(origin.texcoords);
-        let mut topology = Topology::of(self.snapshots.at(first)?)?;
+        let (primitives, normals) = self.primitives(origin, positions, (&remap, ids.as_ref()), &parts)?;
         self.outcome.wrote(remap.vertex_count(), parts.iter().map(|part| part.triangles.len()).sum());
-        let mut used = 0;
-        let mut differences = Vec::new();
-        // Primitives that share vertices share what moves them.
-        let mut targets = vec![Vec::new(); if share_vertices(&parts) { 1 } else { parts.len() }];
-        for index in others {
-            self.job.budget.read_geometry(points as u64, 0)?;
-            if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
-                break;
-            }
-            let turned = match &normals {
-                Some(normals) => {
-                    let mut now = positions.clone();
-                    for (position, difference) in
-                        now.as_flattened_mut().iter_mut().zip(differences.as_flattened())
-                    {
-                        *position += difference;
-                    }
-                    Some(self.normal_differences(*index, normals, &remap, &parts, &now)?)
-                }
-                None => None,
-            };
-            targets.iter_mut().for_each(|targets| targets.push(BTreeMap::new()));
-            self.gltf.charge(targets.len(), OF_TARGET)?;
-            // Their text.
-            self.gltf.charge(primitives.len(), JSON_OF_SHARED)?;
-            self.add_targets("POSITION", &differences, remap.sources(0), &mut targets, &parts)?;
-            if let Some(turned) = turned {
-                self.add_targets("NORMAL", &turned, None, &mut targets, &parts)?;
-            }
-            used += 1;
-        }
-        let mut targets = targets.into_iter().map(Rc::new);
-        let mut of_part = targets.next();
-        for primitive in &mut primitives {
-            primitive.targets = of_part.clone().unwrap_or_default();
-            of_part = targets.next().or(of_part);
-        }
-        self.outcome.snapshots += 1 + used as u64;
-        if used > 0 {
-            let what = if normals.is_some() { "texture" } else { "normals and texture" };
-            self.outcome.leave_out(format!("{what} coordinates of all snapshots but one"));
-        }
-        let name = if others.is_empty() || used == others.len() && place == 0 {
-            name.to_owned()
-        } else {
-            format!("{name}_{first}")
-        };
-        self.gltf.charge_named(OF_MESH, &name)?;
-        self.gltf.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
-        let mesh = Some(self.gltf.document.meshes.len() - 1);
-        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() })?;
-        Ok((Some(Run { node, first: place, targets: used }), used))
+        Ok(Some(Base { primitives, normals, parts, remap: Some(remap) }))
     }
 
     /// Replaces values that are not finite with 0, or removes the normals and map channels that have such values.

@@ -20,17 +20,7 @@ impl View {
     pub(super) fn new(up: Axis, [cosine, sine]: [f64; 2]) -> Self {
         let ([ca, sa], [ce, se]) = (AROUND, ABOVE);
         let rows = [[ca, 0.0, -sa], [-sa * se, ce, -ca * se], [sa * ce, se, ca * ce]];
-        Self(rows.map(|[x, y, z]| {
-            let [x, y, z] = [x * cosine - z * sine, y, x * sine + z * cosine];
-            match up {
-                Axis::X => [y, -x, z],
-                Axis::Z => [x, -z, y],
-                Axis::NegX => [-y, x, z],
-                Axis::NegY => [x, -y, -z],
-                Axis::NegZ => [x, z, -y],
-                _ => [x, y, z],
-            }
-        }))
+        Self(rows.map(|[x, y, z]| Axis::Y.rotate_to(up, [x * cosine - z * sine, y, x * sine + z * cosine])))
     }
 
     pub(super) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
@@ -52,8 +42,8 @@ pub(super) fn upright([x, y, z]: [f32; 3]) -> [f32; 3] {
 }
 
 /// The cosine and the sine of `step / steps` of a full turn.
-pub(super) fn turn(step: u32, steps: u32) -> [f64; 2] {
-    let (eighths, steps) = (u64::from(step) * 8, u64::from(steps.max(1)));
+pub(super) fn turn(step: u64, steps: u64) -> [f64; 2] {
+    let (eighths, steps) = (step * 8, steps.max(1));
     let rest = (eighths % steps) as f64 / steps as f64 * FRAC_PI_4;
     let square = rest * rest;
     // The sums of powers, from their last members on.
@@ -257,17 +247,30 @@ fn from(point: [f32; 3], origin: [f64; 3]) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turn::Turn;
 
     #[test]
     fn turns_are_those_of_the_host_within_its_rounding() {
         for steps in [1, 2, 3, 7, 8, 36, 1000] {
             for step in 0..steps {
-                let (sine, cosine) = (f64::from(step) / f64::from(steps) * std::f64::consts::TAU).sin_cos();
+                let (sine, cosine) = (step as f64 / steps as f64 * std::f64::consts::TAU).sin_cos();
                 let [c, s] = turn(step, steps);
                 assert!((c - cosine).abs() < 1e-14 && (s - sine).abs() < 1e-14, "{step}/{steps}");
             }
         }
         assert_eq!(turn(1, 4), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn quarters_of_a_turn_are_exact() {
+        for (up, turn_by) in
+            Axis::ALL.into_iter().zip([Turn::Quarter, Turn::Half, Turn::ThreeQuarters].into_iter().cycle())
+        {
+            let (point, angle) = ([1.0, 2.0, 3.0], turn(turn_by.quarters().into(), 4));
+            let expected = View::new(up, turn(0, 1)).apply(turn_by.about(up, point));
+            let seen = View::new(up, angle).apply(point);
+            assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{up}, {turn_by}");
+        }
     }
 
     #[test]

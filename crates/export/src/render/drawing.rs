@@ -69,12 +69,10 @@ struct Used {
 
 impl Used {
     fn of(corners: &[u32]) -> Self {
-        /// Vertices of a run for each corner.
-        const SPARSE: usize = 8;
         let ends = |(first, last): (u32, u32), index: &u32| (first.min(*index), last.max(*index));
         let (first, last) = corners.iter().fold((u32::MAX, 0), ends);
         let run = first as usize..(last as usize).saturating_add(1);
-        if run.len() > corners.len().saturating_mul(SPARSE) {
+        if run.len() > corners.len() {
             let mut indices = corners.to_vec();
             indices.sort_unstable();
             indices.dedup();
@@ -145,6 +143,7 @@ impl Drawing {
         let wanted = Selection {
             meshes: &render.meshes,
             lods: render.lod,
+            drops_degenerate: false,
             snapshots: vec![snapshot],
             still: &still,
             animations: &[],
@@ -154,17 +153,16 @@ impl Drawing {
         let scene = Scene::of(file, &wanted, rendered)?;
         let meshes = scene.meshes(budget, rendered)?;
         let mut drawing = Self::default();
+        drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points {
-                drawing.add_points(mesh, ordinal, scene.pose.as_ref(), (render, budget), rendered)?;
+                drawing.add_points(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
                 continue;
             }
-            charge(mesh.view.vertex_count(), mesh.view.triangle_count(), budget)?;
             drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
         }
         let width = dot_width(scene.bones.as_flattened());
         for [from, to] in &scene.bones {
-            charge(2 * DOT.len(), 2 * FACES.len(), budget)?;
             drawing.add_bone(*from, *to, width);
         }
         if drawing.triangles.is_empty() {
@@ -190,6 +188,50 @@ impl Drawing {
                 .to_owned(),
         };
         Error::NotHeld { target: TARGET, what }
+    }
+
+    /// Charges what the meshes and bones need, all at once, so that an error names the whole; then allocates it.
+    fn reserve(&mut self, meshes: &[Mesh], scene: &Scene, budget: &Budget) -> Result<()> {
+        /// A vertex as it is drawn, and on the picture; the same of a triangle.
+        const DRAWN: [u64; 2] = [64, 24];
+        /// With a colour.
+        const COLOR: u64 = 16;
+        /// As it is read: an attribute, and a normal that is computed. The corners of a triangle, twice.
+        const READ: [u64; 2] = [96, 32];
+        /// The memory of the library for a vertex while it decodes an attribute.
+        const READING: u64 = 32;
+        /// The joints and weights of a vertex that is moved.
+        const MOVED: u64 = 64;
+        let has_colors = meshes.iter().any(|mesh| mesh.view.has(&Semantic::Color(0)));
+        let (mut drawn, mut read) = ([0_usize; 2], 0_u64);
+        for mesh in meshes {
+            let [vertices, triangles] = size(&mesh.view, scene.are_points);
+            drawn = [drawn[0].saturating_add(vertices), drawn[1].saturating_add(triangles)];
+            // One mesh after another is read.
+            let of_vertex = READ[0] + if scene.pose.is_some() { MOVED } else { 0 };
+            read = read.max(memory([vertices, triangles], [of_vertex, READ[1]]));
+        }
+        let bones = scene.bones.len().saturating_mul(2);
+        drawn[0] = drawn[0].saturating_add(bones.saturating_mul(DOT.len()));
+        drawn[1] = drawn[1].saturating_add(bones.saturating_mul(FACES.len()));
+        let of_vertex = DRAWN[0] + if has_colors { COLOR } else { 0 };
+        let bytes = memory(drawn, [of_vertex, DRAWN[1]]).saturating_add(read);
+        let [vertices, triangles] = drawn;
+        {
+            // The library charges the memory in which it decodes attributes by itself: it has room.
+            let _scope = budget.scope();
+            budget.charge(bytes.saturating_add(memory(drawn, [READING, 0])), "triangles to draw")?;
+        }
+        budget.charge(bytes, "triangles to draw")?;
+        self.positions.reserve_exact(vertices);
+        self.normals.reserve_exact(vertices);
+        self.indices.reserve_exact(vertices);
+        if has_colors {
+            self.colors.reserve_exact(vertices);
+        }
+        self.triangles.reserve_exact(triangles);
+        self.surfaces.reserve_exact(triangles);
+        Ok(())
     }
 
     fn add(
@@ -276,19 +318,16 @@ impl Drawing {
         mesh: &Mesh,
         ordinal: usize,
         pose: Option<&Pose>,
-        (render, budget): (&Render, &Budget),
+        render: &Render,
         rendered: &mut Rendered,
     ) -> Result<()> {
-        /// More dots would hide each other.
-        const MOST: usize = 50_000;
         let view = &mesh.view;
         let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(()) };
-        let step = attribute.len().div_ceil(MOST).max(1);
+        let step = attribute.len().div_ceil(MOST_DOTS).max(1);
         if step > 1 {
             rendered.note(format!("{}: one of {step} points is drawn", view.address()));
         }
         let indices: Vec<u32> = (0..).take(attribute.len()).step_by(step).collect();
-        charge(indices.len() * DOT.len(), indices.len() * FACES.len(), budget)?;
         let used = Used::of(&indices);
         let mut points = used.read::<3>(&attribute);
         drop(attribute);
@@ -382,14 +421,23 @@ fn influences<'a>(
     Ok(joints.zip(weights).map(|(joints, weights)| (pose, used.read(&joints), used.read(&weights))))
 }
 
-/// Charges the vertices and triangles of a mesh, as they are read, in the scene, and as they are drawn.
-fn charge(vertices: usize, triangles: usize, budget: &Budget) -> Result<()> {
-    const OF_VERTEX: u64 = 256;
-    const OF_TRIANGLE: u64 = 96;
-    let [vertices, triangles] = [vertices, triangles].map(|count| count as u64);
-    let vertices = vertices.min(triangles.saturating_mul(3));
-    let bytes = vertices.saturating_mul(OF_VERTEX).saturating_add(triangles.saturating_mul(OF_TRIANGLE));
-    budget.charge(bytes, "triangles to draw")
+/// The most dots of a mesh: more would hide each other.
+const MOST_DOTS: usize = 50_000;
+
+/// The most vertices and triangles that are drawn of a mesh.
+fn size(view: &MeshView, are_points: bool) -> [usize; 2] {
+    if are_points {
+        let points = view.vertex_count().min(MOST_DOTS);
+        return [points * DOT.len(), points * FACES.len()];
+    }
+    let triangles = view.triangle_count();
+    [view.vertex_count().min(triangles.saturating_mul(3)), triangles]
+}
+
+/// The memory for some vertices and triangles, of which each takes this.
+fn memory(counts: [usize; 2], bytes: [u64; 2]) -> u64 {
+    let of = |at: usize| (counts[at] as u64).saturating_mul(bytes[at]);
+    of(0).saturating_add(of(1))
 }
 
 /// Fails for the first NaN or infinite number, or replaces them all, and says so.
@@ -415,28 +463,38 @@ fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32;
     if normals.iter().all(|normal| *normal != [0.0; 3]) {
         return;
     }
-    // Vertices that differ in other things, as those at a seam do, are one place.
-    let mut first_at: HashMap<[u32; 3], usize> = HashMap::with_capacity(positions.len());
-    let bits = |position: &[f32; 3]| position.map(|number| (number + 0.0).to_bits());
-    let firsts: Vec<usize> = positions
-        .iter()
-        .enumerate()
-        .map(|(index, position)| *first_at.entry(bits(position)).or_insert(index))
-        .collect();
-    drop(first_at);
+    // Vertices that differ in other things, as those at a seam do, are one place, which has the index of the first vertex.
+    let bits = |index: u32| {
+        let position = positions.get(index as usize).copied().unwrap_or_default();
+        position.map(|number| (number + 0.0).to_bits())
+    };
+    let mut sorted: Vec<u32> = (0..).take(positions.len()).collect();
+    sorted.sort_unstable_by_key(|index| (bits(*index), *index));
+    let mut firsts = vec![0_u32; positions.len()];
+    let mut first = 0;
+    for pair in std::iter::once(None).chain(sorted.iter().map(Some)).zip(&sorted) {
+        let (before, index) = pair;
+        if before.is_none_or(|before| bits(*before) != bits(*index)) {
+            first = *index;
+        }
+        if let Some(place) = firsts.get_mut(*index as usize) {
+            *place = first;
+        }
+    }
+    drop(sorted);
     let mut sums = vec![[0.0_f64; 3]; positions.len()];
     for triangle in triangles {
         let [a, b, c] = triangle.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
         let face = face_normal([a, b, c]);
         for corner in triangle {
-            let first = firsts.get(*corner as usize).and_then(|first| sums.get_mut(*first));
+            let first = firsts.get(*corner as usize).and_then(|first| sums.get_mut(*first as usize));
             for (sum, number) in first.into_iter().flatten().zip(face) {
                 *sum += number;
             }
         }
     }
     for (normal, first) in normals.iter_mut().zip(firsts).filter(|(normal, _)| **normal == [0.0; 3]) {
-        let sum = sums.get(first).copied().unwrap_or_default();
+        let sum = sums.get(first as usize).copied().unwrap_or_default();
         *normal = unit_of_f64(sum).unwrap_or([0.0; 3]);
     }
 }

@@ -58,6 +58,12 @@ impl Render {
         assume::up(file.format(), self.up, |note| rendered.note(note))
     }
 
+    /// The cosine and the sine of the angle of a picture of a turntable.
+    fn angle(&self, picture: u32, pictures: u32) -> [f64; 2] {
+        let (picture, pictures) = (u64::from(picture), u64::from(pictures));
+        turn(4 * picture + u64::from(self.turn.quarters()) * pictures, 4 * pictures)
+    }
+
     fn finder(&self) -> Finder<'_> {
         let when = When::of(self.snapshot, self.frame, self.seconds);
         Finder { when, anim: self.anim.as_deref(), target: TARGET }
@@ -89,7 +95,7 @@ impl Render {
         frame: Frame,
         rendered: &mut Rendered,
     ) -> (View, Reach) {
-        let view = View::new(self.up(file, rendered), turn(0, 1));
+        let view = View::new(self.up(file, rendered), self.angle(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
         (view, reach)
@@ -150,7 +156,7 @@ impl Render {
         let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
-        let views = || (0..pictures).map(|step| View::new(up, turn(step, pictures)));
+        let views = || (0..pictures).map(|step| View::new(up, self.angle(step, pictures)));
         let mut reach = Reach::new(frame, middle(&scene));
         views().for_each(|view| reach.add(&view, &scene.positions));
         let cameras = views().map(|view| Ok((None, reach.camera(view, frame, true))));

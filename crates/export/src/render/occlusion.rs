@@ -38,8 +38,10 @@ pub(super) fn spirals() -> Vec<Vec<[f32; 2]>> {
             // Patterns lie between each other's places.
             let radius =
                 (f64::from(look) + (f64::from(pattern) + 0.5) / f64::from(PATTERNS)) / f64::from(LOOKS);
-            let [cosine, sine] =
-                turn((look * 7 * PATTERNS + pattern * 11) % (LOOKS * PATTERNS), LOOKS * PATTERNS);
+            let [cosine, sine] = turn(
+                u64::from((look * 7 * PATTERNS + pattern * 11) % (LOOKS * PATTERNS)),
+                u64::from(LOOKS * PATTERNS),
+            );
             #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
             [(cosine * radius) as f32, (sine * radius) as f32]
         };

@@ -10,6 +10,7 @@ use crate::options::{ParseError, parse};
 use crate::options::{options, texts};
 use crate::outcome::{Report, add};
 use crate::settings::{Lods, Target};
+use crate::turn::Turn;
 
 /// The appearance of triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +94,9 @@ options! {
             /// The axis that points up: x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
+            /// Turn everything about the up axis: 90, 180 or 270 degrees, counter-clockwise as seen from above.
+            #[arg(long, value_name = "DEGREES", default_value_t)]
+            turn: Turn,
             /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
             /// given several times.
             #[arg(long = "mesh", value_name = "ADDRESS")]

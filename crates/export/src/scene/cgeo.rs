@@ -27,6 +27,23 @@ impl Snapshots {
         Self { proxy: proxy.clone(), indices, name }
     }
 
+    /// `true` if no snapshot has triangles, and one has vertices. Only triangles have indices for anything but positions.
+    pub(super) fn are_points(&self, report: &mut impl Report) -> Result<bool> {
+        let (mut has_vertices, mut has_others) = (false, false);
+        for index in &self.indices {
+            let counts = self.at(*index)?.counts(&mut Scratch::default())?;
+            if counts.triangles > 0 {
+                return Ok(false);
+            }
+            has_vertices |= counts.vertices > 0;
+            has_others |= counts.normals > 0 || counts.texcoord_sets > 0;
+        }
+        if has_vertices && has_others {
+            report.skips("normals and texture coordinates, which no triangle refers to".to_owned());
+        }
+        Ok(has_vertices)
+    }
+
     /// The number of snapshots in the file.
     pub(crate) fn stored_count(&self) -> usize {
         self.proxy.snapshot_count()

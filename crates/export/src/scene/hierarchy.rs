@@ -3,7 +3,7 @@
 use meshmap::iqm::{Model, Trs};
 
 use crate::error::{Error, Result};
-use crate::matrix::{invert, is_orthogonal, multiply};
+use crate::matrix::{invert, is_orthogonal, multiply, quaternion};
 
 type Parents = Vec<Option<u32>>;
 
@@ -52,7 +52,7 @@ impl Hierarchy {
 }
 
 /// The matrix of a transformation whose rotation has length 1, column by column.
-pub(super) fn matrix(pose: &Trs) -> [f64; 16] {
+pub(crate) fn matrix(pose: &Trs) -> [f64; 16] {
     let [x, y, z, w] = pose.rotate.map(f64::from);
     let ([sx, sy, sz], [tx, ty, tz]) = (pose.scale.map(f64::from), pose.translate.map(f64::from));
     [
@@ -98,21 +98,6 @@ fn trs(m: &[f64; 16]) -> Option<Trs> {
     #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
     let rotate = quaternion(axes).map(|number| number as f32);
     Some(Trs::new(translate, rotate, scale).normalized())
-}
-
-/// The rotation with these orthogonal axes of length 1.
-fn quaternion([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]]: [[f64; 3]; 3]) -> [f64; 4] {
-    // Each is four times a product of two components; the largest square makes the smallest error.
-    let squares = [xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz].map(|square| 1.0 + square);
-    let rows = [
-        [squares[0], xy + yx, xz + zx, yz - zy],
-        [xy + yx, squares[1], yz + zy, zx - xz],
-        [xz + zx, yz + zy, squares[2], xy - yx],
-        [yz - zy, zx - xz, xy - yx, squares[3]],
-    ];
-    let largest = rows.into_iter().zip(squares).max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let (row, square) = largest.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0));
-    row.map(|number| number / (2.0 * square.sqrt()))
 }
 
 #[cfg(test)]

@@ -251,15 +251,10 @@ impl Clip {
         Ok(poses)
     }
 
-    /// The times of the frames that are written in seconds, from the first.
-    pub(crate) fn times(
-        &self,
-        job: &Job<'_>,
-        target: &'static str,
-        outcome: &mut Outcome,
-    ) -> Result<Vec<f32>> {
-        let (count, stored) = (self.frame_count(), f64::from(self.anim.framerate));
-        let rate = match job.fps {
+    /// The frames per second.
+    pub(crate) fn rate(&self, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+        let stored = f64::from(self.anim.framerate);
+        match job.fps {
             Some(rate) => rate,
             None if stored > 0.0 && stored.is_finite() => stored,
             None => {
@@ -269,15 +264,27 @@ impl Clip {
                 ));
                 USUAL_RATE.into()
             }
-        };
+        }
+    }
+
+    /// The numbers of the frames that are written, from the first.
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer frames than that")]
+    pub(crate) fn frames(&self) -> impl Iterator<Item = f64> {
         let last = self.stored_frame_count().saturating_sub(1);
-        let frame = |frame: usize| if self.is_constant && frame > 0 { last } else { frame };
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "the nearest is written"
-        )]
-        let times: Vec<f32> = (0..count).map(|written| (frame(written) as f64 / rate) as f32).collect();
+        let frame = move |frame: usize| if self.is_constant && frame > 0 { last } else { frame };
+        (0..self.frame_count()).map(move |written| frame(written) as f64)
+    }
+
+    /// The times of the frames that are written in seconds, from the first.
+    pub(crate) fn times(
+        &self,
+        job: &Job<'_>,
+        target: &'static str,
+        outcome: &mut Outcome,
+    ) -> Result<Vec<f32>> {
+        let (count, rate) = (self.frame_count(), self.rate(job, outcome));
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+        let times: Vec<f32> = self.frames().map(|frame| (frame / rate) as f32).collect();
         if times.is_sorted_by(|a, b| a < b) && times.iter().all(|time| time.is_finite()) {
             return Ok(times);
         }

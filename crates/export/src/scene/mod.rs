@@ -17,13 +17,14 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Moment, Still};
 use crate::outcome::{Outcome, Report};
-use crate::settings::{Job, Lods};
+use crate::settings::{Job, Lods, WITH_UNITS};
+use crate::turn::Turn;
 use crate::vector::is_degenerate;
 
 pub(crate) mod assume;
 pub(crate) mod cgeo;
 pub(crate) mod check;
-mod hierarchy;
+pub(crate) mod hierarchy;
 pub(crate) mod iqm;
 pub(crate) mod names;
 pub(crate) mod pose;
@@ -38,6 +39,8 @@ pub(crate) struct Selection<'a> {
     /// The addresses of meshes; without any, what is drawn by default.
     pub(crate) meshes: &'a [Address],
     pub(crate) lods: Lods,
+    /// `true` if triangles with two equal corners are not written: vertices of nothing but these are points.
+    pub(crate) drops_degenerate: bool,
     /// Snapshots of a CGeo file.
     pub(crate) snapshots: Vec<usize>,
     /// The moment of what is written as it stands still.
@@ -79,6 +82,13 @@ pub(crate) enum Unit {
     Metres,
 }
 
+impl Unit {
+    /// A comment for targets that have no unit; `None` if the file stores none.
+    pub(crate) fn comment(self) -> Option<String> {
+        if let Self::Millimeters(unit) = self { Some(format!("unit: {unit} mm")) } else { None }
+    }
+}
+
 /// A mesh, in which one index serves all attributes of a vertex.
 #[derive(Clone)]
 pub(crate) struct Mesh {
@@ -103,13 +113,13 @@ impl Mesh {
     }
 }
 
-/// `true` if most vertices of a mesh are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
-/// format of triangles write one such triangle.
-fn is_cloud(mesh: &Mesh) -> bool {
+/// `true` if no triangle of a mesh is to be written, or if most vertices are in no triangle, and all triangles have equal corners:
+/// programs that save clouds of points in a format of triangles write one such triangle.
+fn is_cloud(mesh: &Mesh, drops_degenerate: bool) -> bool {
     let view = &mesh.view;
     let triangles = view.triangle_count();
-    triangles == 0
-        || triangles.saturating_mul(3) < view.vertex_count() && view.indices().triangles().all(is_degenerate)
+    let is_sparse = triangles.saturating_mul(3) < view.vertex_count();
+    triangles == 0 || (is_sparse || drops_degenerate) && view.indices().triangles().all(is_degenerate)
 }
 
 impl Scene {
@@ -124,6 +134,7 @@ impl Scene {
         let wanted = Selection {
             meshes: &job.meshes,
             lods: job.lod,
+            drops_degenerate: job.drops_degenerate(),
             snapshots: proxy.map_or(Ok(Vec::new()), |proxy| job.snapshots(proxy))?,
             still,
             animations: &job.animations,
@@ -132,6 +143,9 @@ impl Scene {
         };
         let scene = Self::of(file, &wanted, report)?;
         job.are_points.set(scene.are_points);
+        if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
+            job.turns_about.set(Some(assume::up(scene.format, job.up, |note| report.note(note))));
+        }
         Ok(scene)
     }
 
@@ -151,7 +165,9 @@ impl Scene {
         if let Some(proxy) = file.as_cgeo() {
             scene.unit = cgeo::unit(proxy);
             if wanted.meshes.is_empty() {
-                scene.snapshots = Some(Snapshots::new(proxy, wanted.snapshots.clone()));
+                let snapshots = Snapshots::new(proxy, wanted.snapshots.clone());
+                scene.are_points = snapshots.are_points(report)?;
+                scene.snapshots = Some(snapshots);
                 return Ok(scene);
             }
         }
@@ -171,7 +187,7 @@ impl Scene {
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
         }
-        if scene.meshes.iter().all(is_cloud) {
+        if scene.meshes.iter().all(|mesh| is_cloud(mesh, wanted.drops_degenerate)) {
             scene.meshes.retain(|mesh| mesh.view.vertex_count() > 0);
             scene.are_points = !scene.meshes.is_empty();
         }
@@ -195,9 +211,14 @@ impl Scene {
         Err(Error::NothingToConvert { has_animations: self.has_animations })
     }
 
-    /// `true` if there is nothing that could be written.
+    /// `true` if no mesh could be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.meshes.is_empty() && self.snapshots.is_none()
+    }
+
+    /// The joints of a file without meshes.
+    pub(crate) fn rig_alone(&self) -> Option<&dyn Rig> {
+        self.rig.as_deref().filter(|_| self.is_empty() && !self.bones.is_empty())
     }
 
     /// The meshes; of snapshots, the first.

@@ -27,6 +27,7 @@ pub(crate) fn positions(
         }
         finite(&mut values, || format!("{} in its pose", address()), job, outcome)?;
     }
+    job.turn_numbers(&mut values);
     Ok(values)
 }
 
@@ -44,9 +45,12 @@ pub(crate) fn optional<const N: usize>(
     if !usable(&mut values, address, job, outcome)? {
         return Ok(None);
     }
-    if let (Some(pose), Some(kind)) = (pose, Kind::of(attribute.semantic())) {
-        // Directions stay finite: they are made to have unit length, or none.
-        pose.apply_to(view, kind, &mut values, &job.budget)?;
+    if let Some(kind) = Kind::of(attribute.semantic()) {
+        if let Some(pose) = pose {
+            // Directions stay finite: they are made to have unit length, or none.
+            pose.apply_to(view, kind, &mut values, &job.budget)?;
+        }
+        job.turn_numbers(&mut values);
     }
     Ok(Some(values))
 }

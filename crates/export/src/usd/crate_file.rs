@@ -55,12 +55,12 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         Ok(self.position)
     }
 
-    /// An array, of elements that come `N` words of 32 bits at a time.
-    fn array<const N: usize>(
+    /// An array, of elements of `N` numbers of `S` bytes.
+    fn array<const N: usize, const S: usize>(
         &mut self,
         kind: Kind,
         count: usize,
-        mut elements: impl Iterator<Item = [[u8; 4]; N]>,
+        mut elements: impl Iterator<Item = [[u8; S]; N]>,
     ) -> Result<Rep> {
         if count == 0 {
             return Ok(Rep::empty(kind));
@@ -70,7 +70,7 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         let mut block = std::mem::take(&mut self.block);
         loop {
             let mut filled = 0;
-            for (place, element) in block.chunks_exact_mut(4 * N).zip(&mut elements) {
+            for (place, element) in block.chunks_exact_mut(S * N).zip(&mut elements) {
                 place.copy_from_slice(element.as_flattened());
                 filled += place.len();
             }
@@ -89,6 +89,24 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
     ) -> Result<Rep> {
         let count = elements.len();
         self.array(Kind::floats(N), count, elements.map(|element| element.map(f32::to_le_bytes)))
+    }
+
+    /// Rotations, of which the last component is the real one.
+    pub(super) fn quaternions(&mut self, elements: impl ExactSizeIterator<Item = [f32; 4]>) -> Result<Rep> {
+        let count = elements.len();
+        self.array(Kind::Quatf, count, elements.map(|element| element.map(f32::to_le_bytes)))
+    }
+
+    /// Vectors of three floats of 16 bits.
+    pub(super) fn halves(&mut self, elements: impl ExactSizeIterator<Item = [u16; 3]>) -> Result<Rep> {
+        let count = elements.len();
+        self.array(Kind::Vec3h, count, elements.map(|element| element.map(u16::to_le_bytes)))
+    }
+
+    /// Matrices of 4 x 4 numbers.
+    pub(super) fn matrices(&mut self, elements: &[[f64; 16]]) -> Result<Rep> {
+        let numbers = elements.iter().map(|element| element.map(f64::to_le_bytes));
+        self.array(Kind::Matrix4d, elements.len(), numbers)
     }
 
     /// One vector of three floats.

@@ -1,6 +1,6 @@
 //! USD: crate files of version 0.8.0, written in one pass.
 //!
-//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
+//! Skins are not written: only joints without meshes are. Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
 
 mod compress;
 mod crate_file;
@@ -8,6 +8,7 @@ mod materials;
 mod meshes;
 mod prim;
 mod samples;
+mod skeleton;
 mod snapshots;
 mod tables;
 mod values;
@@ -27,6 +28,7 @@ use crate::output::Output;
 use crate::scene::names::Names;
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
+use crate::turn::Turn;
 
 pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut output = Output::create_within(path, &job.budget)?;
@@ -34,18 +36,24 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
     let up = assume::up(scene.format, job.up, |note| outcome.note(note));
     // Stages have Y up, or Z.
-    let turn = match up {
+    let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
         Axis::NegX => Some(("xformOp:rotateZ", -90.0)),
         Axis::NegY => Some(("xformOp:rotateX", 180.0)),
         Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
         _ => None,
     };
+    let about = if up == Axis::Z { "xformOp:rotateZ" } else { "xformOp:rotateY" };
+    let turn = (job.turn != Turn::None).then(|| (about, 90.0 * f32::from(job.turn.quarters())));
     let mut root = Prim::new("Xform", ROOT);
-    if let Some((name, degrees)) = turn {
-        let turned = Property::attribute(name, "float").field("default", Value::Float(degrees));
-        let order = Value::Tokens(vec![name.into()]);
-        root = root.with(turned).with(Property::uniform("xformOpOrder", "token[]", order));
+    // The last of them comes first.
+    let rotations: Vec<(&str, f32)> = turn.into_iter().chain(upright).collect();
+    for (name, degrees) in &rotations {
+        root = root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
+    }
+    if !rotations.is_empty() {
+        let order = Value::Tokens(rotations.iter().map(|(name, _)| (*name).into()).collect());
+        root = root.with(Property::uniform("xformOpOrder", "token[]", order));
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
@@ -58,6 +66,12 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let written = snapshots::write(snapshots, job, &mut out, prims, outcome)?;
         fields.extend(written.times);
         root.children.push(written.prim);
+    } else if let Some(rig) = scene.rig_alone() {
+        let written = skeleton::write(rig, job, &mut out, outcome)?;
+        if let Some(written) = written {
+            fields.extend(written.times);
+            root.children.push(written.prim);
+        }
     } else {
         root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
     }

@@ -19,6 +19,7 @@ use crate::scene::check::{finite, turned, usable, winding};
 use crate::scene::names::Names;
 use crate::scene::{assume, cgeo};
 use crate::settings::Job;
+use crate::vector::dot_width;
 
 /// The mesh, and what the stage says of its times.
 pub(super) struct Written {
@@ -50,6 +51,7 @@ pub(super) fn write<W: Write + Seek>(
         topology: None,
         keeps: Vec::new(),
         drawn: 0,
+        width: 0.0,
         left_out: BTreeSet::new(),
     };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
@@ -58,11 +60,18 @@ pub(super) fn write<W: Write + Seek>(
         writer.snapshot(place, index, &mut buffer)?;
     }
     let name = job.name_of(&snapshots.name);
-    let mut prim = mesh(names.add(name, "mesh")).displayed(name);
+    let own = names.add(name, "mesh");
+    let are_points = job.are_points.get();
+    let mut prim = if are_points { Prim::new("Points", own) } else { mesh(own) }.displayed(name);
+    if are_points {
+        // The files store none: without one, each point is 1 wide.
+        let width = writer.file.floats([[writer.width]].into_iter())?;
+        prim = prim.with(Property::attribute("widths", "float[]").value(width).interpolated("constant"));
+    }
     let mut clock = Clock::new(count, job.every());
     let keeps_triangles = writer.tracks.corners.is_constant();
     writer.finish(&mut prim, &mut clock, materials)?;
-    if count > 1 && keeps_triangles {
+    if count > 1 && keeps_triangles && !are_points {
         outcome.note(
             "in Blender: let the modifier Mesh Sequence Cache read vertices only, to play many times faster",
         );
@@ -80,7 +89,7 @@ pub(super) fn write<W: Write + Seek>(
     Ok(Written { prim, times })
 }
 
-fn not_held(what: String) -> Error {
+pub(super) fn not_held(what: String) -> Error {
     Error::NotHeld { target: "usdc", what }
 }
 
@@ -140,6 +149,8 @@ struct Writer<'a, 'b, W> {
     keeps: Vec<bool>,
     /// The number of previous snapshots with triangles.
     drawn: usize,
+    /// The width of points, as the first snapshot has it.
+    width: f32,
     /// Attributes with NaN or infinite values in a snapshot.
     left_out: BTreeSet<Stream>,
 }
@@ -161,7 +172,16 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 self.left_out.insert(Stream::Channel(channel));
             }
         }
-        let is_new = !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
+        let are_points = job.are_points.get();
+        if are_points {
+            if self.width == 0.0 && !mesh.positions.is_empty() {
+                self.width = dot_width(&mesh.positions);
+            }
+            if mesh.positions.len() != self.tracks.points.last.len() {
+                outcome.wrote(mesh.positions.len(), 0);
+            }
+        }
+        let is_new = !are_points && !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
         if is_new {
             self.triangles(place, index, mesh)?;
             let (id, triangles) = (mesh.topology, mesh.triangles.clone());
@@ -298,8 +318,10 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             let values = sampled(Property::attribute(name, kind), values, moves, file)?;
             properties.push(values.interpolated("faceVarying"));
         }
-        indexed.push((Property::attribute("faceVertexCounts", "int[]"), &tracks.counts));
-        indexed.push((Property::attribute("faceVertexIndices", "int[]"), &tracks.corners));
+        if tracks.corners.last().is_some() {
+            indexed.push((Property::attribute("faceVertexCounts", "int[]"), &tracks.counts));
+            indexed.push((Property::attribute("faceVertexIndices", "int[]"), &tracks.corners));
+        }
         for (property, samples) in indexed {
             properties.push(clock.held(property, samples, file)?);
         }

@@ -103,6 +103,13 @@ impl Expected<'_> {
         values
     }
 
+    /// Points or directions of a snapshot, as they are written.
+    pub(super) fn placed(&self, values: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
+        let mut values = self.finite(values);
+        self.job.turn_numbers(&mut values);
+        values
+    }
+
     fn read<const N: usize>(
         &self,
         (view, pose): (&MeshView, Option<&Pose>),
@@ -208,6 +215,9 @@ impl Expected<'_> {
     /// The parts of a snapshot, in the order of their materials: a part for each, or one for all that are merged.
     pub(super) fn by_material(&self, mesh: &cgeo::Mesh) -> Vec<Shape> {
         let whole = self.snapshot(mesh);
+        if self.scene.are_points {
+            return if whole.corners.is_empty() { Vec::new() } else { vec![whole] };
+        }
         let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let ids = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
         let kept = self.kept(mesh);
@@ -246,13 +256,17 @@ impl Expected<'_> {
 
     /// All triangles of a snapshot, in the order of the file.
     pub(super) fn snapshot(&self, mesh: &cgeo::Mesh) -> Shape {
+        if self.scene.are_points {
+            let positions = Rc::new(self.placed(mesh.positions.to_vec()));
+            return Shape { corners: points(positions.len()), positions, ..Shape::default() };
+        }
         let kept = self.kept(mesh);
         let turned = |corners: Vec<[u32; 3]>| {
             let kept = kept.iter().filter_map(|index| corners.get(*index));
             kept.map(|corners| self.turned(*corners)).collect::<Vec<_>>()
         };
         let mut shape = Shape {
-            positions: Rc::new(self.finite(mesh.positions.to_vec())),
+            positions: Rc::new(self.placed(mesh.positions.to_vec())),
             corners: turned(mesh.triangles.positions().to_vec()),
             ..Shape::default()
         };
@@ -262,7 +276,8 @@ impl Expected<'_> {
         }
         let normals = mesh.triangles.normals().filter(|_| self.has_normals() && !mesh.normals.is_empty());
         if let Some((corners, values)) = normals.zip(self.optional(mesh.normals.to_vec())) {
-            shape.normals = Some(Stream { values: Rc::new(values), corners: Some(turned(corners)) });
+            shape.normals =
+                Some(Stream { values: Rc::new(self.placed(values)), corners: Some(turned(corners)) });
         }
         for (channel, values) in mesh.texcoords.iter().enumerate().take(self.coord_sets()) {
             let Some(corners) = mesh.triangles.texcoords(channel).filter(|_| !values.is_empty()) else {

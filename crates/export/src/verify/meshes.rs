@@ -9,7 +9,7 @@ use super::expected::Expected;
 use super::shape::{Materials, Shape, compare};
 use super::skins::{self, Rig};
 use super::tally::Tally;
-use super::{charge, gltf, obj, ply, stl, usd};
+use super::{charge, gltf, obj, ply, root, stl, usd};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::{Mesh, Scene};
@@ -58,6 +58,7 @@ fn drawn<'a>(meshes: &'a [Mesh], job: &Job<'_>) -> Vec<&'a Mesh> {
 
 fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
     let Some(mut gltf) = gltf::open(path, &expected.job.budget, tally)? else { return Ok(()) };
+    root::check_gltf(expected.scene, expected.job, &gltf, tally);
     if drawn.len() != gltf.mesh_count() {
         let (found, expected) = (gltf.mesh_count(), drawn.len());
         tally.differs(|| format!("{found} meshes, where the file has {expected}"));

@@ -7,7 +7,9 @@ mod meshes;
 mod obj;
 mod pc2;
 mod ply;
+mod root;
 mod shape;
+mod skeletons;
 mod skins;
 mod snapshots;
 mod stl;
@@ -38,7 +40,8 @@ impl Convert {
     /// * the corners of all triangles with their positions, normals, texture coordinates, colours, joints and weights
     /// * materials, and the surface of each in USD
     /// * skins: joints, their places, and inverse bind matrices
-    /// * animations: all channels of all keys, and their times
+    /// * animations: all channels of all keys, and their times; in USD, of joints without meshes
+    /// * the up axis, the turn about it and the unit, of glTF and USD
     /// * snapshots: positions, times, and what shows each at its time
     /// * levels of detail: the meshes, and how the finest one leads to the others
     ///

@@ -12,7 +12,7 @@ use super::gltf::{self, Channel, Gltf};
 use super::pc2::PointCache;
 use super::shape::{Materials, Shape, compare, same};
 use super::tally::Tally;
-use super::{charge, obj};
+use super::{charge, obj, root};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::assume;
@@ -27,6 +27,7 @@ pub(super) fn check_gltf(
 ) -> Result<()> {
     let job = expected.job;
     let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
+    root::check_gltf(expected.scene, job, &gltf, tally);
     let parts_of = |index| Ok::<_, Error>(expected.by_material(&snapshots.at(index)?.mesh(Parts::ALL)?));
     let count = snapshots.indices.len();
     let mut rest = snapshots.indices.iter().copied();
@@ -196,7 +197,7 @@ pub(super) fn check_pc2(
     let (mut positions, mut scratch) = (Vec::new(), Scratch::default());
     for index in snapshots.indices.iter().copied() {
         snapshots.at(index)?.positions_into(&mut positions, &mut scratch)?;
-        positions = expected.finite(positions);
+        positions = expected.placed(positions);
         let Some(found) = tally.read(cache.sample()) else { return Ok(()) };
         if found.len() != positions.len() {
             let (stored, found) = (positions.len(), found.len());

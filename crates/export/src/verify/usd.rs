@@ -8,7 +8,9 @@ use meshmap::cgeo::Parts;
 
 use super::charge;
 use super::expected::Expected;
+use super::root;
 use super::shape::{Materials, Shape, Stream, compare, points};
+use super::skeletons;
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
@@ -29,6 +31,7 @@ pub(super) fn check_snapshots(
     let job = expected.job;
     let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
     let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
+    root::check_usd(expected.scene, job, &stage, tally);
     let meshes = meshes(&stage);
     let [mesh] = meshes.as_slice() else {
         tally.differs(|| format!("{} meshes, where one is meant", meshes.len()));
@@ -73,6 +76,10 @@ pub(super) fn check_meshes(
     let job = expected.job;
     let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
     let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
+    root::check_usd(expected.scene, job, &stage, tally);
+    if let Some(rig) = expected.scene.rig_alone() {
+        skeletons::check(rig, job, &stage, tally)?;
+    }
     let meshes = meshes(&stage);
     if meshes.len() != drawn.len() {
         tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), drawn.len()));

@@ -28,8 +28,11 @@ pub(crate) struct Prim<'a> {
     pub(crate) arrays: BTreeMap<String, Samples<'a>>,
     /// Words by the names of their attributes.
     pub(crate) words: BTreeMap<String, String>,
+    /// Lists of words by the names of their attributes, such as `xformOpOrder`.
+    #[allow(dead_code, reason = "tests of other files read none")]
+    pub(crate) lists: BTreeMap<String, Vec<String>>,
     /// Numbers by the names of their attributes.
-    #[allow(dead_code, reason = "tests read it")]
+    #[allow(dead_code, reason = "tests of other files read none")]
     pub(crate) numbers: BTreeMap<String, f32>,
     /// The paths that relationships and connections lead to.
     pub(crate) targets: BTreeMap<String, Vec<String>>,
@@ -44,7 +47,7 @@ pub(crate) struct Samples<'a> {
     pub(crate) times: Vec<(f64, Array<'a>)>,
 }
 
-/// An array of numbers of 32 bits.
+/// An array of numbers, most of them of 32 bits.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Array<'a> {
     bytes: &'a [u8],
@@ -79,6 +82,23 @@ impl<'a> Array<'a> {
     /// Its numbers as floats, one component after another.
     pub(crate) fn floats(self) -> impl ExactSizeIterator<Item = f32> + 'a {
         self.words().map(f32::from_le_bytes)
+    }
+
+    /// Its numbers of 64 bits, one component after another.
+    #[allow(dead_code, reason = "tests read no skeletons")]
+    pub(crate) fn doubles(self) -> impl ExactSizeIterator<Item = f64> + 'a {
+        self.bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
+    }
+
+    /// Its numbers of 16 bits, one component after another.
+    #[allow(dead_code, reason = "tests read no skeletons")]
+    pub(crate) fn halves(self) -> impl ExactSizeIterator<Item = f32> + 'a {
+        self.bytes.as_chunks::<2>().0.iter().map(|bytes| {
+            let bits = u16::from_le_bytes(*bytes);
+            let (exponent, part) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
+            let size = if exponent == 0 { part * 2.0 } else { 1.0 + part } * 2_f32.powi(exponent - 15);
+            if bits >> 15 == 0 { size } else { -size }
+        })
     }
 
     /// Its numbers as integers, one component after another.
@@ -134,16 +154,18 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                 let prim = stage.prims.last_mut().ok_or("a property before its prim")?;
                 if let Some(value) = field("targetPaths").or(field("connectionPaths")) {
                     prim.targets.insert(name, tables.targets(value)?);
-                } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN)
-                    && !value.is_array()
-                {
-                    prim.words.insert(name, tables.token_of(value)?);
+                } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN) {
+                    if value.is_array() {
+                        prim.lists.insert(name, tables.tokens_of(value)?);
+                    } else {
+                        prim.words.insert(name, tables.token_of(value)?);
+                    }
                 } else if let Some(value) = field("default").filter(|value| value.kind() == FLOAT)
                     && let Ok(bits) = value.expect(FLOAT, true)
                 {
                     prim.numbers.insert(name, f32::from_bits(u32::try_from(bits).unwrap_or_default()));
                 } else {
-                    let default = field("default").filter(|value| value.is_array() && value.kind() != TOKEN);
+                    let default = field("default").filter(|value| value.is_array());
                     let default = default.map(|value| tables.array(value)).transpose()?;
                     let times = match field("timeSamples") {
                         Some(value) => tables.times(value, &mut room)?,
@@ -324,6 +346,12 @@ impl<'a> Tables<'a> {
         Ok(self.token(value.expect(TOKEN, true)?)?.to_owned())
     }
 
+    fn tokens_of(&self, value: Value) -> Result<Vec<String>> {
+        let mut list = Cursor::at(self.bytes, value.payload())?;
+        let count = list.number()?.min(list.0.len() as u64 / 4);
+        (0..count).map(|_| Ok(self.token(list.word()?)?.to_owned())).collect()
+    }
+
     fn string(&self, value: Value) -> Result<String> {
         let string = usize::try_from(value.expect(STRING, true)?).ok();
         let string = string.and_then(|number| self.strings.get(number)).ok_or("a number of no string")?;
@@ -354,12 +382,14 @@ impl<'a> Tables<'a> {
     }
 
     fn array(&self, value: Value) -> Result<Array<'a>> {
-        // Integers of 32 bits, floats, and vectors of them.
+        // Integers of 32 bits, floats, and vectors of them; vectors of halves, rotations and matrices.
         let size = match value.kind() {
             3 | 4 | 8 => 4,
+            25 => 6,
             20 | 22 => 8,
             24 | 26 => 12,
-            28 | 30 => 16,
+            17 | 28 | 30 => 16,
+            15 => 128,
             other => return Err(format!("an array of type {other}")),
         };
         if !value.is_array() || value.is_compressed() {

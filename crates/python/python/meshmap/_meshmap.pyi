@@ -199,6 +199,7 @@ def convert(
     to: _Target | None = None,
     meshes: Sequence[str] | None = None,
     up: _Axis | None = None,
+    turn: Literal[0, 90, 180, 270] = 0,
     flip: bool = False,
     snapshots: tuple[int, int] | None = None,
     every: int = 1,
@@ -231,7 +232,8 @@ def convert(
         to: The format, if `output` does not have its extension.
         meshes: Addresses of the meshes to write; by default what viewers show.
         up: The axis that points up, instead of the axis of the format. For glTF and USD, as `fps` and `unit_millimeters`: a
-            `ValueError` for other formats.
+            `ValueError` for other formats, unless `turn` turns about it.
+        turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
         flip: Reverses the winding of all triangles.
         snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
         every: Takes each n-th of them.
@@ -282,6 +284,7 @@ def render(
     samples: Literal[1, 4, 9] = 4,
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
     up: _Axis | None = None,
+    turn: Literal[0, 90, 180, 270] = 0,
     meshes: Sequence[str] | None = None,
     lod: _Lod = "finest",
     snapshot: int | None = None,
@@ -303,6 +306,7 @@ def render(
         samples: Samples of each pixel: 1, 4 or 9.
         mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
         up: The axis that points up, instead of the axis of the format.
+        turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
         meshes: Addresses of the meshes to draw; by default what viewers show.
         lod: The level of detail of a Second Life asset.
         snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or the one nearest to a
@@ -326,6 +330,7 @@ def render(
     samples: Literal[1, 4, 9] = 4,
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
     up: _Axis | None = None,
+    turn: Literal[0, 90, 180, 270] = 0,
     meshes: Sequence[str] | None = None,
     lod: _Lod = "finest",
     snapshot: int | None = None,

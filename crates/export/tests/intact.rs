@@ -355,7 +355,7 @@ fn snapshots_without_triangles_are_points() {
         let snapshots = if matches!(target, Target::Obj | Target::Ply) { 0 } else { 2 };
         let counts = (outcome.points, outcome.vertices, outcome.triangles, outcome.snapshots);
         assert_eq!(counts, (33, 33, 0, snapshots), "{target}");
-        let others = "normals and texture coordinates, which no triangle refers to";
+        let others = "normals and texture coordinates, which only triangles refer to";
         assert!(outcome.left_out.iter().any(|line| line == others), "{target}: {:?}", outcome.left_out);
         let is_point_cache = target == Target::Pc2;
         let text = fs::read(if is_point_cache { path.with_extension("obj") } else { path }).unwrap();
@@ -389,6 +389,19 @@ fn vertices_are_points_if_all_triangles_are_dropped() {
             write(&file, &convert, &folder.path().join("out").with_extension(convert.target.name()));
         assert_eq!((outcome.points, outcome.triangles), (points, if points > 0 { 0 } else { 2 }));
         assert_eq!(outcome.changed.get(DROPPED), (points > 0).then_some(&2));
+    }
+    let mut mesh = cgeo::Mesh::sheet(2, 1, 0.0);
+    mesh.triangles = vec![[[0, 1, 1]; 2]];
+    let content = mesh.complete();
+    let file = of_bytes(cgeo::file(&[cgeo::snapshot(&mesh, content)], Dialect::default()));
+    for target in [Target::Glb, Target::Usdc, Target::Obj] {
+        let path = folder.path().join("out").with_extension(target.name());
+        let outcome = write(&file, &dropping(target), &path);
+        assert_eq!(
+            (outcome.points, outcome.triangles, outcome.snapshots),
+            (4, 0, u64::from(target != Target::Obj))
+        );
+        assert_eq!(outcome.changed.get(DROPPED), Some(&1), "{target}");
     }
 }
 

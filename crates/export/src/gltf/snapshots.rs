@@ -143,7 +143,7 @@ impl Writer<'_> {
         let is_stored = first == 0 || self.are_first(&positions)?;
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
         let base = if are_points {
-            Some(self.points(&positions)?)
+            Some(self.points(&origin, &positions)?)
         } else {
             self.surface(&mut origin, &positions, first)?
         };
@@ -209,8 +209,9 @@ impl Writer<'_> {
         Ok((Some(Run { node, first: place, targets: used }), used))
     }
 
-    /// The points of a snapshot without triangles, as one primitive.
-    fn points(&mut self, positions: &[[f32; 3]]) -> Result<Base> {
+    /// The points of a snapshot of which no triangle is written, as one primitive.
+    fn points(&mut self, origin: &Stored, positions: &[[f32; 3]]) -> Result<Base> {
+        self.outcome.count_degenerate(origin.triangles.positions().into_iter(), true);
         self.gltf.charge(1, OF_MESH)?;
         let accessor = self.gltf.floats(positions, Use::Vertices, true)?;
         let attributes = BTreeMap::from([("POSITION".to_owned(), accessor)]);

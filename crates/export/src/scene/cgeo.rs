@@ -7,6 +7,7 @@ use super::Unit;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::outcome::Report;
+use crate::vector::is_degenerate;
 
 pub(super) fn unit(proxy: &Proxy) -> Unit {
     proxy.unit_length().map_or(Unit::Unknown, |unit| Unit::Millimeters(unit.millimeters))
@@ -27,19 +28,29 @@ impl Snapshots {
         Self { proxy: proxy.clone(), indices, name }
     }
 
-    /// `true` if no snapshot has triangles, and one has vertices. Only triangles have indices for anything but positions.
-    pub(super) fn are_points(&self, report: &mut impl Report) -> Result<bool> {
+    /// `true` if no snapshot has triangles that are written, and one has vertices. Only triangles have indices for anything but
+    /// positions.
+    pub(super) fn are_points(&self, drops_degenerate: bool, report: &mut impl Report) -> Result<bool> {
+        /// Meshes of nothing but degenerate triangles are small: others are not decoded to find out.
+        const FEW: u32 = 1024;
         let (mut has_vertices, mut has_others) = (false, false);
         for index in &self.indices {
-            let counts = self.at(*index)?.counts(&mut Scratch::default())?;
+            let snapshot = self.at(*index)?;
+            let counts = snapshot.counts(&mut Scratch::default())?;
             if counts.triangles > 0 {
-                return Ok(false);
+                if !drops_degenerate || counts.triangles > FEW {
+                    return Ok(false);
+                }
+                let triangles = snapshot.mesh(Parts::TRIANGLES)?.triangles;
+                if !triangles.positions().into_iter().all(is_degenerate) {
+                    return Ok(false);
+                }
             }
             has_vertices |= counts.vertices > 0;
             has_others |= counts.normals > 0 || counts.texcoord_sets > 0;
         }
         if has_vertices && has_others {
-            report.skips("normals and texture coordinates, which no triangle refers to".to_owned());
+            report.skips("normals and texture coordinates, which only triangles refer to".to_owned());
         }
         Ok(has_vertices)
     }

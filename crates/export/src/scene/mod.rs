@@ -166,7 +166,7 @@ impl Scene {
             scene.unit = cgeo::unit(proxy);
             if wanted.meshes.is_empty() {
                 let snapshots = Snapshots::new(proxy, wanted.snapshots.clone());
-                scene.are_points = snapshots.are_points(report)?;
+                scene.are_points = snapshots.are_points(wanted.drops_degenerate, report)?;
                 scene.snapshots = Some(snapshots);
                 return Ok(scene);
             }

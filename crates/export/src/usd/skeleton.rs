@@ -161,7 +161,7 @@ fn poses<W: Write + Seek>(
 
 /// The nearest number of 16 bits; the largest one for what is beyond.
 fn half(number: f32) -> u16 {
-    /// From the exponents of 32 bits to those of 16.
+    /// From the exponents of 32 bits to the exponents of 16.
     const SHIFT: f32 = f32::from_bits((127 - 112) << 23);
     let sign = (number.to_bits() >> 16 & 0x8000) as u16;
     let bits = (number.abs().min(65_504.0) * SHIFT).to_bits();

@@ -178,6 +178,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 self.width = dot_width(&mesh.positions);
             }
             if mesh.positions.len() != self.tracks.points.last.len() {
+                outcome.count_degenerate(mesh.triangles.positions().into_iter(), true);
                 outcome.wrote(mesh.positions.len(), 0);
             }
         }
@@ -193,7 +194,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.tracks.extent.set(place, self.file.floats(extent(&mesh.positions).into_iter())?);
         }
         // A snapshot without triangles lacks no normals and coordinates.
-        if !mesh.triangles.is_empty() {
+        if !mesh.triangles.is_empty() && !are_points {
             let left_out = self.left_out.clone();
             for (stream, values) in streams(mesh).filter(|(stream, _)| !left_out.contains(stream)) {
                 self.stream(place, index, mesh, (stream, values), is_new)?;

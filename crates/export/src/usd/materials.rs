@@ -11,9 +11,6 @@ use crate::error::Result;
 use crate::scene::names::Names;
 use crate::settings::ROUGHNESS;
 
-/// The prim that has all others.
-pub(super) const ROOT: &str = "meshmap_root";
-
 /// The prim below it that has the materials.
 pub(super) const MATERIALS: &str = "materials";
 
@@ -24,8 +21,9 @@ const SHADER: &str = "surface";
 pub(super) const SURFACE: &str = "outputs:surface";
 
 /// Materials with a plain surface: the files that are read have only their names.
-#[derive(Default)]
 pub(super) struct Materials {
+    /// The name of the prim that has all others.
+    root: String,
     names: Names,
     /// The colour of all surfaces, once it is written.
     color: Option<Rep>,
@@ -34,6 +32,11 @@ pub(super) struct Materials {
 }
 
 impl Materials {
+    pub(super) fn below(root: &str) -> Self {
+        let (names, paths) = (Names::default(), HashMap::new());
+        Self { root: root.to_owned(), names, color: None, paths, prims: Vec::new() }
+    }
+
     /// The path of the material of this name.
     pub(super) fn path<W: Write + Seek>(
         &mut self,
@@ -53,7 +56,7 @@ impl Materials {
             None => *self.color.insert(file.vector(DIFFUSE)?),
         };
         let own = self.names.add(name, "material");
-        let path = format!("/{ROOT}/{MATERIALS}/{own}");
+        let path = format!("/{}/{MATERIALS}/{own}", self.root);
         let shader = Prim::new("Shader", SHADER)
             .with(Property::uniform("info:id", "token", Value::Token("UsdPreviewSurface".into())))
             .with(Property::attribute("inputs:diffuseColor", "color3f").value(color))

@@ -17,7 +17,7 @@ use std::path::Path;
 use meshmap::Axis;
 
 use self::crate_file::CrateFile;
-use self::materials::{MATERIALS, Materials, ROOT};
+use self::materials::{MATERIALS, Materials};
 use self::prim::{Prim, Property, Value};
 use self::tables::Tables;
 use crate::error::Result;
@@ -30,7 +30,9 @@ use crate::settings::Job;
 pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut output = Output::create_within(path, &job.budget)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
-    let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
+    let shown = scene.root_name(job);
+    let root_name = Names::default().add(&shown, "");
+    let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
     let up = assume::up(scene.format, job.up, |note| outcome.note(note));
     // Stages have Y up, or Z.
     let turn = match up {
@@ -40,7 +42,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
         _ => None,
     };
-    let mut root = Prim::new("Xform", ROOT);
+    let mut root = Prim::new("Xform", root_name.clone()).displayed(&shown);
     if let Some((name, degrees)) = turn {
         let turned = Property::attribute(name, "float").field("default", Value::Float(degrees));
         let order = Value::Tokens(vec![name.into()]);
@@ -48,7 +50,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
-        ("defaultPrim", Value::Token(ROOT.into())),
+        ("defaultPrim", Value::Token(root_name.into())),
         ("metersPerUnit", Value::Double(assume::metres(scene, job, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];

@@ -882,3 +882,34 @@ fn headers_that_more_bytes_do_not_mend_are_refused_without_another_read() {
         assert_eq!((error.kind(), &recorder.reads.lock().unwrap()[..]), (kind, &[0..4096][..]));
     }
 }
+
+#[test]
+fn level_of_detail_whose_vertices_are_at_one_point_is_a_note() {
+    let with = |key: &str, value: Llsd| {
+        let Llsd::Map(mut fields) = sheet(2, 0) else { panic!() };
+        fields.iter_mut().find(|(name, _)| *name == key).unwrap().1 = value;
+        Llsd::Map(fields)
+    };
+    let domain =
+        |at: f64| Llsd::Map(vec![("Min", Llsd::reals([at, 0.0, 0.0])), ("Max", Llsd::reals([at, 0.0, 0.0]))]);
+    let (no_domain, other_point) =
+        (with("PositionDomain", domain(0.25)), with("PositionDomain", domain(0.0)));
+    let one_value = with("Position", Llsd::u16s([7; 12]));
+    let findings = |faces: &[&Llsd]| {
+        let low = Llsd::Array(faces.iter().map(|face| (*face).clone()).collect());
+        let file =
+            Writer::default().block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).block("low_lod", &low);
+        let findings = asset(file.to_bytes()).validate().unwrap();
+        findings.into_iter().filter(|finding| finding.rule == rule("no_extent")).collect::<Vec<_>>()
+    };
+    for faces in [&[&no_domain][..], &[&one_value], &[&no_domain, &no_geometry(), &no_domain]] {
+        let found = findings(faces);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity(), Severity::Note);
+        assert_eq!(found[0].address.as_ref().unwrap().to_string(), "low_lod");
+    }
+    assert!(findings(&[&no_domain])[0].to_string().contains("(0.25, 0, 0)"));
+    for faces in [&[&sheet(2, 0)][..], &[&no_domain, &other_point], &[&no_geometry()]] {
+        assert!(findings(faces).is_empty());
+    }
+}

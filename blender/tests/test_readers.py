@@ -108,7 +108,7 @@ def test_zips_are_made_from_the_wheels_that_exist(tmp_path: Path) -> None:
     for tag in ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64.manylinux2014_x86_64", "win_amd64", "musllinux_1_2_x86_64"):
         (tmp_path / f"meshmap-0.1.0-cp311-abi3-{tag}.whl").write_bytes(b"wheel")
     done = subprocess.run([ROOT / "blender/build", tmp_path / "out", tmp_path], capture_output=True, text=True, check=True)
-    assert "MISSING macos-x64" in done.stdout and "MISSING macos-arm64" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("no wheel, and so no zip, for windows-arm64, macos-x64, macos-arm64: ")
     zips = sorted((tmp_path / "out").glob("*.zip"))
     assert [path.name.split("-")[-1] for path in zips] == ["linux_x64.zip", "windows_x64.zip"]
     with zipfile.ZipFile(zips[0]) as archive:

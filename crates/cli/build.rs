@@ -1,4 +1,5 @@
-//! Lists the files of `page/`, which `crates/web/build` makes, for the feature `view`. The list is empty without the folder.
+//! Lists the files of the page for the feature `view`: of the folder that MESHMAP_PAGE names, or of `page/`, which published packages contain and
+//! `crates/web/build` makes in a clone. The list is empty without `page/`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +9,21 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     // For tests: `cfg(has_page)` if there is a page.
     println!("cargo::rustc-check-cfg=cfg(has_page)");
-    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("page");
+    println!("cargo::rerun-if-env-changed=MESHMAP_PAGE");
+    let folder = match env::var_os("MESHMAP_PAGE") {
+        Some(named) => {
+            let folder = PathBuf::from(named);
+            if !folder.is_absolute() || !folder.join("index.html.gz").is_file() {
+                let problem = "MESHMAP_PAGE is not the absolute path of a folder with index.html.gz";
+                return Err(io::Error::other(problem));
+            }
+            folder
+        }
+        None => PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("page"),
+    };
     let mut list = String::from("&[\n");
     if folder.is_dir() {
-        println!("cargo::rerun-if-changed=page");
+        println!("cargo::rerun-if-changed={}", folder.display());
         println!("cargo::rustc-cfg=has_page");
         add(&folder, "", &mut list)?;
     } else if env::var_os("CARGO_FEATURE_VIEW").is_some() {

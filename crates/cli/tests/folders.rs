@@ -236,8 +236,17 @@ fn only_the_folders_of_a_directory_of_outputs_are_created() {
     let folder = tempfile::tempdir().unwrap();
     let (mesh, new) = (data::valid("iqm", "skin_multi_anim.iqm"), folder.path().join("new"));
     let [glb, png, deep] = ["file.glb", "file.png", "a/b"].map(|name| new.join(name));
-    for (command, output) in [("convert", &glb), ("render", &png)] {
-        let done = meshmap(&[command, name(&mesh), "-o", name(output)]);
+    let (csv, ending) = (new.join("rows.csv"), format!("{}/", name(&new)));
+    let outputs: [(&str, &[&str], &str); 6] = [
+        ("convert", &[], name(&glb)),
+        ("convert", &["--to", "glb"], &ending),
+        ("render", &[], name(&png)),
+        ("render", &["--sheet"], name(&png)),
+        ("catalog", &[], name(&csv)),
+        ("dump", &["triangles"], name(&glb)),
+    ];
+    for (command, options, output) in outputs {
+        let done = meshmap(&[&[command, name(&mesh)], options, &["-o", output]].concat());
         assert_eq!(done.status.code(), Some(1));
         assert!(
             text(&done.stderr).contains(&format!("the folder {} does not exist", name(&new))),

@@ -71,7 +71,7 @@ if (what === 'morphs') {
   const meshes = meshesOf(gltf).filter(mesh => mesh.isSkinnedMesh);
   const numbers = [...new Set(lines.map(([mesh]) => mesh))];
   // three.js lists the nodes in the order of the scene, which is the file's order.
-  const root = gltf.scene.getObjectByName('meshmap_root').matrixWorld.clone().invert();
+  const root = gltf.scene.children[0].matrixWorld.clone().invert();
   let size = 0, worst = 0;
   for (const [mesh, vertex, x, y, z] of lines) {
     const shown = new Vector3();

@@ -512,3 +512,18 @@ fn indices_beyond_their_array_reach_no_file() {
         }
     }
 }
+
+#[test]
+fn the_root_of_a_glb_has_the_name_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = |format: &str, file: &str, name: &str| {
+        let convert = Convert { name: name.to_owned(), ..parts() };
+        let (json, _) = json(&open(format, file), &convert, folder.path());
+        let root = index(&json["scenes"][0]["nodes"][0]);
+        json["nodes"][root]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(root("iqm", "skin_multi_anim.iqm", "walker"), "walker");
+    assert_eq!(root("iqm", "skin_multi_anim.iqm", ""), "meshmap_root");
+    // The mesh has no name, and is also named after the file.
+    assert_eq!(root("openctm", "knot_MG2_v0.25_n0.7.ctm", "knot"), "knot_root");
+}

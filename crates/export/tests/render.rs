@@ -217,15 +217,19 @@ fn every_good_file_is_drawn_or_has_nothing_to_draw() {
         let (mut drawn, mut seen) = (0, 0);
         for path in data::folder(&format!("{format}/valid")) {
             let file = MeshFile::open(&path).unwrap();
-            let render = Render { size: Some([32, 32]), zero_non_finite: true, ..small() };
-            match render.picture(&file) {
+            let render =
+                |side| Render { size: Some([side, side]), zero_non_finite: true, ..small() }.picture(&file);
+            let small = render(32);
+            // The verdict does not depend on the size.
+            assert_eq!(small.is_ok(), render(160).is_ok(), "{}", path.display());
+            match small {
                 Ok((picture, rendered)) => {
                     assert!(rendered.triangles > 0);
                     assert!(covered(&picture) > 0, "{}", path.display());
                     seen += 1;
                     drawn += 1;
                 }
-                // Needles and points are thinner than any sample.
+                // Triangles without an area.
                 Err(Error::NotHeld { what, .. }) if what.starts_with("nothing ") => drawn += 1,
                 Err(Error::NotHeld { what, .. }) => {
                     assert!(
@@ -286,13 +290,10 @@ fn a_picture_without_a_drawn_pixel_is_an_error() {
     let (folder, path) = folder();
     let point = [[1.0; 3]; 3];
     let line = [[0.0; 3], [1.0, 1.0, 0.1], [3.0, 3.0, 0.3]];
-    // A triangle that is small compared with the distance to the next one.
-    let far = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e9; 3]];
     let all = [[0, 1, 2]];
     for (file, words) in [
         (bodies(&[(&point, &all)]), "the only triangle has no area"),
         (bodies(&[(&point, &all), (&line, &all)]), "none of the 2 triangles has an area"),
-        (bodies(&[(&far, &[[0, 1, 2], [3, 3, 3]])]), "is seen edge-on or is smaller than a pixel"),
     ] {
         for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
             let error = Render { mode, ..small() }.picture(&file).unwrap_err();
@@ -309,6 +310,38 @@ fn a_picture_without_a_drawn_pixel_is_an_error() {
         assert!(small().write_difference(&file, &file, &path).unwrap_err().to_string().contains(words));
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn triangles_that_are_small_compared_with_the_extent_are_seen() {
+    let note = |file: &MeshFile| {
+        let [small, large] = [64, 256].map(|side| {
+            let (picture, rendered) = Render { size: Some([side, side]), ..small() }.picture(file).unwrap();
+            assert!(covered(&picture) > 2, "{side}: {}", covered(&picture));
+            rendered.notes
+        });
+        assert_eq!(small, large);
+        small.into_iter().find(|note| note.contains("triangles"))
+    };
+    let corner = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let at = |distance: f32| corner.map(|point| point.map(|number| number + distance));
+    let points = |distance| [corner, at(distance)].concat();
+    assert_eq!(note(&bodies(&[(&points(2.0), &[[0, 1, 2], [3, 4, 5]])])), None);
+    // Dots are at the corners of triangles that are far from each other.
+    let dots = note(&bodies(&[(&points(1e6), &[[0, 1, 2], [3, 4, 5]])]));
+    assert!(dots.unwrap().ends_with("dots are at their corners"));
+    // A triangle without an area shows nothing, so that it need not be in the picture.
+    let far = bodies(&[(&points(1e6), &[[0, 1, 2], [3, 3, 4]])]);
+    assert!(note(&far).unwrap().contains("outside of the picture"));
+    let alone = picture(&small(), &bodies(&[(&corner, &[[0, 1, 2]])]));
+    assert_eq!(picture(&small(), &far), alone);
+    let (_folder, path) = folder();
+    for render in [Render { turntable: Some(3), ..small() }, Render { sheet: true, ..small() }] {
+        render.write_file(&far, &path).unwrap();
+    }
+    // Triangles as large as the largest numbers.
+    let huge = [[f32::MIN; 3], [f32::MAX; 3], [f32::MAX, f32::MAX, f32::MAX * 0.999]];
+    note(&bodies(&[(&huge, &[[0, 1, 2]])]));
 }
 
 #[test]

@@ -303,6 +303,32 @@ fn snapshots_without_triangles_lack_nothing() {
 }
 
 #[test]
+fn the_default_prim_has_the_name_of_the_file() {
+    let mesh = |name: &str| {
+        let convert = Convert { name: name.to_owned(), ..Convert::new(Target::Usdc) };
+        let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+        let (bytes, _) = written(&file, &convert).unwrap();
+        let stage = stage(&bytes);
+        let root = stage.prims.iter().find(|prim| prim.kind == "Xform").unwrap();
+        assert_eq!(root.path, format!("/{}", stage.words["defaultPrim"]));
+        let below = format!("{}/", root.path);
+        assert!(
+            stage
+                .prims
+                .iter()
+                .all(|prim| prim.path.len() <= root.path.len() || prim.path.starts_with(&below))
+        );
+        (stage.words["defaultPrim"].clone(), root.shown.clone())
+    };
+    assert_eq!(mesh("old tree"), ("old_tree".to_owned(), Some("old tree".to_owned())));
+    // A mesh of the file has this name.
+    let name = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let name = name.meshes().unwrap().next().unwrap().name.to_string();
+    assert_eq!(mesh(&name), (format!("{name}_root"), None));
+    assert_eq!(mesh("").0, "meshmap_root");
+}
+
+#[test]
 fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
     let replaced = |name: &[u8; 5]| {
         let sheet = Mesh::sheet(3, 0, 0.0);

@@ -255,19 +255,19 @@ def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, pipe: Path, c
     kill_readers_and_feed(pipe, cgeo.read_bytes(), process)
     first = finish(process, tmp_path / "first")
     assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree) + [str(pipe)])
-    status = first["status"].to_pylist()
-    print(f"{engine}: " + json.dumps({name: status.count(name) for name in set(status)}))
-    assert status.count("failed") >= FILES // 10 and status.count("written") > FILES // 2
+    states = first["state"].to_pylist()
+    print(f"{engine}: " + json.dumps({name: states.count(name) for name in set(states)}))
+    assert states.count("failed") >= FILES // 10 and states.count("written") > FILES // 2
     outputs = [path for path in first["output"].to_pylist() if path]
     assert len(set(outputs)) == len(outputs) and all(Path(path).read_bytes()[:4] == b"glTF" for path in outputs)
     assert not list(out.rglob("*.part"))
     for lost in outputs[:3]:
         Path(lost).unlink()
     second = finish(start(engine, what, [str(tree)], tmp_path / "second"), tmp_path / "second")
-    again = dict(zip(second["path"].to_pylist(), second["status"].to_pylist(), strict=True))
+    again = dict(zip(second["path"].to_pylist(), second["state"].to_pylist(), strict=True))
     lost_sources = dict(zip(first["output"].to_pylist(), first["path"].to_pylist(), strict=True))
     expected = {lost_sources[lost] for lost in outputs[:3]} - {str(pipe)}
-    assert {path for path, status in again.items() if status == "written"} == expected
+    assert {path for path, state in again.items() if state == "written"} == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)

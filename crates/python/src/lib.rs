@@ -32,14 +32,15 @@ use pyo3::types::PyTuple;
 /// Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
 ///
 /// Args:
-///     source: A path; `bytes`, which are read in place, or another buffer, which is copied; or a binary file object
+///     source: A path; `bytes`, which are read in place, or another buffer, which is copied unless `mmap` is true; or a binary file object
 ///         with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
 ///         `s3://..` or `file://..`, of which ranges are fetched.
 ///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
 ///         be called by several threads. A reader or file object must not use the file that it reads.
 ///     size: The length of what `reader` reads, in bytes, if it is known.
-///     mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
-///         or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
+///     mmap: Maps a path into memory, and reads a buffer such as `mmap.mmap` without a copy: arrays that are not compressed are
+///         its pages. Nobody may truncate the file or write into it while arrays of it live, or into the buffer; the
+///         process could crash. Files may be replaced by renaming.
 ///     strict: Checks every value, and refuses what the specification of the format forbids.
 ///     parallel: Decodes large parts by all processors. Otherwise all work is done by the thread that asks for it.
 ///     checksums: Refuses compressed parts whose checksum is wrong or missing.

@@ -95,7 +95,7 @@ pub(crate) fn open(
             source.extract::<String>().ok().filter(|text| meshmap_catalog::is_address(text))
         {
             if mmap {
-                return Err(PyValueError::new_err("mmap=True is for paths"));
+                return Err(PyValueError::new_err(FOR_PATHS));
             }
             return Ok(opened(at_address(py, &address)?, Some(address.into()), source));
         }
@@ -111,17 +111,21 @@ pub(crate) fn open(
         let origin = absolute.into_os_string().into_pyobject(py)?;
         return Ok(opened(made, Some(path), origin.as_any()));
     }
-    if mmap {
-        return Err(PyValueError::new_err("mmap=True is for paths"));
-    }
     if let Ok(bytes) = source.cast::<PyBytes>() {
         // A `bytes` object never changes, so its memory is read directly.
         let bytes = Bytes::from_owner(PyBackedBytes::from(bytes.clone()));
         return Ok(opened(Source::from_bytes(bytes), None, source));
     }
     if let Some(buffer) = unless_raised(py, PyBuffer::<u8>::get(source))? {
-        // Others may change while they are read.
-        return Ok(opened(Source::from_bytes(buffer.to_vec(py)?), None, source));
+        // Other buffers may change while they are read.
+        let bytes = match mmap && buffer.is_c_contiguous() {
+            true => Bytes::from_owner(Unchanging(buffer)),
+            false => buffer.to_vec(py)?.into(),
+        };
+        return Ok(opened(Source::from_bytes(bytes), None, source));
+    }
+    if mmap {
+        return Err(PyValueError::new_err(FOR_PATHS));
     }
     if source.hasattr(intern!(py, "read"))? && source.hasattr(intern!(py, "seek"))? {
         let (made, reading) = of_file_object(source)?;
@@ -133,6 +137,21 @@ pub(crate) fn open(
     Err(PyTypeError::new_err(format!(
         "cannot read a {kind}: expected a path, bytes, or a binary file object"
     )))
+}
+
+const FOR_PATHS: &str = "mmap=True is for paths and buffers";
+
+/// A contiguous buffer that the caller promises not to change. Python releases it with the last array of it.
+struct Unchanging(PyBuffer<u8>);
+
+impl AsRef<[u8]> for Unchanging {
+    #[allow(unsafe_code, reason = "the caller asked for the memory itself, and was told what that takes")]
+    fn as_ref(&self) -> &[u8] {
+        let Some(start) = self.0.as_slice_ptr() else { return &[] };
+        // SAFETY: the buffer is contiguous, and stays in place as long as `self` holds it. Callers who say mmap=True promise that nobody
+        // writes into it; the documentation of `open` says so.
+        unsafe { start.as_ref() }
+    }
 }
 
 #[cfg(feature = "stores")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import mmap
@@ -27,6 +28,28 @@ def test_paths_bytes_buffers_and_file_objects_give_the_same(iqm: Path) -> None:
         sources += [io.BytesIO(data), io.BufferedReader(io.BytesIO(data))]
         for source in sources:
             np.testing.assert_array_equal(meshmap.open(source).mesh(0)["position"], expected)
+
+
+def test_a_buffer_is_read_in_place_if_the_caller_asks_for_it(iqm: Path) -> None:
+    expected = meshmap.open(iqm).mesh(0)["position"].copy()
+    with iqm.open("rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    memory = np.frombuffer(mapped, np.uint8)
+    file = meshmap.open(mapped, mmap=True)
+    position = file.mesh(0)["position"]
+    np.testing.assert_array_equal(position, expected)
+    assert np.shares_memory(position, memory)
+    assert not np.shares_memory(meshmap.open(mapped).mesh(0)["position"], memory)
+    del file, memory
+    # The map stays as long as an array of it.
+    with pytest.raises(BufferError):
+        mapped.close()
+    del position
+    gc.collect()
+    mapped.close()
+    # Elements that are not next to each other are copied.
+    apart = np.repeat(np.frombuffer(iqm.read_bytes(), np.uint8), 2)[::2]
+    np.testing.assert_array_equal(meshmap.open(apart, mmap=True).mesh(0)["position"], expected)
 
 
 def test_a_reader_answers_ranges(iqm: Path) -> None:
@@ -99,7 +122,7 @@ def test_a_reader_that_interrupts_is_not_swallowed() -> None:
         ((("a",), {"reader": len}), TypeError),
         ((("a",), {"size": 1}), TypeError),
         (((), {"reader": 1}), TypeError),
-        (((b"",), {"mmap": True}), ValueError),
+        (((io.BytesIO(),), {"mmap": True}), ValueError),
         (((1,), {}), TypeError),
         ((("/nonexistent/file.iqm",), {}), FileNotFoundError),
         (((b"nothing of the kind",), {}), meshmap.Error),

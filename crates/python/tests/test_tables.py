@@ -274,7 +274,7 @@ def test_jobs_write_what_is_missing(tmp_path: Path, iqm: Path, cgeo: Path) -> No
     paths, out = meshmap.find(base), tmp_path / "out"
     first = jobs.convert(paths, out, base=str(base))
     assert first.schema == jobs.CONVERT
-    assert dict(zip(paths, first["status"].to_pylist(), strict=True)) == {
+    assert dict(zip(paths, first["state"].to_pylist(), strict=True)) == {
         str(base / "a.iqm"): "written",
         str(base / "below" / "b.cgeo"): "written",
         str(base / "c.iqm"): "failed",
@@ -283,17 +283,17 @@ def test_jobs_write_what_is_missing(tmp_path: Path, iqm: Path, cgeo: Path) -> No
     assert {path.relative_to(out).as_posix() for path in written} == {"a.iqm.glb", "below/b.cgeo.glb"}
     times = [path.stat().st_mtime_ns for path in written]
     second = jobs.convert(paths, out, base=str(base))
-    assert sorted(second["status"].to_pylist()) == ["failed", "up to date", "up to date"]
+    assert sorted(second["state"].to_pylist()) == ["failed", "up_to_date", "up_to_date"]
     assert [path.stat().st_mtime_ns for path in written] == times
     # Other options, a changed output, and a changed file are written again.
-    assert "up to date" not in jobs.convert(paths, out, base=str(base), up="z")["status"].to_pylist()
+    assert "up_to_date" not in jobs.convert(paths, out, base=str(base), up="z")["state"].to_pylist()
     jobs.convert(paths, out, base=str(base))
     (out / "a.iqm.glb").write_bytes(b"")
-    assert sorted(jobs.convert(paths, out, base=str(base))["status"].to_pylist()) == ["failed", "up to date", "written"]
+    assert sorted(jobs.convert(paths, out, base=str(base))["state"].to_pylist()) == ["failed", "up_to_date", "written"]
     assert (out / "a.iqm.glb").read_bytes()[:4] == b"glTF"
     # Outputs stay below their folder.
     outside = jobs.convert([str(iqm)], out, base=str(base))
-    assert outside["status"].to_pylist() == ["failed"]
+    assert outside["state"].to_pylist() == ["failed"]
     assert jobs.missing(paths, first) == []
     shutil.copy(cgeo, base / "a.iqm")
     assert jobs.missing(paths, first) == [str(base / "a.iqm")]

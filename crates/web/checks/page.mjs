@@ -362,7 +362,7 @@ await check('a worker that ends is started again', async () => {
     await worker.evaluate(() => setTimeout(() => { throw new Error('as a bug would'); }));
     await page.waitForFunction(() => globalThis.meshmapPage.object.file);
     await new Promise((done) => setTimeout(done, 300));
-    await page.click('#levels [value=high_lod]');
+    await page.click('#levels [value=medium_lod]');
     await page.waitForSelector('#problem:not([hidden])');
     const said = await text('problem');
     assert.match(said, /started again/);

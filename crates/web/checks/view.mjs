@@ -89,9 +89,9 @@ for (const name of names.slice(1)) {
     await shown(page, name);
     assert.ok((await page.$eval('#findings', ({ textContent }) => textContent)).length > 0);
     if (name.endsWith('.slmesh')) {
-        await tab(page, 'lowest_lod');
-        await page.keyboard.press('ArrowUp');
-        await page.waitForFunction(() => globalThis.meshmapPage.object.level === 'low_lod');
+        await tab(page, 'high_lod');
+        await page.keyboard.press('ArrowDown');
+        await page.waitForFunction(() => globalThis.meshmapPage.object.level === 'medium_lod');
     }
     if (name.endsWith('.iqm')) {
         await tab(page, 'clip');

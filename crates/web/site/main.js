@@ -76,8 +76,7 @@ async function open(source, at = {}) {
     say(`Opening ${name} …`);
     the('stop').hidden = false;
     const started = performance.now();
-    // The coarsest level first: others are fetched when they are chosen.
-    const loader = new MeshmapLoader().setOptions({ level: 3, maxBlockBytes: 2 ** 29, ...at, signal, yUp: true, onProgress: tell });
+    const loader = new MeshmapLoader().setOptions({ maxBlockBytes: 2 ** 29, ...at, signal, yUp: true, onProgress: tell });
     try {
         const object = await (typeof source === 'string' ? loader.loadAsync(source) : loader.parseAsync(source));
         if (signal.aborted) {

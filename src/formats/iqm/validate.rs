@@ -72,7 +72,7 @@ pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
 ///
 /// It neither stops at the first one nor keeps its place, so that one instruction compares four indices. One comparison
 /// an index, where [`index_bounds`] has two: mapping and checking a file takes 0.8 times as long.
-fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
+pub(crate) fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
     // A value below the start wraps to a number above the length.
     let is_outside = |index: &U32| index.get().wrapping_sub(range.start) >= len;

@@ -8,7 +8,7 @@ use super::model::{Mesh, Model, run};
 use super::own_vertices::{OwnVertices, overlaps};
 use super::rules::{self, FILE};
 use super::tables::table;
-use super::validate::{index_bounds, outside_mesh};
+use super::validate::{any_outside, index_bounds, outside_mesh};
 use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::Array;
 use crate::limits::{Limits, Meter};
@@ -124,7 +124,9 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     let own = run(mesh.first_vertex, mesh.num_vertexes);
     let mut findings = Vec::new();
     let mut is_listed = !triangles.is_empty() && model.shares_vertices(index);
-    if let Some((least, greatest)) = index_bounds(&triangles) {
+    if any_outside(&triangles, &own)
+        && let Some((least, greatest)) = index_bounds(&triangles)
+    {
         let place = FILE.of(address.clone()).at(range.clone());
         if greatest >= num_vertexes {
             let first = triangles.iter().position(|index| index >= num_vertexes).unwrap_or_default();
@@ -133,11 +135,9 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
             let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
             return Err(error.expected(format!("{} (num_vertexes)", less_than(num_vertexes))).found(index));
         }
-        if least < own.start || greatest >= own.end {
-            let detail = outside_mesh(least, greatest, &own);
-            findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
-            is_listed = true;
-        }
+        let detail = outside_mesh(least, greatest, &own);
+        findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
+        is_listed = true;
     }
     let (vertices, indices) = if is_listed {
         let (vertices, indices) = OwnVertices::used_by(&triangles, &Meter::of_part(&limits, &range))?;

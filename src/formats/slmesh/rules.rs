@@ -45,6 +45,9 @@ rules! {
     DOMAIN_OUTSIDE = forbidden("domain_outside", "bounds of PositionDomain");
     /// The `Min` of a domain is greater than its `Max`. It is used as stored.
     DOMAIN_INVERTED = suspicious("domain_inverted", "order of Min and Max");
+    /// All vertices of a level of detail are at one point: the object is invisible at the distances that the level is for, usually on
+    /// purpose. They are read as stored.
+    NO_EXTENT = note("no_extent", "level of detail without extent");
     /// Texture coordinates have no `TexCoord0Domain`. All are 0, as in the viewer.
     TEX_COORD_DOMAIN_MISSING = forbidden("tex_coord_domain_missing", "TexCoord0Domain");
     /// The asset has a skin, but a face has no `Weights`.

@@ -1,5 +1,7 @@
 //! Checks that look at every value.
 
+use zerocopy::little_endian as le;
+
 use super::asset::Asset;
 use super::face::Face;
 use super::face_layout::Domain;
@@ -9,6 +11,7 @@ use super::physics::PhysicsConvex;
 use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::bytes::Array;
+use crate::codec::dequant::dequantize;
 use crate::decode::Scratch;
 use crate::num::{as_u64, decimal, interval};
 use crate::report::{Address, Finding, Findings, Place, Result};
@@ -42,6 +45,9 @@ impl Asset {
             faces(&mesh, skin.as_ref(), check_weights, &mut findings);
             let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
+            if let Some([x, y, z]) = only_position(&mesh) {
+                findings.add(rules::NO_EXTENT, || (place(), format!("all positions are ({x}, {y}, {z})")));
+            }
             if let Some((higher, faces, more)) = higher {
                 if faces != mesh.face_count() {
                     let detail = format!("{}, {higher} has {faces}", mesh.face_count());
@@ -74,6 +80,23 @@ impl Asset {
         all.append(&mut broken);
         Ok(all)
     }
+}
+
+/// The position of all vertices of a mesh, if they have the same one. Ends at the first vertex with another position.
+fn only_position(mesh: &Mesh) -> Option<[f32; 3]> {
+    let mut common = None;
+    for face in mesh.faces() {
+        let Domain { min, max } = face.position_domain();
+        for stored in face.raw_positions().iter() {
+            let mut position = [[0.0; 3]];
+            dequantize(&[stored.map(le::U16::new)], min, max, &mut position);
+            let [position] = position;
+            if *common.get_or_insert(position) != position {
+                return None;
+            }
+        }
+    }
+    common
 }
 
 /// Returns the content of a block; `None` if it cannot be decoded, which is a finding. A failure to read stays an error.

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use meshmap_catalog::inspect::path_bytes;
 use meshmap_catalog::json as json_text;
 use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
-use meshmap_export::Output;
 use serde_json::json;
 
-use super::{Outcome, print_stderr};
+use super::{Outcome, outputs, print_stderr};
 use crate::inputs::{self, Choice};
 use crate::words::{self, NOT_CHECKED, Troubled};
 use crate::{interrupt, pool, text};
@@ -86,7 +85,7 @@ fn to_file(
     kind: FileKind,
     path: &Path,
 ) -> io::Result<Written> {
-    let (written, output) = write(items, args, choice, Writer::new(kind, Output::create(path)?)?)?;
+    let (written, output) = write(items, args, choice, Writer::new(kind, outputs::create(path)?)?)?;
     if !written.is_interrupted {
         output.finish()?;
     }

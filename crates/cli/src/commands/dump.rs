@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
 use meshmap_catalog::inspect::{self, ByAddress};
-use meshmap_export::Output;
 
-use super::{Outcome, bytes, print_stderr};
+use super::{Outcome, bytes, outputs, print_stderr};
 use crate::inputs::{Input, Memory, Problem, Reading};
 use crate::screen::Screen;
 use crate::text;
@@ -111,7 +110,7 @@ pub(crate) fn run(
             device.flush()
         })
     } else {
-        Output::create(path).and_then(|mut file| {
+        outputs::create(path).and_then(|mut file| {
             write(address, &values, args, screen, &mut file)?;
             file.finish().map(drop)
         })

@@ -483,11 +483,9 @@ pub(super) fn one(
         Ok(None) => return JobResult::Other,
         Err(problem) => return JobResult::Failed(problem),
     };
-    let folder = folder_of(&job.output);
     let find_folder = |()| match creates_folder {
-        true => fs::create_dir_all(folder),
-        false if folder.is_dir() => Ok(()),
-        false => Err(io::Error::other(format!("the folder {} does not exist", text::path(folder)))),
+        true => fs::create_dir_all(folder_of(&job.output)),
+        false => check_folder(&job.output),
     };
     match Output::check_path(&job.output).and_then(find_folder) {
         Ok(()) => match make(&file, job) {
@@ -530,6 +528,26 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
         }
         other => Problem::other("unsupported", words::with_options::<Convert>(&other.to_string())),
     }
+}
+
+/// Returns an error that names the folder of an output if it does not exist. An output that ends with a separator is the folder.
+pub(super) fn check_folder(output: &Path) -> io::Result<()> {
+    let is_folder = output
+        .as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|last| std::path::is_separator(char::from(*last)));
+    let folder = if is_folder { output.components().as_path() } else { folder_of(output) };
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("the folder {} does not exist", text::path(folder)))),
+    }
+}
+
+/// Begins an output that the user names.
+pub(super) fn create(output: &Path) -> io::Result<Output> {
+    check_folder(output)?;
+    Output::create(output)
 }
 
 fn folder_of(output: &Path) -> &Path {

@@ -236,7 +236,8 @@ fn sheet(
     let files = Arc::new(found.files.clone());
     let [width, height] = render.size.unwrap_or(tile_size(files.len()));
     let render = Render { size: Some([width, height]), ..render };
-    let mut sheet = match Sheet::create(output, files.len(), width, height) {
+    let folder = outputs::check_folder(output).map_err(meshmap_export::Error::Write);
+    let mut sheet = match folder.and_then(|()| Sheet::create(output, files.len(), width, height)) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
             print_stderr("render: no mesh file");

@@ -34,7 +34,8 @@ mod with_page {
     ) -> io::Result<Outcome> {
         if !view::is_there() {
             print_stderr(
-                "view: this program was built without the page; run crates/web/build --page, then build it again",
+                "view: this program was built without the page; unpack meshmap-page-VERSION.tar.gz of a release and build it again with \
+                MESHMAP_PAGE=FOLDER, or run crates/web/build --install --page first",
             );
             return Ok(Outcome::Usage);
         }

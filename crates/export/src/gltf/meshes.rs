@@ -86,5 +86,5 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         animations::write(rig.as_ref(), joints.as_ref(), job, gltf, outcome)?;
     }
     let metres = assume::metres(scene, job, outcome);
-    finish_scene(gltf, &rules, metres, children, beside)
+    finish_scene(gltf, scene.root_name(job), &rules, metres, children, beside)
 }

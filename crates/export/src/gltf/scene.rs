@@ -40,6 +40,7 @@ impl Rules {
 /// Writes the scene: a root with the rotation and the scale, and the additional nodes that may not be its children.
 pub(super) fn finish_scene(
     gltf: &mut Gltf,
+    name: String,
     rules: &Rules,
     metres: f64,
     mut children: Vec<Index>,
@@ -54,7 +55,7 @@ pub(super) fn finish_scene(
     #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
     let scale = (metres != 1.0).then_some([metres as f32; 3]);
     gltf.charge(children.len() + beside.len(), OF_LIST_ITEM)?;
-    let root = Node { name: "meshmap_root".to_owned(), rotation, scale, children, ..Node::default() };
+    let root = Node { name, rotation, scale, children, ..Node::default() };
     let mut nodes = vec![add_node(gltf, root)?];
     nodes.extend(beside);
     gltf.document.scenes.push(Roots { nodes });

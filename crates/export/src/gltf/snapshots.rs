@@ -63,7 +63,7 @@ pub(super) fn write(
     let metres = assume::metres(scene, job, outcome);
     animate(gltf, &runs, &times, count)?;
     let children = runs.into_iter().map(|run| run.node).collect();
-    finish_scene(gltf, &rules, metres, children, Vec::new())
+    finish_scene(gltf, scene.root_name(job), &rules, metres, children, Vec::new())
 }
 
 /// The times of the snapshots that are written, in seconds from the first.

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, MeshFile, MeshView, Semantic};
+use meshmap::{Attribute, Bounds, MeshFile, MeshView, Semantic};
 
+use super::camera::{Frame, View};
 use super::color::{self, Light};
 use super::settings::{Render, Rendered, TARGET};
 use crate::budget::Budget;
@@ -32,6 +33,8 @@ pub(super) struct Drawing {
     pub(super) vertices: usize,
     /// The share of the largest distance for each vertex, if distances are shown.
     pub(super) heat: Option<Vec<f32>>,
+    /// `true` for points and bones, which are drawn as dots.
+    has_dots: bool,
     tints: HashMap<Tint, u16>,
 }
 
@@ -49,6 +52,12 @@ const DOT: [[f32; 3]; 6] =
     [[1., 0., 0.], [0., 1., 0.], [-1., 0., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
 const FACES: [[u32; 3]; 8] =
     [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]];
+
+/// More dots would hide each other.
+const MOST_DOTS: usize = 50_000;
+
+/// Memory for a vertex as it is drawn, and on the picture; the same of a triangle.
+const DRAWN: [u64; 2] = [64, 24];
 
 /// The parts that get separate colours.
 #[derive(PartialEq, Eq, Hash)]
@@ -152,7 +161,8 @@ impl Drawing {
         };
         let scene = Scene::of(file, &wanted, rendered)?;
         let meshes = scene.meshes(budget, rendered)?;
-        let mut drawing = Self::default();
+        let has_dots = scene.are_points || !scene.bones.is_empty();
+        let mut drawing = Self { has_dots, ..Self::default() };
         drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points {
@@ -174,13 +184,93 @@ impl Drawing {
         Ok(drawing)
     }
 
+    /// Makes a scene visible whose triangles together cover less than a thousandth of the picture, from each of the views: first without
+    /// the corners of triangles that have no area, then with dots at the corners.
+    ///
+    /// The verdict depends on the scene and not on the number of pixels. Dots are at least three pixels wide.
+    pub(super) fn make_visible(
+        &mut self,
+        views: &[View],
+        frame: Frame,
+        budget: &Budget,
+        rendered: &mut Rendered,
+    ) -> Result<()> {
+        const LEAST: f64 = 1e-3;
+        /// The number of dots on the diagonal of a picture.
+        const DOTS: f64 = 150.0;
+        let is_faint = |this: &Self| views.iter().all(|view| this.coverage(view) < LEAST);
+        if self.has_dots || !is_faint(self) {
+            return Ok(());
+        }
+        let mut is_corner = vec![false; self.positions.len()];
+        let have_area = self.triangles.iter().filter(|triangle| !is_degenerate(self.corners(triangle)));
+        for corner in have_area.flatten() {
+            if let Some(is_corner) = is_corner.get_mut(*corner as usize) {
+                *is_corner = true;
+            }
+        }
+        // Without an area, there is nothing to draw.
+        let Some(first) = is_corner.iter().position(|is| *is) else { return Ok(()) };
+        let place = self.positions.get(first).copied().unwrap_or_default();
+        let mut corners = Vec::new();
+        for (position, is_corner) in self.positions.iter_mut().zip(is_corner) {
+            if is_corner {
+                corners.push(*position);
+            } else {
+                *position = place;
+            }
+        }
+        if !is_faint(self) {
+            rendered.note("triangles without an area are outside of the picture".to_owned());
+            return Ok(());
+        }
+        let step = corners.len().div_ceil(MOST_DOTS).max(1);
+        let dots = || corners.iter().step_by(step);
+        let elements = [dots().len() * DOT.len(), dots().len() * FACES.len()];
+        budget.charge(memory(elements, DRAWN), "dots to draw")?;
+        let extent = extent(&corners);
+        // The square of an extent may be more than `f32` can hold.
+        let radius = f64::max(dot(extent, extent).sqrt() / DOTS, pixels(3.0, extent, frame)) / 2.0;
+        for place in dots() {
+            let at = |corner: [f32; 3]| {
+                let at = |axis: usize| f64::from(place[axis]) + radius * f64::from(corner[axis]);
+                [0, 1, 2].map(|axis| at(axis).clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32)
+            };
+            self.add_octahedron(DOT.map(at), 0);
+        }
+        self.indices.resize(self.positions.len(), 0);
+        if !self.colors.is_empty() {
+            self.colors.resize(self.positions.len(), None);
+        }
+        rendered.note("the triangles are too small to be seen: dots are at their corners".to_owned());
+        Ok(())
+    }
+
+    /// The areas of the triangles as a part of the area of the picture, from far away.
+    fn coverage(&self, view: &View) -> f64 {
+        let seen = |point: [f32; 3]| view.apply(point.map(f64::from));
+        let (mut least, mut most) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for point in self.positions.iter().map(|point| seen(*point)) {
+            least = [0, 1, 2].map(|axis| f64::min(least[axis], point[axis]));
+            most = [0, 1, 2].map(|axis| f64::max(most[axis], point[axis]));
+        }
+        let side = f64::max(most[0] - least[0], most[1] - least[1]);
+        let area = |triangle: &[u32; 3]| {
+            let [a, b, c] = self.corners(triangle).map(seen);
+            let ([ux, uy, _], [vx, vy, _]) = (sub(b, a), sub(c, a));
+            (ux * vy - uy * vx).abs() / 2.0
+        };
+        self.triangles.iter().map(area).sum::<f64>() / (side * side)
+    }
+
+    fn corners(&self, triangle: &[u32; 3]) -> [[f32; 3]; 3] {
+        triangle.map(|corner| self.positions.get(corner as usize).copied().unwrap_or_default())
+    }
+
     /// The error of a picture on which no triangle covers a sample.
     pub(super) fn nothing_drawn(&self) -> Error {
-        let corners = |triangle: &[u32; 3]| {
-            triangle.map(|corner| self.positions.get(corner as usize).copied().unwrap_or_default())
-        };
         let count = self.triangles.len();
-        let what = match self.triangles.iter().all(|triangle| is_degenerate(corners(triangle))) {
+        let what = match self.triangles.iter().all(|triangle| is_degenerate(self.corners(triangle))) {
             true if count == 1 => "nothing to draw: the only triangle has no area".to_owned(),
             true => format!("nothing to draw: none of the {count} triangles has an area"),
             false => "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
@@ -192,8 +282,6 @@ impl Drawing {
 
     /// Charges what the meshes and bones need, all at once, so that an error names the whole; then allocates it.
     fn reserve(&mut self, meshes: &[Mesh], scene: &Scene, budget: &Budget) -> Result<()> {
-        /// A vertex as it is drawn, and on the picture; the same of a triangle.
-        const DRAWN: [u64; 2] = [64, 24];
         /// With a colour.
         const COLOR: u64 = 16;
         /// As it is read: an attribute, and a normal that is computed. The corners of a triangle, twice.
@@ -341,7 +429,7 @@ impl Drawing {
         let first = self.colors.len() - points.len().min(self.colors.len());
         let colors = self.colors.split_off(first);
         self.colors.extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
-        let radius = dot_width(&points) / 2.0;
+        let radius = dot_width(&points).max(pixels(1.5, extent(&points), render.frame()) as f32) / 2.0;
         for (point, index) in points.iter().zip(&indices) {
             let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis]);
             self.add_octahedron(DOT.map(at), u16::try_from(ordinal).unwrap_or(u16::MAX));
@@ -400,6 +488,18 @@ impl Drawing {
     }
 }
 
+/// The lengths of the box around points.
+fn extent(points: &[[f32; 3]]) -> [f64; 3] {
+    let bounds = Bounds::around(points.iter().copied()).unwrap_or_default();
+    sub(bounds.max.map(f64::from), bounds.min.map(f64::from))
+}
+
+/// About the width of `count` pixels of a picture in which a box of this extent is seen.
+fn pixels(count: f64, extent: [f64; 3], frame: Frame) -> f64 {
+    let widest = extent.into_iter().fold(0.0, f64::max);
+    count * widest / f64::from(frame.width.min(frame.height).max(1))
+}
+
 /// `true` if the corners of a triangle lie on one line or in one point, within the rounding of `f32`.
 fn is_degenerate(corners: [[f32; 3]; 3]) -> bool {
     const ROUNDING: f64 = f32::EPSILON as f64;
@@ -420,9 +520,6 @@ fn influences<'a>(
     let (joints, weights) = (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?);
     Ok(joints.zip(weights).map(|(joints, weights)| (pose, used.read(&joints), used.read(&weights))))
 }
-
-/// The most dots of a mesh: more would hide each other.
-const MOST_DOTS: usize = 50_000;
 
 /// The most vertices and triangles that are drawn of a mesh.
 fn size(view: &MeshView, are_points: bool) -> [usize; 2] {

@@ -81,6 +81,24 @@ impl Render {
         Finder { when: if is_first { When::Snapshot(0) } else { finder.when }, ..finder }.one(file)
     }
 
+    /// The triangles of a file at a moment, which can be seen.
+    fn drawing(
+        &self,
+        file: &MeshFile,
+        moment: Moment,
+        budget: &Budget,
+        rendered: &mut Rendered,
+    ) -> Result<Drawing> {
+        /// On a turntable, a scene may be faint from some sides.
+        const SIDES: u64 = 8;
+        let mut scene = Drawing::of(file, self, moment, budget, rendered)?;
+        let (up, frame) = (self.up(file, rendered), self.frame());
+        let sides = if self.turntable.is_some() { SIDES } else { 1 };
+        let views: Vec<View> = (0..sides).map(|side| View::new(up, self.angle(side, sides))).collect();
+        scene.make_visible(&views, frame, budget, rendered)?;
+        Ok(scene)
+    }
+
     /// The camera that has a scene in its picture.
     fn camera(&self, file: &MeshFile, scene: &Drawing, frame: Frame, rendered: &mut Rendered) -> Camera {
         let (view, reach) = self.reach(file, scene, frame, rendered);
@@ -116,7 +134,7 @@ impl Render {
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
@@ -153,7 +171,7 @@ impl Render {
         const RATE: u16 = 24;
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
+        let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, self.angle(step, pictures)));
@@ -180,7 +198,7 @@ impl Render {
         let mut ignored = Rendered::default();
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
-            Ok((Some(Drawing::of(file, self, named.moment, budget, &mut ignored)?), camera))
+            Ok((Some(self.drawing(file, named.moment, budget, &mut ignored)?), camera))
         });
         self.write_apng(&first, scenes, (count, run.delay), path)?;
         rendered.moment = span(&run.moments);
@@ -223,7 +241,7 @@ impl Render {
         let mut ignored = Rendered::default();
         for named in &moments {
             let _scope = budget.scope();
-            let scene = Drawing::of(file, self, named.moment, budget, &mut ignored)?;
+            let scene = self.drawing(file, named.moment, budget, &mut ignored)?;
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];
@@ -249,11 +267,11 @@ impl Render {
         rendered: &mut Rendered,
     ) -> Result<(Camera, Drawing)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
-        let scene = Drawing::of(file, self, first, budget, rendered)?;
+        let scene = self.drawing(file, first, budget, rendered)?;
         let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
-            reach.add(&view, &Drawing::of(file, self, named.moment, budget, rendered)?.positions);
+            reach.add(&view, &self.drawing(file, named.moment, budget, rendered)?.positions);
         }
         Ok((reach.camera(view, self.frame(), false), scene))
     }

@@ -129,12 +129,17 @@ impl Sheet {
         Ok(())
     }
 
-    /// A name that fits below a tile, shortened at a place where it differs from the labels so far, if there is one.
+    /// A name that fits below a tile, shortened at a place where it differs from the labels so far. If there is none, its end is the number
+    /// of the tile.
     fn own_label(&mut self, name: &str) -> String {
         let mut cuts =
             [0.5, 0.75, 0.25, 1.0, 0.0].map(|share| label::cut(name, self.tile.width, share)).into_iter();
         let label = cuts.find(|cut| !self.labels.contains(cut));
-        let label = label.unwrap_or_else(|| label::cut(name, self.tile.width, 0.5));
+        let label = label.unwrap_or_else(|| {
+            let number = format!(" ({})", self.labels.len() + 1);
+            let room = self.tile.width as f32 - label::width(&number);
+            label::cut(name, room.max(0.0) as u32, 0.5) + &number
+        });
         self.labels.insert(label.clone());
         label
     }
@@ -215,6 +220,12 @@ mod tests {
             ["beginning_of_a_long_name_a_with_an_end.iqm", "beginning_of_a_long_name_b_with_an_end.iqm"];
         let labels = names.map(|name| sheet.own_label(name));
         assert_ne!(labels[0], labels[1]);
+        // Names that differ in the middle only, where both are cut, or not at all.
+        let long = |middle: &str| format!("{0}{middle}{0}", "a_long_name_".repeat(9));
+        let labels =
+            [labels.to_vec(), [long("a"), long("b"), long("b")].map(|name| sheet.own_label(&name)).to_vec()]
+                .concat();
+        assert_eq!(labels.iter().collect::<HashSet<_>>().len(), 5, "{labels:?}");
         assert!(labels.iter().all(|cut| label::width(cut) <= 100.0), "{labels:?}");
     }
 }

@@ -122,7 +122,25 @@ fn is_cloud(mesh: &Mesh, drops_degenerate: bool) -> bool {
     triangles == 0 || (is_sparse || drops_degenerate) && view.indices().triangles().all(is_degenerate)
 }
 
+/// The name of the root if objects have no name to share with it.
+const ROOT: &str = "meshmap_root";
+
 impl Scene {
+    /// The name of the object above all others: the name of the file. It is longer if an object has this name, because programs such as
+    /// Blender rename one of two objects with the same name.
+    pub(crate) fn root_name(&self, job: &Job<'_>) -> String {
+        if job.name.is_empty() {
+            return ROOT.to_owned();
+        }
+        let is_taken = |name: &str| job.name_of(name) == job.name;
+        let is_taken = match &self.snapshots {
+            Some(snapshots) => is_taken(&snapshots.name),
+            None => self.meshes.iter().any(|mesh| is_taken(&mesh.name)),
+        };
+        let end = if is_taken { "_root" } else { "" };
+        format!("{}{end}", job.name)
+    }
+
     /// The scene of what a conversion writes.
     pub(crate) fn of_job(
         file: &MeshFile,

@@ -12,9 +12,6 @@ use crate::scene::names::Names;
 use crate::scene::textures::Texture;
 use crate::settings::ROUGHNESS;
 
-/// The prim that has all others.
-pub(super) const ROOT: &str = "meshmap_root";
-
 /// The prim below it that has the materials.
 pub(super) const MATERIALS: &str = "materials";
 
@@ -36,8 +33,9 @@ pub(super) const OUTPUTS: &str = "outputs:";
 const SURFACE: &str = "outputs:surface";
 
 /// Materials with a plain surface, or with an image: the files that are read have only their names.
-#[derive(Default)]
 pub(super) struct Materials {
+    /// The name of the prim that has all others.
+    root: String,
     names: Names,
     /// The colour of all surfaces, once it is written.
     color: Option<Rep>,
@@ -46,6 +44,11 @@ pub(super) struct Materials {
 }
 
 impl Materials {
+    pub(super) fn below(root: &str) -> Self {
+        let (names, paths) = (Names::default(), HashMap::new());
+        Self { root: root.to_owned(), names, color: None, paths, prims: Vec::new() }
+    }
+
     /// The path of the material of this name.
     pub(super) fn path<W: Write + Seek>(
         &mut self,
@@ -62,7 +65,7 @@ impl Materials {
         file.charge_prim(name.len())?;
         file.charge_prim(name.len())?;
         let own = self.names.add(name, "material");
-        let path = format!("/{ROOT}/{MATERIALS}/{own}");
+        let path = format!("/{}/{MATERIALS}/{own}", self.root);
         let diffuse = match texture {
             Some(_) => Property::connected(DIFFUSE_COLOR, "color3f", format!("{path}/{TEXTURE}.{RGB}")),
             None => {

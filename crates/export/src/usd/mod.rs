@@ -19,7 +19,7 @@ use std::path::Path;
 use meshmap::Axis;
 
 use self::crate_file::CrateFile;
-use self::materials::{MATERIALS, Materials, ROOT};
+use self::materials::{MATERIALS, Materials};
 use self::prim::{Prim, Property, Value};
 use self::tables::Tables;
 use crate::error::Result;
@@ -33,7 +33,9 @@ use crate::turn::Turn;
 pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut output = Output::create_within(path, &job.budget)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
-    let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
+    let shown = scene.root_name(job);
+    let root_name = Names::default().add(&shown, "");
+    let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
     let up = assume::up(scene.format, job.up, |note| outcome.note(note));
     // Stages have Y up, or Z.
     let upright = match up {
@@ -45,7 +47,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     };
     let about = if up == Axis::Z { "xformOp:rotateZ" } else { "xformOp:rotateY" };
     let turn = (job.turn != Turn::None).then(|| (about, 90.0 * f32::from(job.turn.quarters())));
-    let mut root = Prim::new("Xform", ROOT);
+    let mut root = Prim::new("Xform", root_name.clone()).displayed(&shown);
     // The last of them comes first.
     let rotations: Vec<(&str, f32)> = turn.into_iter().chain(upright).collect();
     for (name, degrees) in &rotations {
@@ -57,7 +59,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
-        ("defaultPrim", Value::Token(ROOT.into())),
+        ("defaultPrim", Value::Token(root_name.into())),
         ("metersPerUnit", Value::Double(assume::metres(scene, job, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];
@@ -67,7 +69,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         fields.extend(written.times);
         root.children.push(written.prim);
     } else if let Some(rig) = scene.rig_alone() {
-        let written = skeleton::write(rig, job, &mut out, outcome)?;
+        let written = skeleton::write(rig, &root_name, job, &mut out, outcome)?;
         if let Some(written) = written {
             fields.extend(written.times);
             root.children.push(written.prim);

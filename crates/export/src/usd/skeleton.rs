@@ -5,7 +5,6 @@ use std::io::{Seek, Write};
 use meshmap::iqm::Trs;
 
 use super::crate_file::CrateFile;
-use super::materials::ROOT;
 use super::prim::{Prim, Property, Token, Value};
 use super::snapshots::{Written, not_held};
 use super::values::Rep;
@@ -27,6 +26,7 @@ const JOINTS: &str = "joints";
 /// Writes the joints of a file and its animations; `None` if the joints cannot be used, which is reported.
 pub(super) fn write<W: Write + Seek>(
     rig: &dyn Rig,
+    root: &str,
     job: &Job<'_>,
     file: &mut CrateFile<'_, W>,
     outcome: &mut Outcome,
@@ -80,7 +80,7 @@ pub(super) fn write<W: Write + Seek>(
         animations.push(prim);
     }
     if let Some(first) = animations.first() {
-        let path = format!("/{ROOT}/{SKELETON}/{}", first.name);
+        let path = format!("/{root}/{SKELETON}/{}", first.name);
         skeleton.properties.push(Property::relationship("skel:animationSource", &path));
     }
     outcome.joints = joints.len() as u64;

@@ -31,9 +31,9 @@ VERIFY = pa.schema(
     + _TOLD
 )
 
-#: The columns of ``convert``: ``status`` is ``written``, ``up to date`` or ``failed``.
+#: The columns of ``convert``: ``state`` is ``written``, ``up_to_date`` or ``failed``, as in the JSON of the command.
 CONVERT = pa.schema(
-    [("path", pa.string()), ("identity", pa.string()), ("output", pa.string()), ("status", pa.string())]
+    [("path", pa.string()), ("identity", pa.string()), ("output", pa.string()), ("state", pa.string())]
     + [("vertices", pa.int64()), ("triangles", pa.int64()), ("left_out", pa.string())]
     + _TOLD
 )
@@ -93,15 +93,15 @@ def _converted(
             raise ValueError(f"{path} is not below {base}, so that its output would not be below {folder}")
         made_from = outputs.fingerprint(path)
         if made_from is not None and outputs.is_up_to_date(output, made_from):
-            return {"output": str(output), "status": "up to date"}
+            return {"output": str(output), "state": "up_to_date"}
         output.parent.mkdir(parents=True, exist_ok=True)
         done = _meshmap.convert(path, output, to=to, **options)
         if made_from is not None:
             outputs.add(output, made_from, done["files"], done["looked_for"])
     except (Error, OSError, ValueError) as error:
-        return {"status": "failed", "error_kind": getattr(error, "kind", "io"), "error": str(error)}
+        return {"state": "failed", "error_kind": getattr(error, "kind", "io"), "error": str(error)}
     told = {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
-    return {"output": str(output), "status": "written", **told}
+    return {"output": str(output), "state": "written", **told}
 
 
 def missing(paths: Sequence[str], done: pa.Table) -> list[str]:

@@ -90,7 +90,7 @@ impl Render {
         rendered: &mut Rendered,
     ) -> Result<Drawing> {
         /// On a turntable, a scene may be faint from some sides.
-        const SIDES: u64 = 8;
+        const SIDES: u32 = 8;
         let mut scene = Drawing::of(file, self, moment, budget, rendered)?;
         let (up, frame) = (self.up(file, rendered), self.frame());
         let sides = if self.turntable.is_some() { SIDES } else { 1 };

@@ -59,7 +59,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
-        ("defaultPrim", Value::Token(root_name.into())),
+        ("defaultPrim", Value::Token(root_name.clone().into())),
         ("metersPerUnit", Value::Double(assume::metres(scene, job, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];

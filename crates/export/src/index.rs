@@ -99,8 +99,15 @@ impl Index {
     #[must_use]
     pub fn fingerprint(&self, source: &Path) -> Option<String> {
         let (path, stamp) = stamp_of(source)?;
+        // The folder of a link has other images than the folder of the file.
+        let folder = fs::canonicalize(texture::folder_of(source)).ok()?;
         let mut hash = Sha256::new();
-        for part in [WRITER.as_bytes(), self.options.as_ref()?.as_bytes(), &path] {
+        for part in [
+            WRITER.as_bytes(),
+            self.options.as_ref()?.as_bytes(),
+            &path,
+            folder.as_os_str().as_encoded_bytes(),
+        ] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -128,7 +135,9 @@ impl Index {
 
     fn is_intact(&self, entry: &Entry) -> bool {
         let is_there = |written: &Written| Stamp::of(&self.root.join(&written.path)) == Some(written.stamp);
-        !entry.files.is_empty() && entry.files.iter().all(is_there) && texture::are_unchanged(&entry.textures)
+        !entry.files.is_empty()
+            && entry.files.iter().all(is_there)
+            && texture::are_unchanged(&entry.textures, &self.root.join(&entry.output))
     }
 
     /// Records an output, the files that were written for it, and the images that were looked for, which the next run looks for

@@ -208,7 +208,8 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
         }
         let mut current = None;
         for group in view.groups().filter(|_| !scene.are_points) {
-            let image = material.as_deref().and_then(|name| scene.texture(name)).map(Texture::path);
+            let image = material.as_deref().filter(|_| coords.is_some());
+            let image = image.and_then(|name| scene.texture(name)).map(Texture::path);
             let material = match (material.as_deref(), view.material_ids()) {
                 (Some(name), _) => Some(match written.get(name) {
                     Some(known) => String::clone(known),
@@ -226,7 +227,10 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
                 && current.as_ref() != Some(material)
             {
                 writeln!(out, "usemtl {material}")?;
-                if !materials.contains_key(material) {
+                if materials
+                    .get(material)
+                    .is_none_or(|known: &Option<String>| known.is_none() && image.is_some())
+                {
                     let bytes = material.len() + image.as_ref().map_or(0, String::len);
                     job.budget.keep(2 * bytes as u64 + 96, "materials")?;
                     materials.insert(material.clone(), image);

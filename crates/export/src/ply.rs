@@ -49,7 +49,16 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let image = images.next().flatten().filter(|image| images.all(|other| other.as_ref() == Some(image)));
     match image {
         Some(image) => writeln!(out, "comment TextureFile {image}")?,
-        None if outcome.textures.found().next().is_some() => outcome.leave_out("textures, which differ"),
+        None if outcome.textures.found().next().is_some() => {
+            outcome.leave_out("textures, which differ");
+            job.copies.take();
+            outcome
+                .textures
+                .images
+                .iter_mut()
+                .filter_map(|(_, found)| found.as_mut())
+                .for_each(|found| found.is_used = false);
+        }
         None => {}
     }
     if let Some(unit) = scene.unit.comment() {

@@ -1,7 +1,8 @@
 //! The targets, and the options of a conversion.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
 
 use crate::budget::Budget;
+use crate::destination;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Named, Still, When};
 #[cfg(feature = "clap")]
@@ -258,7 +260,7 @@ options! {
             /// several times.
             #[arg(long, value_name = "DIR")]
             textures: Vec<PathBuf>,
-            /// Copy the images into the folder of the output, as NAME_IMAGE. Otherwise the output refers to the originals.
+            /// Copy the images into the folder OUTPUT.textures. Otherwise the output refers to the originals.
             #[arg(long)]
             copy_textures: bool,
         }
@@ -297,8 +299,8 @@ pub(crate) struct Job<'a> {
     has_too_many_ids: OnceCell<bool>,
     /// `true` if the vertices are written as points, without the triangles.
     pub(crate) are_points: Cell<bool>,
-    /// Copies of images, which appear before the output does.
-    pub(crate) copies: RefCell<Vec<Output>>,
+    /// Images, and the paths of their copies, which appear before the output does.
+    pub(crate) copies: RefCell<Vec<[PathBuf; 2]>>,
     /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
     pub(crate) turns_about: Cell<Option<Axis>>,
 }
@@ -350,11 +352,35 @@ impl Job<'_> {
         self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
     }
 
-    /// Moves copies of images to their paths.
+    /// Copies images. After an error, none of the new copies is left.
     pub(crate) fn finish_copies(&self, outcome: &mut Outcome) -> Result<()> {
-        let mut copies = self.copies.take();
-        copies.iter_mut().try_for_each(Write::flush)?;
-        copies.into_iter().try_for_each(|copy| copy.finish_into(outcome))
+        let copies = self.copies.take();
+        let first = outcome.files.len();
+        let copied = copies.iter().try_for_each(|[image, copy]| {
+            self.copy(image, copy, outcome).map_err(|error| match error {
+                Error::Write(error) => {
+                    Error::Write(io::Error::new(error.kind(), format!("{}: {error}", copy.display())))
+                }
+                error => error,
+            })
+        });
+        if copied.is_err() {
+            outcome.files.drain(first..).for_each(|copy| drop(fs::remove_file(copy)));
+            let folders = copies.iter().filter_map(|[_, copy]| copy.parent());
+            folders.for_each(|folder| drop(fs::remove_dir(folder)));
+        }
+        copied
+    }
+
+    fn copy(&self, image: &Path, copy: &Path, outcome: &mut Outcome) -> Result<()> {
+        if let Some(folder) = copy.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut source = destination::open_regular(image, File::options().read(true))?;
+        let mut output = Output::create_within(copy, &self.budget)?;
+        io::copy(&mut source, &mut output)?;
+        output.flush()?;
+        output.finish_into(outcome)
     }
 
     /// The name of the material for a material ID.

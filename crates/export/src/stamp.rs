@@ -60,6 +60,8 @@ pub struct Textures {
     /// The target, which holds some kinds of images.
     pub(crate) target: String,
     pub(crate) folders: Vec<Name>,
+    /// The folder of the output, from which it refers to images.
+    pub(crate) output: Option<Name>,
     /// Each name, and the image that was found for it.
     pub(crate) images: Vec<(String, Option<Found>)>,
 }
@@ -70,6 +72,7 @@ pub(crate) struct Found {
     pub(crate) file: Name,
     #[serde(flatten)]
     pub(crate) stamp: Stamp,
+    pub(crate) is_used: bool,
 }
 
 impl Textures {
@@ -82,6 +85,8 @@ impl Textures {
     /// The images that the output refers to: the name in the file that was read, and the path of the image.
     pub fn found(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let found = self.images.iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
-        found.map(|(name, found)| (name.as_str(), found.file.as_ref().to_owned()))
+        found
+            .filter(|(_, found)| found.is_used)
+            .map(|(name, found)| (name.as_str(), found.file.as_ref().to_owned()))
     }
 }

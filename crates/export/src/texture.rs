@@ -124,11 +124,24 @@ fn image(root: &Path, path: &str) -> Result<Image, String> {
     Ok(Image { path, kind, stamp })
 }
 
-/// Returns `true` if the same images would be found again.
-pub(crate) fn are_unchanged(textures: &Textures) -> bool {
+/// Returns `true` if the same images would be found again for this output, at the same place from there.
+pub(crate) fn are_unchanged(textures: &Textures, output: &Path) -> bool {
     let Ok(target) = textures.target.parse() else { return textures.is_empty() };
-    textures.images.iter().all(|(name, seen)| {
-        let found = find(name, &textures.folders, target).ok();
-        found.map(|image| Found { file: Name::of(&image.path), stamp: image.stamp }) == *seen
-    })
+    let is_moved = textures.output.is_some() && textures.output != resolved(folder_of(output));
+    !is_moved
+        && textures.images.iter().all(|(name, seen)| {
+            let image = find(name, &textures.folders, target).ok();
+            let seen = seen.as_ref().map(|Found { file, stamp, .. }| (file.clone(), *stamp));
+            image.map(|image| (Name::of(&image.path), image.stamp)) == seen
+        })
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A folder without links on the way.
+pub(crate) fn resolved(folder: &Path) -> Option<Name> {
+    fs::canonicalize(folder).ok().map(|folder| Name::of(&folder))
 }

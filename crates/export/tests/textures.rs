@@ -103,12 +103,12 @@ fn images_are_copied_beside_the_output_or_put_into_it() {
     for target in WITH_TEXTURES {
         let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(target) };
         let outcome = write(&file, convert, root);
-        let copy = root.join("out/sheet_crate.png");
+        let copy = root.join(format!("out/sheet.{target}.textures/crate.png"));
         assert!(outcome.files.contains(&copy) && outcome.files.last() != Some(&copy), "{:?}", outcome.files);
         assert_eq!(fs::read(&copy).unwrap(), image());
         fs::remove_file(copy).unwrap();
     }
-    assert_eq!(gltf(root)["images"][0]["uri"], "sheet_crate.png");
+    assert_eq!(gltf(root)["images"][0]["uri"], "sheet.gltf.textures/crate.png");
     for target in [Target::Glb, Target::Gltf] {
         let convert = Convert { embed_textures: true, textures: textures.clone(), ..Convert::new(target) };
         write(&file, convert, root);
@@ -188,6 +188,66 @@ fn only_regular_images_below_the_folder_are_used() {
             assert!(outcome.left_out.contains(&line), "{target}: {:?}, not {line}", outcome.left_out);
         }
     }
+}
+
+#[test]
+fn an_image_that_several_names_mean_is_copied_and_embedded_once() {
+    let root = folder();
+    let root = root.path();
+    let textures = vec![root.join("models/art")];
+    // Two bodies with two names.
+    let mut bytes = Vec::new();
+    for name in ["crate.png", "crate.webp"] {
+        let mut body = openctm::Body::sheet(openctm::RAW, 3);
+        body.uv_maps[0].1 = name;
+        bytes.extend(body.to_bytes());
+    }
+    let file = open(bytes);
+    let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(Target::Gltf) };
+    let outcome = write(&file, convert, root);
+    assert_eq!((outcome.textures.found().count(), outcome.files.len()), (2, 3), "{:?}", outcome.files);
+    assert_eq!(
+        (gltf(root)["images"].as_array().unwrap().len(), gltf(root)["materials"].as_array().unwrap().len()),
+        (1, 2)
+    );
+    write(&file, Convert { embed_textures: true, textures, ..Convert::new(Target::Gltf) }, root);
+    assert_eq!(gltf(root)["images"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn copies_that_cannot_be_written_are_named_and_leave_nothing() {
+    let root = folder();
+    let root = root.path();
+    let convert = Convert {
+        copy_textures: true,
+        folder: Some(root.join("models")),
+        textures: vec![root.join("models/art")],
+        ..Convert::new(Target::Glb)
+    };
+    let (output, file) = (root.join("sheet.glb"), sheet("crate.png"));
+    fs::write(root.join("sheet.glb.textures"), "in the way").unwrap();
+    let error = convert.write_file(&file, &output).unwrap_err().to_string();
+    assert!(error.contains("sheet.glb.textures"), "{error}");
+    fs::remove_file(root.join("sheet.glb.textures")).unwrap();
+    let little = Convert { max_output_bytes: Some(1500), ..convert };
+    assert!(little.write_file(&file, &output).is_err());
+    assert!(!output.exists() && !root.join("sheet.glb.textures").exists());
+}
+
+#[test]
+fn meshes_without_usable_coordinates_have_no_texture() {
+    let root = folder();
+    let root = root.path();
+    let mut body = openctm::Body::sheet(openctm::RAW, 3);
+    body.uv_maps[0].1 = "art/crate.png";
+    body.uv_maps[0].2[0] = [f32::NAN, 0.0];
+    let file = open(body.to_bytes());
+    write(&file, Convert::new(Target::Gltf), root);
+    assert!(gltf(root)["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"].is_null());
+    write(&file, Convert::new(Target::Obj), root);
+    assert!(!read(root, "sheet.mtl").contains("map_Kd"));
+    write(&file, Convert::new(Target::Usdc), root);
+    assert!(!read(root, "sheet.usdc").contains("UsdUVTexture"));
 }
 
 #[test]

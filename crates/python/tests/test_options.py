@@ -50,8 +50,9 @@ def test_textures_are_found_copied_and_embedded(tmp_path: Path) -> None:
         assert done["textures"] == {"crate.png": image.resolve()}
     assert "textures/crate.png" in (tmp_path / "a.gltf").read_text()
     copied = meshmap.convert(path.read_bytes(), tmp_path / "b.glb", textures=[image.parent], copy_textures=True)
-    assert (tmp_path / "b_crate.png") in copied["files"]
-    assert (tmp_path / "b_crate.png").read_bytes() == image.read_bytes()
+    copy = tmp_path / "b.glb.textures" / "crate.png"
+    assert copy in copied["files"]
+    assert copy.read_bytes() == image.read_bytes()
     # A file object has no place from which a path could lead to the image.
     written = io.BytesIO()
     assert meshmap.convert(path, written, to="glb")["textures"] == {}

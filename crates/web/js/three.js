@@ -467,7 +467,9 @@ function folderOf(source, { textures = true }) {
     const address = typeof textures === 'string' ? textures : source;
     const here = globalThis.document?.baseURI;
     const isAddress = textures !== false && (typeof address === 'string' || address instanceof URL) && URL.canParse(address, here);
-    return isAddress ? new URL(address, here).href : null;
+    const base = isAddress ? new URL(address, here).href : null;
+    // Nothing is next to a blob or data.
+    return base !== null && URL.canParse('image', base) ? base : null;
 }
 
 /**

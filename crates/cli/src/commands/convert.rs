@@ -67,7 +67,10 @@ impl ConvertArgs {
 
     /// The conversion to a target. Prints an error about an option that has no effect.
     fn convert(&self, target: Target) -> Option<Convert> {
-        let convert = Convert { target, ..self.convert.clone() };
+        // Absolute, so that the index of outputs does not take other folders for the same.
+        let whole = |folder: &PathBuf| std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+        let textures = self.convert.textures.iter().map(whole).collect();
+        let convert = Convert { target, textures, ..self.convert.clone() };
         match convert.check_settings() {
             Ok(()) => Some(convert),
             Err(error) => {
@@ -370,6 +373,12 @@ fn to_output(
         return Ok(Outcome::Usage);
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
+    if convert.copy_textures || !convert.textures.is_empty() && !convert.embed_textures {
+        print_stderr(
+            "standard output is in no folder from which it could refer to images: pass --embed-textures",
+        );
+        return Ok(Outcome::Usage);
+    }
     if args.dry_run {
         print_stderr(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);

@@ -203,12 +203,19 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
 pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
     let places: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
-    for place in &places {
+    // Images have no outputs, but lie next to meshes of the same name.
+    let is_image = |place: &Path| {
+        let ending = place.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        ["png", "jpg", "jpeg", "tga", "webp", "dds", "bmp"]
+            .iter()
+            .any(|image| image.eq_ignore_ascii_case(ending))
+    };
+    for place in places.iter().filter(|place| !is_image(place)) {
         *counts.entry(place.with_extension(ending)).or_default() += 1;
     }
     let jobs = found.files.iter().zip(places).map(|(input, place)| {
         let mut name = place.with_extension(ending);
-        if counts.get(&name).is_some_and(|count| *count > 1) {
+        if is_image(&place) || counts.get(&name).is_some_and(|count| *count > 1) {
             // Files whose names differ only in their extension keep it.
             name = place;
             name.as_mut_os_string().push(format!(".{ending}"));

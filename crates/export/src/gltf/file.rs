@@ -55,8 +55,10 @@ pub(super) struct Gltf {
     container: Container,
     pub(super) budget: Budget,
     pub(super) document: Document,
-    /// The materials of the document by name.
-    pub(super) materials: HashMap<String, Index>,
+    /// The materials of the document, by name and whether they have a texture.
+    pub(super) materials: HashMap<(String, bool), Index>,
+    /// The textures of images, by their paths.
+    pub(super) textures: HashMap<PathBuf, Index>,
     /// The joint that nothing moves, if vertices follow it.
     pub(super) rest: Option<Index>,
     /// Sparse indices and values before they are written.
@@ -88,6 +90,7 @@ impl Gltf {
             budget: budget.clone(),
             document: Document::default(),
             materials: HashMap::new(),
+            textures: HashMap::new(),
             rest: None,
             work: <_>::default(),
         }

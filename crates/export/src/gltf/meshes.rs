@@ -42,7 +42,8 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         let geometry = attributes::primitive(gltf, posed, influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
         let name = mesh.material.as_deref().unwrap_or_default();
-        primitive.material = Some(material(gltf, name, scene.texture(name))?);
+        let image = scene.texture(name).filter(|_| primitive.attributes.contains_key("TEXCOORD_0"));
+        primitive.material = Some(material(gltf, name, image)?);
         let name = job.name_of(&mesh.name).to_owned();
         let node = match joints.as_ref().zip(influences.as_ref()) {
             Some((joints, influences)) => {

@@ -97,7 +97,8 @@ pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
 ///
 /// Without a material or factors, glTF has a metal with a roughness of 1, which is black unless an environment is reflected.
 pub(super) fn material(gltf: &mut Gltf, name: &str, image: Option<&scene::Texture>) -> Result<Index> {
-    if let Some(index) = gltf.materials.get(name) {
+    let key = (name.to_owned(), image.is_some());
+    if let Some(index) = gltf.materials.get(&key) {
         return Ok(*index);
     }
     gltf.charge_named(OF_NODE, name)?;
@@ -112,12 +113,15 @@ pub(super) fn material(gltf: &mut Gltf, name: &str, image: Option<&scene::Textur
             roughness_factor: ROUGHNESS,
         },
     });
-    gltf.materials.insert(name.to_owned(), index);
+    gltf.materials.insert(key, index);
     Ok(index)
 }
 
 /// Adds an image and the texture of it.
 fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
+    if let Some(index) = gltf.textures.get(&texture.image) {
+        return Ok(TextureInfo { index: *index });
+    }
     let image = match &texture.place {
         TexturePlace::File(path) => {
             gltf.charge_named(OF_NODE, path)?;
@@ -125,7 +129,8 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
             let uri = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
             Image { uri: Some(uri), mime_type: None, buffer_view: None }
         }
-        TexturePlace::Inside(path) => {
+        TexturePlace::Inside => {
+            let path = &texture.image;
             let scope = gltf.budget.scope();
             let mut file = destination::open_regular(path, File::options().read(true))?;
             let length = file.metadata()?.len();
@@ -148,5 +153,7 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
     } else {
         Texture { source: Some(source), extensions: None }
     });
-    Ok(TextureInfo { index: document.textures.len() - 1 })
+    let index = document.textures.len() - 1;
+    gltf.textures.insert(texture.image.clone(), index);
+    Ok(TextureInfo { index })
 }

@@ -1,32 +1,31 @@
 //! The images that a file names, as the output refers to them.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
-use std::io;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use meshmap::{MeshFile, Semantic};
+use meshmap::{MeshFile, Semantic, texture_paths};
 
 use super::Scene;
-use super::names::free;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::settings::Job;
 use crate::stamp::{Found, Name};
-use crate::texture::{self, Kind};
+use crate::texture::{self, Image, Kind};
 
 /// An image of the output.
 pub(crate) struct Texture {
     pub(crate) kind: Kind,
+    /// The image itself.
+    pub(crate) image: PathBuf,
     pub(crate) place: TexturePlace,
 }
 
 pub(crate) enum TexturePlace {
     /// A file: its path relative to the folder of the output, with slashes.
     File(String),
-    /// The output itself: the bytes of this file.
-    Inside(PathBuf),
+    /// The output itself.
+    Inside,
 }
 
 impl Texture {
@@ -61,19 +60,25 @@ impl Scene {
                 outcome.leave_out(format!("the texture {name}, which is for another UV map than the first"));
             }
         }
-        let names: BTreeSet<&str> = self.meshes.iter().filter_map(|mesh| mesh.view.texture()).collect();
-        let mut files = Files { job, output, copies: HashMap::new() };
+        // Each name, and whether a mesh with it has texture coordinates.
+        let mut names: BTreeMap<&str, bool> = BTreeMap::new();
+        for mesh in &self.meshes {
+            let Some(name) = mesh.view.texture() else { continue };
+            *names.entry(name).or_default() |= mesh.view.has(&Semantic::TexCoord(0));
+        }
+        let mut files = Files { job, output, copies: HashMap::new(), taken: HashSet::new() };
         let mut textures = HashMap::new();
-        let bytes: usize = names.iter().map(|name| name.len()).sum();
+        let bytes: usize = names.keys().map(|name| name.len()).sum();
         job.budget.charge_for::<[u8; 512]>(names.len(), "textures")?;
         job.budget.charge(2 * bytes as u64, "names of textures")?;
-        for name in names {
-            match files.texture(name, self, outcome)? {
+        for (name, has_coords) in names {
+            let coords = if self.are_points { Err("points have no textures") } else { Ok(has_coords) };
+            match files.texture(name, coords, outcome) {
                 Ok(texture) => drop(textures.insert(name.to_owned(), texture)),
                 // Most names of materials mean no image.
                 Err(why) if !why.is_empty() || is_image(name) => {
-                    let why = if why.is_empty() { files.absent() } else { why };
-                    outcome.leave_out(format!("the texture {name}: {why}"));
+                    let why = if why.is_empty() { files.absent() } else { &why };
+                    outcome.leave_out(format!("the texture {}: {why}", short(name)));
                 }
                 Err(_) => {}
             }
@@ -83,12 +88,20 @@ impl Scene {
     }
 }
 
+/// The start of a long name.
+fn short(name: &str) -> &str {
+    const LONGEST: usize = 256;
+    let end = name.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
+    end.and_then(|end| name.get(..end)).unwrap_or(name)
+}
+
 /// The images of one output.
 struct Files<'a> {
     job: &'a Job<'a>,
     output: &'a Path,
-    /// The names of copies.
-    copies: HashMap<String, usize>,
+    /// The paths of copies by their images, and their names in lower case.
+    copies: HashMap<PathBuf, String>,
+    taken: HashSet<String>,
 }
 
 impl Files<'_> {
@@ -96,67 +109,73 @@ impl Files<'_> {
     fn texture(
         &mut self,
         name: &str,
-        scene: &Scene,
+        has_coords: Result<bool, &str>,
         outcome: &mut Outcome,
-    ) -> Result<Result<Texture, String>> {
+    ) -> Result<Texture, String> {
         /// More names cost a lot of time, and no file of an artist has them.
         const MOST: usize = 1024;
         let job = self.job;
+        let of_image = |why: &str| if is_image(name) { why.to_owned() } else { String::new() };
         if !job.target.has_textures() {
-            let why = format!("{} files refer to no images", job.target.name());
-            return Ok(Err(if is_image(name) { why } else { String::new() }));
+            return Err(of_image(&format!("{} files refer to no images", job.target.name())));
         }
-        let mut of_name = scene.meshes.iter().filter(|mesh| mesh.view.texture() == Some(name));
-        if scene.are_points || !of_name.any(|mesh| mesh.view.has(&Semantic::TexCoord(0))) {
-            let why = "there are no texture coordinates".to_owned();
-            return Ok(Err(if is_image(name) { why } else { String::new() }));
-        }
-        if outcome.textures.images.len() == MOST {
-            return Ok(Err(format!("only the first {MOST} names are looked for")));
+        if !has_coords.map_err(of_image)? {
+            return Err(of_image("there are no texture coordinates"));
         }
         let folders: Vec<&PathBuf> = job.folder.iter().chain(&job.textures).collect();
+        if folders.is_empty() || texture_paths(name).is_empty() {
+            return Err(String::new());
+        }
+        if outcome.textures.images.len() == MOST {
+            return Err(of_image(&format!("only the first {MOST} names are looked for")));
+        }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
             let whole = |folder: &&PathBuf| Name::of(&std::path::absolute(folder).unwrap_or_default());
             outcome.textures.folders = folders.iter().map(whole).collect();
+            let is_relative = !job.embed_textures && !job.copy_textures;
+            let folder = texture::folder_of(self.output);
+            outcome.textures.output = is_relative.then(|| texture::resolved(folder)).flatten();
         }
         let image = texture::find(name, &folders, job.target);
+        let texture = match &image {
+            Ok(image) => self.place(image),
+            Err(why) => Err(why.clone()),
+        };
+        let is_used = texture.is_ok();
         let found =
-            image.as_ref().ok().map(|image| Found { file: Name::of(&image.path), stamp: image.stamp });
+            image.ok().map(|image| Found { file: Name::of(&image.path), stamp: image.stamp, is_used });
         outcome.textures.images.push((name.to_owned(), found));
-        let image = match image {
-            Ok(image) => image,
-            Err(why) => return Ok(Err(why)),
-        };
-        let kind = image.kind;
-        if job.embed_textures {
-            return Ok(Ok(Texture { kind, place: TexturePlace::Inside(image.path) }));
-        }
-        let path = match self.job.copy_textures {
-            true => self.copy(&image.path)?,
-            false => self.reference(&image.path),
-        };
-        let path = path.filter(|path| !path.contains(char::is_control));
-        let why = || "its path cannot be written: `embed_textures` in glTF, or another folder".to_owned();
-        Ok(path.map(|path| Texture { kind, place: TexturePlace::File(path) }).ok_or_else(why))
+        texture
     }
 
-    fn absent(&self) -> String {
-        if self.job.textures.is_empty() {
-            "not found beside the file; `textures` names another folder".to_owned()
+    /// How the output refers to an image.
+    fn place(&mut self, image: &Image) -> Result<Texture, String> {
+        let place = if self.job.embed_textures {
+            TexturePlace::Inside
         } else {
-            "not found beside the file, nor below the folders of `textures`".to_owned()
-        }
+            let path = match self.job.copy_textures {
+                true => self.copy(&image.path),
+                false => self.reference(&image.path),
+            };
+            let path = path.filter(|path| !path.contains(char::is_control));
+            TexturePlace::File(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?)
+        };
+        Ok(Texture { kind: image.kind, image: image.path.clone(), place })
     }
 
-    fn folder(&self) -> &Path {
-        let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.unwrap_or(Path::new("."))
+    fn absent(&self) -> &'static str {
+        match (&self.job.folder, self.job.textures.is_empty()) {
+            (Some(_), true) => "not found beside the file; `textures` names another folder",
+            (Some(_), false) => "not found beside the file, nor below the folders of `textures`",
+            (None, true) => "not looked for, because the input or the output is not in a folder",
+            (None, false) => "not found below the folders of `textures`",
+        }
     }
 
     /// The path from the output to a file; `None` if there is none in Unicode.
     fn reference(&self, file: &Path) -> Option<String> {
-        let from = fs::canonicalize(self.folder()).ok()?;
+        let from = fs::canonicalize(texture::folder_of(self.output)).ok()?;
         let parts: Vec<Component<'_>> = file.components().collect();
         let from: Vec<Component<'_>> = from.components().collect();
         let shared = parts.iter().zip(&from).take_while(|(a, b)| a == b).count();
@@ -167,18 +186,27 @@ impl Files<'_> {
         Some(parts?.join("/"))
     }
 
-    /// Copies an image into the folder of the output; returns its name. The copy appears together with the output.
-    fn copy(&mut self, image: &Path) -> Result<Option<String>> {
+    /// Has an image copied to the folder `OUTPUT.textures`, which belongs to this output; returns the path of the copy from there.
+    fn copy(&mut self, image: &Path) -> Option<String> {
+        if let Some(known) = self.copies.get(image) {
+            return Some(known.clone());
+        }
         let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
-        let Some((stem, image_name)) = name(&self.output.with_extension("")).zip(name(image)) else {
-            return Ok(None);
-        };
-        let (start, ending) = image_name.rsplit_once('.').unwrap_or((&image_name, ""));
-        let name = format!("{}.{ending}", free(&format!("{stem}_{start}"), &mut self.copies));
-        let mut source = crate::destination::open_regular(image, File::options().read(true))?;
-        let mut copy = Output::create_within(&self.folder().join(&name), &self.job.budget)?;
-        io::copy(&mut source, &mut copy)?;
-        self.job.copies.borrow_mut().push(copy);
-        Ok(Some(name))
+        let folder = format!("{}.textures", name(self.output)?);
+        let image_name = name(image)?;
+        let (stem, ending) = image_name.rsplit_once('.').unwrap_or((&image_name, ""));
+        let mut copy = image_name.clone();
+        // Some systems do not distinguish upper and lower case.
+        for number in 1.. {
+            if self.taken.insert(copy.to_lowercase()) {
+                break;
+            }
+            copy = format!("{stem}_{number}.{ending}");
+        }
+        let path = self.output.with_file_name(&folder).join(&copy);
+        self.job.copies.borrow_mut().push([image.to_owned(), path]);
+        let relative = format!("{folder}/{copy}");
+        self.copies.insert(image.to_owned(), relative.clone());
+        Some(relative)
     }
 }

@@ -39,7 +39,8 @@ pub(super) struct Materials {
     names: Names,
     /// The colour of all surfaces, once it is written.
     color: Option<Rep>,
-    paths: HashMap<String, String>,
+    /// By name and whether they have a texture.
+    paths: HashMap<(String, bool), String>,
     prims: Vec<Prim>,
 }
 
@@ -58,7 +59,8 @@ impl Materials {
     ) -> Result<String> {
         /// Gray, as importers show objects without a material.
         const DIFFUSE: [f32; 3] = [0.8; 3];
-        if let Some(path) = self.paths.get(name) {
+        let key = (name.to_owned(), texture.is_some());
+        if let Some(path) = self.paths.get(&key) {
             return Ok(path.clone());
         }
         // The material and its shader.
@@ -92,7 +94,7 @@ impl Materials {
             material.children.extend(texture_shaders(&path, image));
         }
         self.prims.push(material);
-        self.paths.insert(name.to_owned(), path.clone());
+        self.paths.insert(key, path.clone());
         Ok(path)
     }
 

@@ -55,7 +55,9 @@ pub(super) fn write<W: Write + Seek>(
             subsets.set(0, ids.into_iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = material {
-            prim.bind(&materials.path(material, scene.texture(material), out)?);
+            let has_coords = prim.properties.iter().any(|property| property.name == "primvars:st");
+            let texture = scene.texture(material).filter(|_| has_coords);
+            prim.bind(&materials.path(material, texture, out)?);
         }
         outcome.wrote(view.vertex_count(), count);
         prims.push(prim);

@@ -20,7 +20,7 @@ use meshmap::Axis;
 
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
-use self::prim::{Prim, Property, Value};
+use self::prim::{Prim, Property, Token, Value};
 use self::tables::Tables;
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -54,7 +54,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         root = root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
     }
     if !rotations.is_empty() {
-        let order = Value::Tokens(rotations.iter().map(|(name, _)| (*name).into()).collect());
+        let order = Value::Tokens(rotations.iter().map(|(name, _)| Token::from(*name)).collect());
         root = root.with(Property::uniform("xformOpOrder", "token[]", order));
     }
     root.fields.push(("kind", Value::Token("component".into())));

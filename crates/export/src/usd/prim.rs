@@ -1,6 +1,7 @@
 //! The tree of a stage: prims, their properties, and the fields of both.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::values::Rep;
 
@@ -33,7 +34,8 @@ pub(super) enum Value {
     /// The path of a file, relative to this one.
     Asset(String),
     Text(String),
-    Tokens(Vec<Token>),
+    /// Animations share the list of their joints.
+    Tokens(Rc<[Token]>),
     /// Prims that a relationship leads to, or properties that an attribute is connected to, by their paths.
     Targets(Vec<String>),
     /// Tokens before the tokens of weaker layers.

@@ -1,6 +1,7 @@
 //! Joints without meshes, and the animations that move them, as UsdSkel has them.
 
 use std::io::{Seek, Write};
+use std::rc::Rc;
 
 use meshmap::iqm::Trs;
 
@@ -32,7 +33,7 @@ pub(super) fn write<W: Write + Seek>(
     outcome: &mut Outcome,
 ) -> Result<Option<Written>> {
     let Some(Skeleton { joints, .. }) = rig.skeleton(job, outcome)? else { return Ok(None) };
-    let names = names(&joints, file)?;
+    let names: Rc<[Token]> = names(&joints, file)?.into();
     job.budget.charge_for::<([f64; 16], [f64; 16], Trs)>(joints.len(), "joints")?;
     let rest: Vec<Trs> = joints.iter().filter_map(Joint::trs).collect();
     let local: Vec<[f64; 16]> = rest.iter().map(matrix).collect();
@@ -42,7 +43,7 @@ pub(super) fn write<W: Write + Seek>(
         let parent = joint.parent.and_then(|parent| bind.get(parent));
         bind.push(parent.map_or(*own, |parent| multiply(parent, own)));
     }
-    let tokens = || Value::Tokens(names.clone());
+    let tokens = || Value::Tokens(Rc::clone(&names));
     let shown = joints.iter().map(|joint| Token::from(joint.name.clone())).collect();
     let mut skeleton = Prim::new("Skeleton", JOINTS)
         .with(Property::uniform("joints", "token[]", tokens()))

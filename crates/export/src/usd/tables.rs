@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
+use std::rc::Rc;
 
 use super::compress::{coded, packed};
 use super::crate_file::CrateFile;
@@ -40,6 +41,8 @@ pub(super) struct Tables {
     /// The kind of spec at each path, and its fields.
     kinds: Vec<i32>,
     set_of: Vec<i32>,
+    /// Lists of tokens that were written, by their places in memory.
+    lists: HashMap<*const Token, Rep>,
     /// The numbers of the paths of prims, and of outputs of shaders.
     paths: HashMap<String, u32>,
 }
@@ -214,9 +217,14 @@ impl Tables {
                 Rep::inlined(Kind::String, self.strings.number(&token))
             }
             Value::Tokens(tokens) => {
-                let offset = file.align()?;
-                self.list(tokens.iter().map(|token| &**token), &[], file)?;
-                Rep::array(Kind::Token, offset)
+                let key = Rc::as_ptr(tokens).cast::<Token>();
+                if let Some(rep) = self.lists.get(&key) {
+                    *rep
+                } else {
+                    let offset = file.align()?;
+                    self.list(tokens.iter().map(|token| &**token), &[], file)?;
+                    *self.lists.entry(key).or_insert(Rep::array(Kind::Token, offset))
+                }
             }
             Value::Prepended(tokens) => {
                 let offset = file.align()?;

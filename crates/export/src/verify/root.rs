@@ -1,6 +1,7 @@
 //! The root of a written file: the unit, the axis that points up, and the turn about it.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use meshmap::Axis;
 
@@ -50,7 +51,7 @@ pub(super) fn check_usd(scene: &Scene, job: &Job<'_>, stage: &Stage<'_>, tally: 
     let (up, expected) = expected(scene, job, |up| if up == Axis::Z { Axis::Z } else { Axis::Y });
     let word = stage.words.get("upAxis").map(String::as_str);
     check("the up axis", &word, &Some(if up == Axis::Z { "Z" } else { "Y" }), tally);
-    let none = (Vec::new(), BTreeMap::new());
+    let none = (Rc::default(), BTreeMap::new());
     let root = stage.prims.first().map(|root| (root.lists.get("xformOpOrder"), &root.numbers));
     let (order, degrees) = root.map_or((None, &none.1), |root| root);
     let mut found = AXES;

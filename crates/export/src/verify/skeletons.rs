@@ -1,5 +1,7 @@
 //! USD: joints without meshes, and their animations.
 
+use std::rc::Rc;
+
 use meshmap::iqm::Trs;
 
 use super::tally::Tally;
@@ -27,6 +29,7 @@ pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut
         Ok(()) => tally.equal("joints and their places"),
         Err(why) => tally.differs(|| why),
     }
+    let skeleton_joints = found.lists.get("joints");
     let mut animations = of_kind("SkelAnimation");
     let mut rate = None;
     for (at, clip) in rig.clips(joints.len(), job, &mut ignored)?.iter().enumerate() {
@@ -49,8 +52,7 @@ pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut
             || stage.prims.iter().any(|prim| {
                 prim.targets.get("skel:animationSource").is_some_and(|paths| paths.contains(&found.path))
             });
-        let has_joints =
-            of_kind("Skeleton").all(|prim| prim.lists.get("joints") == found.lists.get("joints"));
+        let has_joints = skeleton_joints == found.lists.get("joints");
         match moves(clip, (&poses, joints.len(), scale), found) {
             Ok(()) if is_shown && has_joints => tally.equal("joints in the frames of animations"),
             Ok(()) => {
@@ -70,7 +72,7 @@ pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut
 
 /// Compares joints. An error says what differs.
 fn compare(joints: &[Joint], found: &Prim<'_>) -> Read<()> {
-    let none = Vec::new();
+    let none = Rc::default();
     let list = |name| found.lists.get(name).unwrap_or(&none);
     let (paths, names) = (list("joints"), list("jointNames"));
     let array = |name| found.arrays.get(name).and_then(|samples| samples.default);

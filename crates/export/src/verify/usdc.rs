@@ -2,7 +2,9 @@
 //!
 //! Nothing is shared with the writer. What the writer has no use for, such as compressed arrays, is refused.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// The content of a file. Arrays are views of the file.
 pub(crate) struct Stage<'a> {
@@ -30,7 +32,7 @@ pub(crate) struct Prim<'a> {
     pub(crate) words: BTreeMap<String, String>,
     /// Lists of words by the names of their attributes, such as `xformOpOrder`.
     #[allow(dead_code, reason = "tests of other files read none")]
-    pub(crate) lists: BTreeMap<String, Vec<String>>,
+    pub(crate) lists: BTreeMap<String, Rc<Vec<String>>>,
     /// Numbers by the names of their attributes.
     #[allow(dead_code, reason = "tests of other files read none")]
     pub(crate) numbers: BTreeMap<String, f32>,
@@ -130,6 +132,8 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
     let mut stage = Stage { numbers: BTreeMap::new(), words: BTreeMap::new(), prims: Vec::new() };
     // As many samples as there is room for in the file.
     let mut room = tables.bytes.len() / 8;
+    // Animations share the list of their joints.
+    let mut lists: HashMap<u64, Rc<Vec<String>>> = HashMap::new();
     for (spec, path) in tables.specs.iter().zip(&tables.paths) {
         let fields = tables.fields_of(spec.set)?;
         let field = |name: &str| fields.iter().find(|(of, _)| of == &name).map(|(_, value)| *value);
@@ -156,7 +160,11 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                     prim.targets.insert(name, tables.targets(value)?);
                 } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN) {
                     if value.is_array() {
-                        prim.lists.insert(name, tables.tokens_of(value)?);
+                        let list = match lists.entry(value.payload()) {
+                            Entry::Occupied(list) => list.into_mut(),
+                            Entry::Vacant(place) => place.insert(Rc::new(tables.tokens_of(value)?)),
+                        };
+                        prim.lists.insert(name, Rc::clone(list));
                     } else {
                         prim.words.insert(name, tables.token_of(value)?);
                     }

@@ -254,7 +254,7 @@ def convert(
         keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
         keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
         textures: Folders below which the images that the file names are looked for, besides the folder of the file.
-        copy_textures: Copies these images into the folder of the output. Otherwise the output refers to the originals.
+        copy_textures: Copies these images into the folder `OUTPUT.textures`. Otherwise the output refers to the originals.
         embed_textures: In glTF, puts them into the output.
         zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
             such values are left out.

@@ -77,6 +77,9 @@ def convert(
     """
     folder = Path(folder).absolute()
     folder.mkdir(parents=True, exist_ok=True)
+    if options.get("textures"):
+        # Another working directory has other folders.
+        options = {**options, "textures": [os.path.abspath(each) for each in options["textures"]]}
     outputs = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str))
     versions = _versions(paths)
     rows = [{**versions[path], **_converted(path, folder, to, base, outputs, options)} for path in paths]

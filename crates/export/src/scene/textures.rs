@@ -149,7 +149,7 @@ impl Files<'_> {
         texture
     }
 
-    /// How the output refers to an image.
+    /// The reference of the output to an image.
     fn place(&mut self, image: &Image) -> Result<Texture, String> {
         let place = if self.job.embed_textures {
             TexturePlace::Inside

@@ -308,13 +308,13 @@ def test_jobs_write_again_when_a_texture_appears_or_changes(tmp_path: Path) -> N
     paths, out = [str(tmp_path / "crate.iqm")], tmp_path / "out"
 
     def run() -> str:
-        return str(jobs.convert(paths, out)["status"].to_pylist()[0])
+        return str(jobs.convert(paths, out)["state"].to_pylist()[0])
 
-    assert [run(), run()] == ["written", "up to date"]
+    assert [run(), run()] == ["written", "up_to_date"]
     shutil.copy(DATA / "textures/crate.png", tmp_path)
-    assert [run(), run()] == ["written", "up to date"]
+    assert [run(), run()] == ["written", "up_to_date"]
     (tmp_path / "crate.png").unlink()
-    assert [run(), run()] == ["written", "up to date"]
+    assert [run(), run()] == ["written", "up_to_date"]
 
 
 def test_verdicts_are_those_of_the_command() -> None:

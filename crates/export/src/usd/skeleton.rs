@@ -53,7 +53,12 @@ pub(super) fn write<W: Write + Seek>(
     skeleton.fields.push(("apiSchemas", Value::Prepended(vec!["SkelBindingAPI".into()])));
     let mut prims = Names::with(&[JOINTS]);
     let (mut animations, mut rate, mut end) = (Vec::new(), None, 0.0_f64);
-    for clip in rig.clips(joints.len(), job, outcome)? {
+    let clips = rig.clips(joints.len(), job, outcome)?;
+    // All at once, before any is written: a few numbers can make many.
+    let frames: u64 = clips.iter().map(|clip| clip.frame_count() as u64).sum();
+    let of_frame = size_of::<Trs>().saturating_mul(joints.len()) as u64;
+    job.budget.read(frames.saturating_mul(of_frame), "poses of all animations")?;
+    for clip in clips {
         let _scope = job.budget.scope();
         // A time code is a frame of the first animation.
         let own_rate = clip.rate(job, outcome);
@@ -123,8 +128,6 @@ fn poses<W: Write + Seek>(
     file: &mut CrateFile<'_, W>,
     outcome: &mut Outcome,
 ) -> Result<Vec<Property>> {
-    let of_frame = size_of::<Trs>().saturating_mul(joints) as u64;
-    job.budget.read((codes.len() as u64).saturating_mul(of_frame), "poses of all animations")?;
     let poses = clip.poses(joints, TARGET, &job.budget)?;
     if let Some(number) = poses.iter().flat_map(|pose| pose.to_array()).find(|number| !number.is_finite()) {
         return Err(not_held(format!("a joint has the number {number}")));

@@ -107,12 +107,21 @@ pub(super) fn write<W: Write + Seek>(
 
 /// The path of each joint below the first one, such as `hips/spine/head`.
 fn names<W: Write + Seek>(joints: &[Joint], file: &CrateFile<'_, W>) -> Result<Vec<Token>> {
+    /// The paths of 1,000 joints in chains of 100 take a third of it.
+    const LONGEST: usize = 1 << 20;
     let mut own = Names::default();
     let mut names: Vec<Token> = Vec::with_capacity(joints.len());
+    let mut length = 0_usize;
     for joint in joints {
         let name = own.add(&joint.name, "joint");
         let parent = joint.parent.and_then(|parent| names.get(parent));
         // Deep hierarchies repeat the names of all parents.
+        length = length.saturating_add(parent.map_or(0, |parent| parent.len()) + name.len());
+        if length > LONGEST {
+            return Err(not_held(format!(
+                "joints whose paths take more than {LONGEST} bytes, each after its parents"
+            )));
+        }
         file.charge_prim(parent.map_or(0, |parent| parent.len()) + name.len())?;
         names.push(parent.map_or(name.clone(), |parent| format!("{parent}/{name}")).into());
     }

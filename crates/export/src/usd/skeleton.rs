@@ -56,7 +56,9 @@ pub(super) fn write<W: Write + Seek>(
     let clips = rig.clips(joints.len(), job, outcome)?;
     // All at once, before any is written: a few numbers can make many.
     let frames: u64 = clips.iter().map(|clip| clip.frame_count() as u64).sum();
-    let of_frame = size_of::<Trs>().saturating_mul(joints.len()) as u64;
+    // Three arrays of each frame, with their counts, their places in the file and in memory, and a time.
+    const OF_FRAME: u64 = 80;
+    let of_frame = (size_of::<Trs>().saturating_mul(joints.len()) as u64).saturating_add(OF_FRAME);
     job.budget.read(frames.saturating_mul(of_frame), "poses of all animations")?;
     for clip in clips {
         let _scope = job.budget.scope();

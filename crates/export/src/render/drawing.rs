@@ -195,10 +195,9 @@ impl Drawing {
         budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<()> {
-        const LEAST: f64 = 1e-3;
         /// The number of dots on the diagonal of a picture.
         const DOTS: f64 = 150.0;
-        let is_faint = |this: &Self| views.iter().all(|view| this.coverage(view) < LEAST);
+        let is_faint = |this: &Self| views.iter().all(|view| this.is_faint(view));
         if self.has_dots || !is_faint(self) {
             return Ok(());
         }
@@ -246,8 +245,10 @@ impl Drawing {
         Ok(())
     }
 
-    /// The areas of the triangles as a part of the area of the picture, from far away.
-    fn coverage(&self, view: &View) -> f64 {
+    /// `true` if the areas of all triangles are together less than a thousandth of the area of the picture, from far away. Most scenes need
+    /// few triangles to know.
+    fn is_faint(&self, view: &View) -> bool {
+        const LEAST: f64 = 1e-3;
         let seen = |point: [f32; 3]| view.apply(point.map(f64::from));
         let (mut least, mut most) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for point in self.positions.iter().map(|point| seen(*point)) {
@@ -260,7 +261,12 @@ impl Drawing {
             let ([ux, uy, _], [vx, vy, _]) = (sub(b, a), sub(c, a));
             (ux * vy - uy * vx).abs() / 2.0
         };
-        self.triangles.iter().map(area).sum::<f64>() / (side * side)
+        let enough = LEAST * (side * side);
+        let mut covered = 0.0;
+        !self.triangles.iter().map(area).any(|area| {
+            covered += area;
+            covered >= enough
+        })
     }
 
     fn corners(&self, triangle: &[u32; 3]) -> [[f32; 3]; 3] {

@@ -314,3 +314,27 @@ fn values_that_are_wrong_are_named() {
         assert!(error.contains(expected) && !tip, "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn images_next_to_meshes_are_found_and_rename_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("in"), folder.path().join("out"));
+    fs::create_dir(&input).unwrap();
+    fs::copy(data::root().join("textures/crate.iqm"), input.join("crate.iqm")).unwrap();
+    let run = || {
+        let done = meshmap(&["convert", name(&input), "--to", "obj", "-o", name(&out)]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let image = fs::read_to_string(out.join("crate.mtl")).unwrap().contains("\nmap_Kd ../in/crate.png\n");
+        (last_line(&done).contains("1 file written"), image)
+    };
+    assert_eq!([run(), run()], [(true, false), (false, false)]);
+    fs::copy(data::root().join("textures/crate.png"), input.join("crate.png")).unwrap();
+    assert_eq!([run(), run()], [(true, true), (false, true)]);
+    assert!(!out.join("crate.iqm.obj").exists());
+    // Nothing leads from a stream to an image.
+    for option in ["--copy-textures", "--textures=."] {
+        let done = meshmap(&["convert", name(&input.join("crate.iqm")), "--to", "glb", "-o", "-", option]);
+        assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0));
+        assert!(text(&done.stderr).contains("--embed-textures"), "{}", text(&done.stderr));
+    }
+}

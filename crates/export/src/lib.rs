@@ -53,7 +53,7 @@ pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
 pub use stamp::Textures;
-pub use texture::find_texture;
+pub use texture::{find_texture, is_image};
 pub use turn::Turn;
 pub use verify::Checked;
 

@@ -366,7 +366,5 @@ fn write_materials(
             None => writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?,
         }
     }
-    output.flush()?;
-    job.finish_copies(outcome)?;
-    output.finish_into(outcome)
+    job.finish(output, outcome)
 }

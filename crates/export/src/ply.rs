@@ -99,9 +99,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         mesh += 1;
     }
     scene.check_written(outcome)?;
-    output.flush()?;
-    job.finish_copies(outcome)?;
-    output.finish_into(outcome)
+    job.finish(output, outcome)
 }
 
 /// Returns `true` if triangles have several materials.

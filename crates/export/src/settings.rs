@@ -352,6 +352,14 @@ impl Job<'_> {
         self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
     }
 
+    /// Moves the file that marks the output as complete to its path, after the copies of images.
+    pub(crate) fn finish(&self, mut output: Output, outcome: &mut Outcome) -> Result<()> {
+        // Output that exceeds the limit fails before another file appears.
+        output.flush()?;
+        self.finish_copies(outcome)?;
+        output.finish_into(outcome)
+    }
+
     /// Copies images. After an error, none of the new copies is left.
     pub(crate) fn finish_copies(&self, outcome: &mut Outcome) -> Result<()> {
         let copies = self.copies.take();
@@ -379,7 +387,6 @@ impl Job<'_> {
         let mut source = destination::open_regular(image, File::options().read(true))?;
         let mut output = Output::create_within(copy, &self.budget)?;
         io::copy(&mut source, &mut output)?;
-        output.flush()?;
         output.finish_into(outcome)
     }
 
@@ -417,6 +424,19 @@ impl Convert {
         let Some((setting, targets)) = unused.next() else { return Ok(()) };
         let targets = targets.iter().map(|target| target.name()).collect();
         Err(Error::Unused { target: self.target.name(), setting, targets })
+    }
+
+    /// Checks that the output can be a stream, such as standard output, from whose place no path leads to an image.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotHeld`](Error::NotHeld) if the options look for images that are not put into the output.
+    pub fn check_stream(&self) -> Result<()> {
+        if !self.copy_textures && (self.textures.is_empty() || self.embed_textures) {
+            return Ok(());
+        }
+        let what = "an output without a folder cannot refer to images; `embed_textures` puts them into glTF";
+        Err(Error::NotHeld { target: self.target.name(), what: what.to_owned() })
     }
 
     /// Begins a conversion of this file.

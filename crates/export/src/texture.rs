@@ -76,7 +76,8 @@ pub(crate) struct Image {
 /// if nothing was found.
 pub(crate) fn find(name: &str, folders: &[impl AsRef<Path>], target: Target) -> Result<Image, String> {
     let mut why = String::new();
-    let roots: Vec<PathBuf> = folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect();
+    let roots: Vec<PathBuf> =
+        folders.iter().filter_map(|folder| fs::canonicalize(or_current(folder.as_ref())).ok()).collect();
     for path in texture_paths(name) {
         for root in &roots {
             match image(root, &path) {
@@ -138,7 +139,20 @@ pub(crate) fn are_unchanged(textures: &Textures, output: &Path) -> bool {
 
 /// The folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    or_current(path.parent().unwrap_or(path))
+}
+
+/// A folder. An empty path, such as the parent of a name, is the current one.
+pub(crate) fn or_current(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+/// Returns `true` for names with the ending of an image, whether programs read it or not.
+#[must_use]
+pub fn is_image(name: &str) -> bool {
+    const IMAGES: [&str; 10] = ["png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif"];
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ending)))
 }
 
 /// A folder without links on the way.

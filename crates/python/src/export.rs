@@ -197,11 +197,14 @@ pub(crate) fn convert<'py>(
             names.join(", ")
         ))
     })?;
-    let convert: Convert = read_options("convert", options)?;
+    let convert = Convert { target, ..read_options("convert", options)? };
     let (file, handle, name, folder) = file_of(py, source)?;
+    if write.is_some() {
+        convert.check_stream().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    }
     // A file object has no place from which paths could lead to images.
     let folder = folder.filter(|_| write.is_none() || convert.embed_textures);
-    let convert = Convert { target, name, folder, ..convert };
+    let convert = Convert { name, folder, ..convert };
     let outcome = match &write {
         None => handle.detached(py, true, || convert.write_file(&file, &path))?,
         Some(write) => {

@@ -74,7 +74,7 @@ impl File {
     /// The folder that has the file.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         let path = self.opened.path.as_deref().map(Path::new).filter(|path| path.is_file())?;
-        path.parent().map(|folder| Path::new(".").join(folder))
+        path.parent().map(Path::to_owned)
     }
 
     /// The path, as text for people.

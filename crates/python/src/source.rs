@@ -145,7 +145,10 @@ const FOR_PATHS: &str = "mmap=True is for paths and buffers";
 struct Unchanging(PyBuffer<u8>);
 
 impl AsRef<[u8]> for Unchanging {
-    #[allow(unsafe_code, reason = "the caller asked for the memory itself, and was told what that takes")]
+    #[allow(
+        unsafe_code,
+        reason = "the caller asked for the memory itself, which the documentation of `open` warns of"
+    )]
     fn as_ref(&self) -> &[u8] {
         let Some(start) = self.0.as_slice_ptr() else { return &[] };
         // SAFETY: the buffer is contiguous, and stays in place as long as `self` holds it. Callers who say mmap=True promise that nobody

@@ -185,7 +185,7 @@ impl Conversion {
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
         let animations = self.animations.iter().filter(fits).map(named).collect();
         let folder = input.path.parent().filter(|_| self.finds_textures && input.path.is_file());
-        let folder = folder.map(|folder| Path::new(".").join(folder));
+        let folder = folder.map(Path::to_owned);
         Convert { name: input.stem(), animations, folder, ..self.convert.clone() }
     }
 }
@@ -373,10 +373,8 @@ fn to_output(
         return Ok(Outcome::Usage);
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
-    if convert.copy_textures || !convert.textures.is_empty() && !convert.embed_textures {
-        print_stderr(
-            "standard output is in no folder from which it could refer to images: pass --embed-textures",
-        );
+    if let Err(error) = convert.check_stream() {
+        print_stderr(words::with_options::<Convert>(&error.to_string()));
         return Ok(Outcome::Usage);
     }
     if args.dry_run {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Index, Limit, Output, Textures};
+use meshmap_export::{Convert, Index, Limit, Output, Textures, is_image};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -204,12 +204,7 @@ pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path
     let places: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
     // Images have no outputs, but lie next to meshes of the same name.
-    let is_image = |place: &Path| {
-        let ending = place.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        ["png", "jpg", "jpeg", "tga", "webp", "dds", "bmp"]
-            .iter()
-            .any(|image| image.eq_ignore_ascii_case(ending))
-    };
+    let is_image = |place: &Path| is_image(&place.to_string_lossy());
     for place in places.iter().filter(|place| !is_image(place)) {
         *counts.entry(place.with_extension(ending)).or_default() += 1;
     }

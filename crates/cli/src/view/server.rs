@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -226,7 +226,7 @@ impl Site {
             return Some(Cow::Borrowed(&file.content));
         }
         let Content::File(mesh) = &file.content else { return None };
-        let folder = Path::new(".").join(mesh.parent()?);
+        let folder = mesh.parent()?.to_owned();
         Some(Cow::Owned(Content::File(find_texture(&unescaped(name)?, &[folder])?)))
     }
 

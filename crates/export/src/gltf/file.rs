@@ -325,9 +325,7 @@ impl Gltf {
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
-        out.flush()?;
-        job.finish_copies(outcome)?;
-        output.finish_into(outcome)
+        job.finish(output, outcome)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::stamp::{Found, Name};
-use crate::texture::{self, Image, Kind};
+use crate::texture::{self, Image, Kind, is_image};
 
 /// An image of the output.
 pub(crate) struct Texture {
@@ -36,13 +36,6 @@ impl Texture {
     }
 }
 
-/// Names of images whose endings say that they are.
-fn is_image(name: &str) -> bool {
-    const IMAGES: [&str; 10] = ["png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif"];
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    ending.is_some_and(|ending| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ending)))
-}
-
 impl Scene {
     /// Finds the images that the meshes name.
     pub(crate) fn add_textures(
@@ -57,6 +50,7 @@ impl Scene {
             if !map.file().as_bytes().is_empty() {
                 let file = map.file();
                 let name = file.to_string_lossy();
+                let name = short(&name);
                 outcome.leave_out(format!("the texture {name}, which is for another UV map than the first"));
             }
         }
@@ -131,7 +125,9 @@ impl Files<'_> {
         }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
-            let whole = |folder: &&PathBuf| Name::of(&std::path::absolute(folder).unwrap_or_default());
+            let whole = |folder: &&PathBuf| {
+                Name::of(&std::path::absolute(texture::or_current(folder)).unwrap_or_default())
+            };
             outcome.textures.folders = folders.iter().map(whole).collect();
             let is_relative = !job.embed_textures && !job.copy_textures;
             let folder = texture::folder_of(self.output);

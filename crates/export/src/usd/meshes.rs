@@ -55,7 +55,8 @@ pub(super) fn write<W: Write + Seek>(
             subsets.set(0, ids.into_iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = material {
-            let has_coords = prim.properties.iter().any(|property| property.name == "primvars:st");
+            let coords = primvar(&coordinates(0));
+            let has_coords = prim.properties.iter().any(|property| property.name == coords);
             let texture = scene.texture(material).filter(|_| has_coords);
             prim.bind(&materials.path(material, texture, out)?);
         }

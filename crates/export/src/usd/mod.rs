@@ -1,6 +1,7 @@
 //! USD: crate files of version 0.8.0, written in one pass.
 //!
-//! Skins are not written: only joints without meshes are. Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
+//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's. Joints are
+//! written of files without meshes, and skins are not.
 
 mod compress;
 mod crate_file;
@@ -13,7 +14,6 @@ mod snapshots;
 mod tables;
 mod values;
 
-use std::io::Write;
 use std::path::Path;
 
 use meshmap::Axis;
@@ -82,7 +82,5 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;
     out.finish(tables.sections())?;
-    output.flush()?;
-    job.finish_copies(outcome)?;
-    output.finish_into(outcome)
+    job.finish(output, outcome)
 }

@@ -261,9 +261,13 @@ pub struct Reading {
     pub limits: Limits,
 }
 
+/// The equal shares of the memory for one file: one for what the library holds, and one for what is made of it. Messages about limits
+/// name the whole.
+pub const SHARES: u64 = 2;
+
 impl Default for Reading {
     fn default() -> Self {
-        let limits = Limits::default();
+        let limits = Limits::default().with_shares(SHARES);
         let memory = limits.max_total_bytes;
         Self { mmap: false, format: None, dialect: None, is_one_of_many: false, memory, limits }
     }

@@ -11,5 +11,7 @@ pub mod topology;
 mod windows;
 
 pub use find::{Found, Glob, Selection, Skipped, find};
-pub use input::{Input, Problem, Reading, STANDARD_INPUT, is_address, memory_for, meter_of, read_to_end};
+pub use input::{
+    Input, Problem, Reading, SHARES, STANDARD_INPUT, is_address, memory_for, meter_of, read_to_end,
+};
 pub use inspect::info;

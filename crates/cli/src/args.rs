@@ -11,6 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::Severity;
 use meshmap::cgeo::Dialect;
+use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::parse_dialect;
 use meshmap_catalog::rows::Options;
 use meshmap_export::Output;
@@ -426,7 +427,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         Command::Render { args, list, choice } => render::run(&args, &with_list(choice, list), screen, out),
         Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let (limits, memory) = (choice.memory.limits_of(2), choice.memory.whole());
+            let (limits, memory) = (choice.memory.limits_of(SHARES), choice.memory.whole());
             let (mmap, formats) = (choice.mmap, Vec::new());
             let options = Options { full, hash, mmap, formats, limits, memory, max_output };
             catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)

@@ -7,7 +7,7 @@ use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshmap::{Bytes, Format, Limits, ReadRange, Source};
+use meshmap::{Bytes, Format, ReadRange, Source};
 use meshmap_catalog::rows::{self as catalog, Item, Options, Row};
 use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{data, fixtures};
@@ -110,9 +110,9 @@ fn rows_that_repeat_long_names_keep_to_the_limits_of_memory_and_output() {
 #[test]
 fn the_command_writes_files_of_all_kinds() {
     let folder = tempfile::tempdir().unwrap();
-    // The library may take half of the memory.
-    let limits = Limits::default().with_remedies(["--max-memory", "--max-memory", ""]).with_shares(2);
-    let expected = rows(&data::root(), Options { limits, ..Options::default() });
+    let usual = Options::default();
+    let limits = usual.limits.with_remedies(["--max-memory", "--max-memory", ""]);
+    let expected = rows(&data::root(), Options { limits, ..usual });
     let done = run(&[], &[&data::root()]);
     assert_eq!(done.status.code(), Some(1), "some files of the tests are bad: {}", text(&done.stderr));
     // A name of one file has an end of a line in it, which stands between quotation marks.

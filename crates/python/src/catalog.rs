@@ -7,7 +7,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use meshmap::{Format, Limits};
+use meshmap::Format;
 use meshmap_catalog::rows::{self, Columns, Geometry, Item, Options, Row, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -162,7 +162,8 @@ pub(crate) fn make_geometry(
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
 fn own_how() -> Options {
-    Options { limits: Limits::default().with_remedies([""; 3]), ..Options::default() }
+    let usual = Options::default();
+    Options { limits: usual.limits.with_remedies([""; 3]), ..usual }
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {

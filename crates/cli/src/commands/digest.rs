@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use meshmap_catalog::SHARES;
 use meshmap_catalog::digest::{self, FileDigest, Refused};
 use meshmap_catalog::json;
 
@@ -17,7 +18,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    match digest(&input, all, &Reading { mmap, ..memory.reading(2) }) {
+    match digest(&input, all, &Reading { mmap, ..memory.reading(SHARES) }) {
         Ok(object) => {
             json::write(&mut *out, &object)?;
             writeln!(out)?;

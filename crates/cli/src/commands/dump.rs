@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
+use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::{self, ByAddress};
 
 use super::{Outcome, bytes, outputs, print_stderr};
@@ -153,7 +154,7 @@ fn is_device(path: &Path) -> bool {
 }
 
 fn open(input: &Input, args: &DumpArgs) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap: args.mmap, ..args.memory.reading(2) };
+    let how = Reading { mmap: args.mmap, ..args.memory.reading(SHARES) };
     let file = input.open(&input.source(&how)?, &how)?;
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
+use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::{self, Depth};
 use meshmap_catalog::json;
 
@@ -49,7 +50,7 @@ pub(crate) fn run(
         format: choice.format,
         dialect: args.dialect,
         is_one_of_many: !single,
-        ..choice.memory.reading(2)
+        ..choice.memory.reading(SHARES)
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if args.report {

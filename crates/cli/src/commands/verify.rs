@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
+use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
 use meshmap_catalog::json;
 
@@ -79,7 +80,7 @@ pub(crate) fn run(
         mmap: choice.mmap,
         format: choice.format,
         is_one_of_many: !single,
-        ..choice.memory.reading(if args.cross_check { TWO_FILES } else { 2 })
+        ..choice.memory.reading(if args.cross_check { TWO_FILES } else { SHARES })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));

@@ -92,6 +92,12 @@ impl VertexRemap {
         Ok(this)
     }
 
+    /// A remap without corners: each of these elements is a vertex.
+    pub(crate) fn points(count: usize) -> Self {
+        let sources = vec![(0..).take(count).collect()];
+        Self { indices: Vec::new(), sources, counts: vec![count], groups: Vec::new(), triangles: None }
+    }
+
     /// Returns the maximum memory that making a remap needs, in bytes, for `corners` corners and attributes of `counts` elements.
     pub(crate) fn most_memory(corners: u64, counts: &[usize]) -> u64 {
         // Two numbers of each corner, the first corner and a link of each vertex, both of them in old and in new memory

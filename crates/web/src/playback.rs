@@ -58,8 +58,10 @@ impl Playing {
     fn new(file: &cgeo::Proxy, base: usize) -> Result<Self, Error> {
         let first = file.snapshot(base)?;
         let mesh = first.mesh(Parts::ALL)?;
-        let has_normals = mesh.triangles.has_normals() && !mesh.normals.is_empty();
         let (topology, remap) = (mesh.topology, mesh.vertex_remap()?);
+        // Points have none, whatever the file stores.
+        let has_normals =
+            !remap.indices().is_empty() && mesh.triangles.has_normals() && !mesh.normals.is_empty();
         Ok(Self { base, topology, remap, has_normals, scratch: Scratch::default() })
     }
 }

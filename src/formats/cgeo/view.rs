@@ -59,18 +59,17 @@ impl Snapshot {
     pub fn view(&self) -> Result<MeshView> {
         let meter = self.meter();
         let mesh = self.mesh_within(Parts::ALL, &meter)?;
-        if mesh.triangles.is_empty() {
-            return Ok(self.points(mesh.positions));
-        }
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
         let take = |bytes, what| meter.take(bytes, what).map_err(|error| self.place().locate(error));
         take(size, "materials of a mesh")?.keep();
-        let materials = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
+        let ids = mesh.triangles.material_ids().filter(|_| !mesh.triangles.is_empty());
+        let materials = ids.map(Iterator::collect::<Vec<_>>);
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
-        let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
+        let points = if corners == 0 { as_u64(mesh.positions.len()).saturating_mul(4) } else { 0 };
+        let working = indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts));
         let working = take(working, "vertices of a mesh")?;
         // The records go before other memory comes, and each array when its vertices are there.
         let remap = if let Some(remap) = mesh.remap_of_records() {
@@ -94,39 +93,25 @@ impl Snapshot {
             attributes.push(Ok(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes)));
         }
         let vertex_count = remap.vertex_count();
-        let view = self.view_of(vertex_count, Array::from_vec(remap.into_indices()), attributes);
-        let Some(materials) = materials else { return Ok(view) };
-        Ok(view.with_material_ids(Array::from_vec(materials)))
-    }
-
-    /// The view of a mesh without triangles.
-    fn points(&self, positions: Array<[f32; 3]>) -> MeshView {
-        let count = positions.len();
-        let bytes = positions.into_bytes();
-        let positions = Attribute::new(Semantic::Position, VertexFormat::FLOAT32X3, bytes);
-        self.view_of(count, Array::from_vec(Vec::new()), vec![Ok(positions)])
-    }
-
-    fn view_of(
-        &self,
-        vertex_count: usize,
-        indices: Array<u32>,
-        attributes: Vec<Result<Attribute>>,
-    ) -> MeshView {
         let infos = attributes.iter().flatten().map(Attribute::info).collect();
+        let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
         let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
         let decoded = Loaded { attributes, limits: self.limits() };
-        let indices = Indices::new(indices, 0);
         let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
-        view.with_name(self.object_name().unwrap_or_default())
+        let view = view.with_name(self.object_name().unwrap_or_default());
+        let Some(materials) = materials else { return Ok(view) };
+        Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 }
 
 impl Mesh {
     /// The streams that corners have indices for, in this order: positions, normals (if the triangles have indices of normals), map
-    /// channels.
+    /// channels. Without corners, positions only.
     pub(crate) fn streams(&self) -> Vec<(Semantic, Array<[f32; 3]>)> {
         let mut streams = vec![(Semantic::Position, self.positions.clone())];
+        if self.triangles.is_empty() {
+            return streams;
+        }
         if self.triangles.has_normals() && !self.normals.is_empty() {
             streams.push((Semantic::Normal, self.normals.clone()));
         }
@@ -136,7 +121,7 @@ impl Mesh {
     }
 
     /// One vertex for each combination of indices that a corner has: of positions, then normals, then map channels,
-    /// leaving out empty streams.
+    /// leaving out empty streams. A mesh without triangles has a vertex for each position, and no other attributes.
     ///
     /// Valid for every mesh with the same [`topology`](Self::topology).
     ///
@@ -155,6 +140,9 @@ impl Mesh {
     /// Makes the remap in one pass over the records, whose indices are not copied first. Returns `None` if the general way must do
     /// it: for indices out of range, many map channels, and many vertices on one position.
     fn remap_of_records(&self) -> Option<VertexRemap> {
+        if self.triangles.is_empty() {
+            return Some(VertexRemap::points(self.positions.len()));
+        }
         let first_channel = 1_usize.saturating_add(self.triangles.has_normals().into());
         let (mut kinds, mut counts) = (Vec::new(), Vec::new());
         for (semantic, elements) in self.streams() {
@@ -191,6 +179,9 @@ impl Mesh {
     ///
     /// Returns the errors of [`vertex_remap`](Self::vertex_remap).
     pub fn vertex_remap_by_material(&self) -> Result<VertexRemap> {
+        if self.triangles.is_empty() {
+            return self.vertex_remap();
+        }
         let (streams, counts) = self.corner_streams();
         let materials = self.triangles.material_ids().map(Iterator::collect);
         let materials: Vec<u32> = materials.unwrap_or_else(|| vec![0; self.triangles.len()]);
@@ -264,6 +255,15 @@ mod tests {
             channels in 0..3_usize,
         ) {
             let mesh = mesh(&elements, &triangles, channels);
+            if triangles.is_empty() {
+                // Points: each position is a vertex, and nothing else has indices.
+                let positions: Vec<u32> = (0..).take(elements[0]).collect();
+                for remap in [mesh.vertex_remap().unwrap(), mesh.vertex_remap_by_material().unwrap()] {
+                    prop_assert_eq!(remap.sources(0).unwrap(), &positions);
+                    prop_assert!(remap.indices().is_empty() && remap.sources(1).is_none());
+                }
+                return Ok(());
+            }
             let (streams, counts) = mesh.corner_streams();
             match (mesh.vertex_remap(), VertexRemap::new(&borrow(&streams), &counts)) {
                 (Ok(found), Ok(expected)) => {

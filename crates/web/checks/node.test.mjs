@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -663,6 +663,9 @@ test('the command of the package serves what was named, with its token, and to i
     const folder = mkdtempSync(join(work, 'view-'));
     mkdirSync(join(folder, 'below'));
     copyFileSync(join(data, SKINNED), join(folder, 'below', 'a.iqm'));
+    copyFileSync(join(data, 'textures', 'crate.png'), join(folder, 'below', 'a crate.png'));
+    copyFileSync(join(data, 'textures', 'crate.png'), join(folder, 'above.png'));
+    symlinkSync(join(folder, 'above.png'), join(folder, 'below', 'link.png'));
     writeFileSync(join(folder, 'notes.txt'), 'not a mesh');
     const child = spawn(process.execPath, [fileURLToPath(new URL('../pkg/view.js', import.meta.url)), '--no-open', folder], { stdio: ['ignore', 'pipe', 'ignore'] });
     after(() => child.kill());
@@ -675,22 +678,24 @@ test('the command of the package serves what was named, with its token, and to i
         }).on('error', reject).end();
     });
     const [status, list] = await get(`${pathname}files.json`);
-    assert.deepEqual([status, JSON.parse(list)], [200, [{ name: 'below/a.iqm', url: 'file/0' }]]);
+    assert.deepEqual([status, JSON.parse(list)], [200, [{ name: 'below/a.iqm', url: 'file/0/mesh' }]]);
     const bytes = readFileSync(join(data, SKINNED));
-    assert.deepEqual(await get(`${pathname}file/0`), [200, bytes]);
-    assert.deepEqual(await get(`${pathname}file/0`, { range: 'bytes=16-31' }), [206, bytes.subarray(16, 32)]);
-    assert.deepEqual(await get(`${pathname}file/0`, { range: 'bytes=-8' }), [206, bytes.subarray(-8)]);
+    assert.deepEqual(await get(`${pathname}file/0/mesh`), [200, bytes]);
+    assert.deepEqual(await get(`${pathname}file/0/mesh`, { range: 'bytes=16-31' }), [206, bytes.subarray(16, 32)]);
+    assert.deepEqual(await get(`${pathname}file/0/mesh`, { range: 'bytes=-8' }), [206, bytes.subarray(-8)]);
+    assert.deepEqual(await get(`${pathname}file/0/a%20crate.png`), [200, readFileSync(join(data, 'textures', 'crate.png'))]);
     const nothing = Buffer.alloc(0);
     for (const [path, headers, method, expected] of [
-        [`${pathname}file/0`, { range: `bytes=${bytes.length}-` }, 'GET', 416],
-        [`${pathname}file/1`, {}, 'GET', 404],
+        [`${pathname}file/0/mesh`, { range: `bytes=${bytes.length}-` }, 'GET', 416],
+        [`${pathname}file/1/mesh`, {}, 'GET', 404],
+        ...['mesh/', '..%2Fabove.png', 'link.png', 'a.iqm', 'none.png', '%'].map((name) => [`${pathname}file/0/${name}`, {}, 'GET', 404]),
         [`${pathname}file/../notes.txt`, {}, 'GET', 404],
         [`${pathname}../../etc/passwd`, {}, 'GET', 404],
-        [`${pathname}file/0`, {}, 'POST', 405],
+        [`${pathname}file/0/mesh`, {}, 'POST', 405],
         ['/', {}, 'GET', 403],
-        ['/file/0', {}, 'GET', 403],
-        [`/${'0'.repeat(32)}/file/0`, {}, 'GET', 403],
-        [`${pathname}file/0`, { origin: 'http://example.org' }, 'GET', 403],
-        [`${pathname}file/0`, { host: 'example.org' }, 'GET', 403],
+        ['/file/0/mesh', {}, 'GET', 403],
+        [`/${'0'.repeat(32)}/file/0/mesh`, {}, 'GET', 403],
+        [`${pathname}file/0/mesh`, { origin: 'http://example.org' }, 'GET', 403],
+        [`${pathname}file/0/mesh`, { host: 'example.org' }, 'GET', 403],
     ]) assert.deepEqual(await get(path, headers, method), [expected, nothing], path);
 });

@@ -45,9 +45,8 @@ impl Scene {
         output: &Path,
         outcome: &mut Outcome,
     ) -> Result<()> {
-        let maps = file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes());
-        for map in maps.flat_map(|mesh| mesh.uv_maps().skip(1).collect::<Vec<_>>()) {
-            if !map.file().as_bytes().is_empty() {
+        for mesh in file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes()) {
+            for map in mesh.uv_maps().skip(1).filter(|map| !map.file().as_bytes().is_empty()) {
                 let file = map.file();
                 let name = file.to_string_lossy();
                 let name = short(&name);

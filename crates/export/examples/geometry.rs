@@ -57,9 +57,6 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
             level(entry.role).map_or_else(|| entry.role.is_drawn_by_default(), |level| Some(level) == finest);
         let view = file.mesh(&entry.address)?;
         let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else { continue };
-        if view.triangle_count() == 0 {
-            continue;
-        }
         let turns = file.format().conventions().front_face == Some(Winding::Clockwise);
         let turned = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
         let corners: Vec<[u32; 3]> = view.indices().triangles().map(turned).collect();

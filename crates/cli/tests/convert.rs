@@ -405,6 +405,10 @@ fn interrupted_conversions_leave_no_parts() {
         let mut command = child::meshmap();
         command.args(["convert", "--force", "--to", "glb", "-o"]).arg(&output).arg(&input);
         let started = Started::new(&mut command);
+        // A machine that is busy takes longer until it begins.
+        while !output.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(Duration::from_millis(60));
         (0..signals).for_each(|_| started.send("INT"));
         started.end();

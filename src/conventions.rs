@@ -233,6 +233,18 @@ impl Format {
             Self::OpenCtm | Self::Tmf => none,
         }
     }
+
+    /// The up axis of most files: that of [`conventions`](Self::conventions), or of the programs that write them. Programs that draw files
+    /// without asking take this one.
+    ///
+    /// Z for CGeo, whose files come from 3ds Max, and Y for OpenCTM and TMF, which are converted from OBJ.
+    #[must_use]
+    pub const fn usual_up(self) -> Axis {
+        match self {
+            Self::CGeo | Self::Iqm | Self::SlMesh => Axis::Z,
+            Self::OpenCtm | Self::Tmf => Axis::Y,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ def read(file: meshmap.CGeoFile, stem: str, options: ReadOptions, notes: Notes) 
     unit = file.unit_millimeters
     if unit is None:
         notes.add("the file does not store its unit: one unit is taken for one metre")
-    model = Model(name=file.object_name or stem, up="Z", metres=1.0 if unit is None else unit / 1000)
+    model = Model(name=file.object_name or stem, metres=1.0 if unit is None else unit / 1000)
     if count > 1:
         timing = file.timing
         model.clip = Clip(count, timing.step if timing and timing.step > 0 else None)

@@ -18,7 +18,7 @@ STANDARD = {"position", "normal", "tangent", "texcoord", "joints", "weights", "c
 def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
     if not len(file.meshes()) and not file.joints and file.anims:
         raise Unusable("the file has animations only: import the file that has the mesh, with this one as Animations From")
-    model = Model(name=stem, up="Z", metres=1.0)
+    model = Model(name=stem, metres=1.0)
     skeleton = file.skeleton if options.skeleton else None
     if skeleton is not None:
         model.skeleton = read_skeleton(file, skeleton, notes)

@@ -102,10 +102,10 @@ class Model:
     """Everything that is imported from a file."""
 
     name: str
-    up: str
-    """`X`, `Y` or `Z`, if the file or its format says it; else the assumption of the format."""
     metres: float
     """The length of one unit in metres."""
+    up: str = field(init=False)
+    """`X`, `Y` or `Z`: the up axis of most files of the format."""
     meshes: list[MeshData] = field(default_factory=list)
     skeleton: Skeleton | None = None
     animations: list[Animation] = field(default_factory=list)

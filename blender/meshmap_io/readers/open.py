@@ -29,6 +29,7 @@ def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
         if file.format != format:
             raise Unusable(f"the file is {NAMES[file.format]}: import it with File > Import > {NAMES[file.format]}")
         model = READERS[format](file, Path(path).stem, options, notes)
+        model.up = file.conventions["usual_up"].upper()
     for mesh in model.meshes:
         drop_triangles(mesh, notes)
         if options.flip_faces:

@@ -12,7 +12,7 @@ from .options import ReadOptions
 
 
 def read(file: meshmap.OpenCtmFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
-    model = Model(name=stem, up="Y", metres=1.0)
+    model = Model(name=stem, metres=1.0)
     bodies = file.bodies
     for number, body in enumerate(bodies):
         name = stem if len(bodies) == 1 else f"{stem}_{number}"

@@ -15,7 +15,7 @@ UNUSED_JOINT = 255
 
 
 def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
-    model = Model(name=stem, up="Z", metres=1.0)
+    model = Model(name=stem, metres=1.0)
     skin = notes.intact("skin", lambda: file.skin) if options.skeleton else None
     if skin is not None:
         model.skeleton = read_skeleton(skin, notes)

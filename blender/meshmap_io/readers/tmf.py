@@ -13,7 +13,7 @@ from .options import ReadOptions
 
 
 def read(file: meshmap.TmfFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
-    model = Model(name=stem, up="Y", metres=1.0)
+    model = Model(name=stem, metres=1.0)
     for number, stored in enumerate(file.stored_meshes):
         name = stored.name or f"{stem}_{number}"
         mesh = notes.intact(f"mesh {name}", lambda: read_mesh(stored, name, options, notes))

@@ -19,13 +19,13 @@ use crate::skeleton::Joints;
 /// The transform that converts the axes and the unit of a file as the settings ask.
 pub(crate) fn root_transform(file: &MeshFile, settings: &MeshmapSettings) -> Transform {
     let up = match settings.axes {
-        Axes::Bevy => file.format().conventions().up,
-        Axes::FromZUp => Some(Axis::Z),
+        Axes::Bevy => file.format().usual_up(),
+        Axes::FromYUp => Axis::Y,
+        Axes::FromZUp => Axis::Z,
         Axes::AsStored => return Transform::from_scale(Vec3::splat(settings.scale)),
     };
     let rotation = match up {
-        Some(Axis::Z) => Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2),
-        Some(Axis::X) => Quat::from_rotation_z(std::f32::consts::FRAC_PI_2),
+        Axis::Z => Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2),
         _ => Quat::IDENTITY,
     };
     let unit = file.as_cgeo().and_then(|proxy| proxy.unit_length()).map(|unit| unit.millimeters / 1000.0);

@@ -50,10 +50,13 @@ impl Default for MeshmapSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Axes {
-    /// Bevy's axes: Y up, metres. Files of formats that do not define an up axis are taken as Y up.
+    /// Bevy's axes: Y up, metres. Files whose format does not define an up axis have the
+    /// [usual one](meshmap::Format::usual_up).
     #[default]
     Bevy,
-    /// Bevy's axes, from a file with Z up whose format does not define it, such as CGeo files of 3ds Max.
+    /// Bevy's axes, from a file with Y up.
+    FromYUp,
+    /// Bevy's axes, from a file with Z up.
     FromZUp,
     /// As in the file, without a change of the unit.
     AsStored,

@@ -220,7 +220,7 @@ impl File {
     }
 
     /// The conventions of the format: axes, winding, texture origin and unit, as a dict of `up`, `front_face`, `v_origin` and
-    /// `unit`, each None if it says nothing.
+    /// `unit`, each None if it says nothing; `usual_up` is the up axis of most files.
     #[getter]
     fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.handle.conventions(py)

@@ -47,6 +47,7 @@ impl Handle {
         let conventions = self.format.conventions();
         let dict = PyDict::new(py);
         dict.set_item("up", conventions.up.map(Axis::name))?;
+        dict.set_item("usual_up", self.format.usual_up().name())?;
         let front = conventions.front_face.map(|winding| match winding {
             Winding::Clockwise => "clockwise",
             _ => "counter-clockwise",

@@ -31,10 +31,12 @@ export { MeshmapError };
 /**
  * The information in a file's headers.
  *
+ * @typedef {'x' | 'y' | 'z' | '-x' | '-y' | '-z'} Axis
+ *
  * @typedef {object} FileInfo
  * @property {'cgeo' | 'iqm' | 'openctm' | 'slmesh' | 'tmf'} format
- * @property {{ up: 'x' | 'y' | 'z' | '-x' | '-y' | '-z' | null, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
- *     The conventions of the format; null if it does not specify them.
+ * @property {{ up: Axis | null, usualUp: Axis, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
+ *     The conventions of the format; null if it does not specify them. Most files have the axis `usualUp` up.
  * @property {Finding[]} findings
  * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.
  * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.

@@ -15,7 +15,7 @@ import { Textures } from './textures.js';
  *     at most 24 bytes per vertex.
  * @property {boolean} [interpolate] CGeo: shows positions between two snapshots; true.
  * @property {boolean} [skin] Second Life: reads the skin, so that meshes become skinned meshes; true.
- * @property {boolean} [yUp] Rotates files whose format has Z up; true.
+ * @property {boolean} [yUp] Rotates files whose `usualUp` is Z; true.
  * @property {boolean} [keepWinding] Keeps clockwise triangles; false. If a mesh has normals, they determine
  *     the winding; otherwise the format does, if it specifies the winding.
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
@@ -157,7 +157,7 @@ export class MeshmapObject extends Group {
         if (!file) return;
         this.name = file.info.name ?? '';
         this.userData.meshmap = file.info;
-        if (options.yUp !== false && file.info.conventions.up === 'z') this.rotation.x = -Math.PI / 2;
+        if (options.yUp !== false && file.info.conventions.usualUp === 'z') this.rotation.x = -Math.PI / 2;
     }
 
     /**

@@ -123,7 +123,7 @@ function describe(object, name, size) {
         ['Format', FORMATS[info.format]],
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['Up', conventions.up?.toUpperCase() ?? 'not specified'],
+        ['Up', conventions.up?.toUpperCase() ?? `not specified, drawn as ${conventions.usualUp.toUpperCase()}`],
         ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
     ]);
     the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);

@@ -1,14 +1,15 @@
 //! Descriptions of files, meshes and findings, as JSON.
 
 use meshmap::{
-    Axis, Bounds, Conventions, Dequant, Finding, MeshView, Role, VOrigin, VertexFormat, Winding,
+    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding,
     texture_paths,
 };
 
 use crate::json::{Object, list};
 
 /// Axes, winding and texture origin, where the format has them.
-pub(crate) fn conventions(conventions: Conventions) -> String {
+pub(crate) fn conventions(format: Format) -> String {
+    let conventions = format.conventions();
     let up = conventions.up.map(Axis::name);
     let front_face = conventions.front_face.map(|winding| match winding {
         Winding::Clockwise => "clockwise",
@@ -18,7 +19,8 @@ pub(crate) fn conventions(conventions: Conventions) -> String {
         VOrigin::Top => "top",
         _ => "bottom",
     });
-    let object = Object::new().text_or_null("up", up).text_or_null("frontFace", front_face);
+    let object = Object::new().text_or_null("up", up).text("usualUp", format.usual_up().name());
+    let object = object.text_or_null("frontFace", front_face);
     object.text_or_null("vOrigin", v_origin).end()
 }
 

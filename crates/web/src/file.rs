@@ -146,7 +146,7 @@ impl File {
         let format = self.format();
         let object = Object::new()
             .text("format", &format.to_string())
-            .with("conventions", &describe::conventions(format.conventions()))
+            .with("conventions", &describe::conventions(format))
             .with("findings", &describe::findings(self.findings()));
         match self {
             #[cfg(feature = "cgeo")]

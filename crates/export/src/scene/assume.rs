@@ -11,12 +11,8 @@ use crate::settings::Job;
 /// The up axis: the one that is `said`, or the format's.
 pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
     said.or(format.conventions().up).unwrap_or_else(|| {
-        let (up, name) = match format {
-            // 3ds Max, from which most of these files come, has Z up.
-            Format::CGeo => (Axis::Z, "Z"),
-            _ => (Axis::Y, "Y"),
-        };
-        note(format!("{format} does not define the up axis: assuming {name}"));
+        let up = format.usual_up();
+        note(format!("{format} does not define the up axis: assuming {}", up.name().to_uppercase()));
         up
     })
 }

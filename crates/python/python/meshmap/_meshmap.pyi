@@ -404,7 +404,7 @@ class File:
     @property
     def conventions(self) -> dict[str, str | None]:
         """The conventions of the format: axes, winding, texture origin and unit, as a dict of `up`, `front_face`, `v_origin` and
-        `unit`, each None if it says nothing.
+        `unit`, each None if it says nothing; `usual_up` is the up axis of most files.
         """
     @property
     def findings(self) -> list[Finding]:

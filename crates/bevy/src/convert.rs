@@ -29,20 +29,24 @@ pub(crate) struct Converted {
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// Converts a view whose triangles have one material, with the joints of the file.
+/// Converts a view whose triangles have one material, or that has only points, with the joints of the file.
 pub(crate) fn convert(
     view: &MeshView,
     settings: &MeshmapSettings,
     skeleton: &Joints,
 ) -> Result<Converted, MeshmapError> {
     let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
-    let mut mesh = Mesh::new(PrimitiveTopology::TriangleList, settings.usages);
+    let is_cloud = view.triangle_count() == 0;
+    let kind = if is_cloud { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
+    let mut mesh = Mesh::new(kind, settings.usages);
     let mut damaged = Vec::new();
     // Without positions there is nothing to draw, so that their error is the error of the mesh.
     let positions = view.attribute(&Semantic::Position)?;
     let positions = positions.map(|positions| positions.to_f32::<3>()).unwrap_or_default();
     mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, positions);
-    mesh.insert_indices(indices(view)?);
+    if !is_cloud {
+        mesh.insert_indices(indices(view)?);
+    }
 
     let mut part = |wanted: bool, semantic: Semantic| -> Option<Attribute> {
         if !wanted {
@@ -55,7 +59,7 @@ pub(crate) fn convert(
     };
     if let Some(values) = part(normals, Semantic::Normal) {
         mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, values.to_f32::<3>());
-    } else if normals {
+    } else if normals && !is_cloud {
         mesh.compute_smooth_normals();
     }
     if let Some(values) = part(tangents, Semantic::Tangent) {
@@ -94,10 +98,15 @@ fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
             view.address()
         )));
     }
-    Ok(match u16::try_from(count) {
-        Ok(_) => Indices::U16(view.indices().iter().map(|index| index as u16).collect()),
-        Err(_) => Indices::U32(view.indices().to_vec()),
-    })
+    Ok(indices_of(view.indices().iter(), count))
+}
+
+/// Indices of so many vertices, in 16 bits where these suffice.
+pub(crate) fn indices_of(indices: impl Iterator<Item = u32>, vertices: usize) -> Indices {
+    match u16::try_from(vertices) {
+        Ok(_) => Indices::U16(indices.map(|index| index as u16).collect()),
+        Err(_) => Indices::U32(indices.collect()),
+    }
 }
 
 /// Tangents of 4 components. The sign of the bitangent is 1 if the file does not store it.

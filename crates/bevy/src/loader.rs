@@ -243,19 +243,21 @@ impl Load<'_, '_> {
     ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
         let (from, to) = conventions(self.file.format());
         let view = self.file.mesh(&entry.address)?;
-        if view.is_empty() {
-            if view.has(&Semantic::Position) && view.vertex_count() > 0 {
-                let (address, points) = (&entry.address, view.vertex_count());
-                let text = format!("{address}: expected triangles, found only {points} points");
-                return Err(MeshmapError::Unusable(text));
-            }
+        let view = view.load()?.turned(from, to)?.by_material()?;
+        if view.vertex_count() == 0 || !view.has(&Semantic::Position) {
             return Ok(Vec::new());
         }
-        let view = view.load()?.turned(from, to)?.by_material()?;
+        // Without triangles there are no groups.
+        let mut parts: Vec<_> = Vec::new();
+        for group in view.groups() {
+            parts.push((group.material, view.group(group.index)?));
+        }
+        if parts.is_empty() {
+            parts.push((0, view.clone()));
+        }
         let name = view.material().unwrap_or_default().to_owned();
         let mut primitives = Vec::new();
-        for group in view.groups() {
-            let part = view.group(group.index)?;
+        for (material, part) in parts {
             let converted = convert(&part, self.settings, joints)?;
             self.rests |= converted.rests;
             for error in converted.damaged {
@@ -264,7 +266,7 @@ impl Load<'_, '_> {
             let label = MeshmapLabel::Primitive { lod, mesh, primitive: primitives.len() };
             primitives.push(MeshmapPrimitive {
                 mesh: self.context.add_labeled_asset(label.to_string(), converted.mesh),
-                material: self.materials.index(&name, group.material),
+                material: self.materials.index(&name, material),
                 bounds: part.bounds()?,
             });
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bevy_app::App;
 use bevy_asset::{Assets, Handle};
-use bevy_mesh::{Indices, Mesh, Mesh3d, VertexAttributeValues};
+use bevy_mesh::{Indices, Mesh, Mesh3d, PrimitiveTopology, VertexAttributeValues};
 use bevy_meshmap::meshmap::{Error, Format, MeshFile, MeshView, Role, Semantic, VOrigin, Winding};
 use bevy_meshmap::{DamagedParts, MeshmapFile, MeshmapMesh, MeshmapPlugin};
 use bevy_world_serialization::WorldAssetRoot;
@@ -38,11 +38,14 @@ fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
     }
     for entry in entries {
         let mesh = file.mesh(&entry.address)?;
-        if mesh.is_empty() {
+        if mesh.vertex_count() == 0 || !mesh.has(&Semantic::Position) {
             continue;
         }
         let mesh = mesh.turned(from, to)?.by_material()?;
-        let groups = mesh.groups().map(|group| mesh.group(group.index)).collect::<Result<Vec<_>, _>>()?;
+        let mut groups = mesh.groups().map(|group| mesh.group(group.index)).collect::<Result<Vec<_>, _>>()?;
+        if groups.is_empty() {
+            groups.push(mesh);
+        }
         for group in &groups {
             group.attribute(&Semantic::Position)?;
         }
@@ -67,10 +70,13 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
         bits(&stored(&Semantic::Position).unwrap().to_f32::<3>()),
         "{name}: positions"
     );
-    let indices: Vec<u32> = match mesh.indices().unwrap() {
-        Indices::U16(indices) => indices.iter().map(|index| u32::from(*index)).collect(),
-        Indices::U32(indices) => indices.clone(),
+    let indices: Vec<u32> = match mesh.indices() {
+        Some(Indices::U16(indices)) => indices.iter().map(|index| u32::from(*index)).collect(),
+        Some(Indices::U32(indices)) => indices.clone(),
+        None => Vec::new(),
     };
+    let is_cloud = mesh.primitive_topology() == PrimitiveTopology::PointList;
+    assert_eq!(is_cloud, view.triangle_count() == 0, "{name}: points");
     assert_eq!(indices, view.indices().to_vec(), "{name}: indices");
     if let Some(normals) = stored(&Semantic::Normal) {
         let Some(VertexAttributeValues::Float32x3(found)) = mesh.attribute(Mesh::ATTRIBUTE_NORMAL) else {
@@ -223,7 +229,7 @@ fn every_changed_byte_of_a_small_model_gives_a_file_or_an_error() {
 }
 
 #[test]
-fn meshes_without_triangles_are_left_out_with_a_warning() {
+fn meshes_without_triangles_are_points() {
     let mut data = std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let number = |data: &[u8], at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
     let (count, meshes) = (number(&data, 36), number(&data, 40));
@@ -237,7 +243,10 @@ fn meshes_without_triangles_are_left_out_with_a_warning() {
     let handle = load(&app, Path::new("points.iqm"), |_| {});
     wait(&mut app, &handle).unwrap();
     let file = app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
-    assert!(file.meshes.is_empty());
-    assert_eq!(file.warnings.len(), count);
-    assert!(file.warnings[0].starts_with("meshes[0]: expected triangles"), "{}", file.warnings[0]);
+    assert_eq!((file.meshes.len(), file.warnings.len()), (count, 0));
+    let mesh =
+        &app.world().resource::<Assets<MeshmapMesh>>().get(&file.meshes[0]).unwrap().primitives[0].mesh;
+    let mesh = app.world().resource::<Assets<Mesh>>().get(mesh).unwrap();
+    assert_eq!(mesh.primitive_topology(), PrimitiveTopology::PointList);
+    assert_eq!((mesh.count_vertices(), mesh.indices().is_none()), (30, true));
 }

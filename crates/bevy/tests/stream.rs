@@ -5,12 +5,15 @@ mod common;
 
 use std::time::Duration;
 
+use bevy_app::App;
 use bevy_asset::Assets;
-use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
+use bevy_ecs::entity::Entity;
+use bevy_mesh::{Mesh, Mesh3d, PrimitiveTopology, VertexAttributeValues};
 use bevy_meshmap::meshmap::Scratch;
 use bevy_meshmap::meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
 use bevy_meshmap::{
-    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapPlugin, MotionVectors, StreamStats, StreamedProxy,
+    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapFile, MeshmapPlugin, MotionVectors, StreamStats,
+    StreamedProxy,
 };
 use bevy_time::TimeUpdateStrategy;
 use common::{app, load, until, wait};
@@ -71,6 +74,103 @@ fn shown_frames_equal_the_snapshots_of_the_library() {
     }
     let stats = app.world().get::<StreamStats>(entity).unwrap();
     assert_eq!((stats.failed, &stats.last_error), (0, &None));
+}
+
+/// The mesh that a stream shows at a time, by itself.
+fn shown_at(app: &mut App, entity: Entity, seconds: f64) -> Mesh {
+    app.world_mut().get_mut::<StreamedProxy>(entity).unwrap().time = seconds;
+    let shown = app.world().get::<StreamStats>(entity).unwrap().shown;
+    until(app, |app| {
+        (app.world().get::<StreamStats>(entity).unwrap().shown > shown).then(|| {
+            let mesh = app.world().get::<Mesh3d>(entity)?.0.clone();
+            app.world().resource::<Assets<Mesh>>().get(&mesh).cloned()
+        })?
+    })
+}
+
+/// Positions, normals and texture coordinates of the corners of triangles.
+fn corners(mesh: &Mesh) -> Vec<([f32; 3], [f32; 3], [f32; 2])> {
+    let (all, normals) = (positions(mesh, Mesh::ATTRIBUTE_POSITION), positions(mesh, Mesh::ATTRIBUTE_NORMAL));
+    let Some(VertexAttributeValues::Float32x2(uvs)) = mesh.attribute(Mesh::ATTRIBUTE_UV_0) else {
+        panic!("no texture coordinates")
+    };
+    mesh.indices().unwrap().iter().map(|index| (all[index], normals[index], uvs[index])).collect()
+}
+
+/// The corners of a mesh of a file, whose materials are 0, 1 and 2 in turn.
+fn corners_of(mesh: &cgeo::Mesh, material: Option<usize>) -> Vec<([f32; 3], [f32; 3], [f32; 2])> {
+    let unit = |normal: [f32; 3]| bevy_math::Vec3::from_array(normal).normalize().to_array();
+    let is_shown = |number: &usize| material.is_none_or(|material| number % 3 == material);
+    let shown = mesh.triangles.iter().enumerate().filter(|(number, _)| is_shown(number));
+    let indices = shown.flat_map(|(_, [positions, normals])| positions.iter().zip(normals));
+    let corner = |(position, normal): (&u32, &u32)| {
+        let (at, normal) = (*position as usize, mesh.normals[*normal as usize]);
+        let [u, v, _] = mesh.texcoords[0][at];
+        (mesh.positions[at], unit(normal), [u, v])
+    };
+    indices.map(corner).collect()
+}
+
+#[test]
+fn streams_follow_triangles_normals_and_materials_from_snapshot_to_snapshot() {
+    let meshes: Vec<_> = [(6, 0.0), (6, 0.3), (4, 0.6), (4, 0.9)]
+        .map(|(side, time)| cgeo::Mesh::sheet(side, 1, time))
+        .into_iter()
+        .chain([cgeo::Mesh { positions: vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], ..cgeo::Mesh::default() }])
+        .collect();
+    // The second is stored as a difference, and the last two repeat their triangles.
+    let content = |(index, mesh): (usize, &cgeo::Mesh)| {
+        cgeo::snapshot(mesh, if index == 1 { mesh.difference(&meshes[0]) } else { mesh.complete() })
+    };
+    let snapshots: Vec<_> = meshes.iter().enumerate().map(content).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changes.cgeo");
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).unwrap();
+    let proxy = Proxy::open(&path).unwrap();
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / 24.0, proxy.snapshot_count()));
+    let (start, step) = (timing.time_of(0), timing.step());
+
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+    let handle = load(&app, "changes.cgeo".as_ref(), |_| {});
+    wait(&mut app, &handle).unwrap();
+    let up = app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap().root.rotation
+        * bevy_math::Vec3::Z;
+    assert!(up.abs_diff_eq(bevy_math::Vec3::Y, 1e-6), "Z is up in most files: {up}");
+    let mut stream = |material| {
+        let stream = StreamedProxy { speed: 0.0, material, ..StreamedProxy::new(handle.clone()) };
+        app.world_mut().spawn(StreamedProxy { time: step * 3.0, ..stream }).id()
+    };
+    let streams = [None, Some(0), Some(1), Some(2)].map(|material| (material, stream(material)));
+    for (material, entity) in streams {
+        let material = material.map(|material| material as usize);
+        for index in [0, 1, 2, 3, 0] {
+            let mesh = shown_at(&mut app, entity, timing.time_of(index) - start);
+            let expected = corners_of(&meshes[index], material);
+            for (shown, expected) in corners(&mesh).iter().zip(&expected) {
+                let numbers = |(a, b, c): &([f32; 3], [f32; 3], [f32; 2])| [&a[..], &b[..], &c[..]].concat();
+                for (shown, expected) in numbers(shown).iter().zip(numbers(expected)) {
+                    assert!((shown - expected).abs() < 1e-6, "snapshot {index}, material {material:?}");
+                }
+            }
+            assert_eq!(corners(&mesh).len(), expected.len(), "snapshot {index}, material {material:?}");
+        }
+    }
+    let entity = streams[0].1;
+    let xs =
+        |mesh: &Mesh| positions(mesh, Mesh::ATTRIBUTE_POSITION).iter().map(|point| point[2]).sum::<f32>();
+    // Between two snapshots with equal triangles, and before others.
+    let sums = [2.0, 2.5, 3.0].map(|at| xs(&shown_at(&mut app, entity, at * step)));
+    assert!((sums[1] - (sums[0] + sums[2]) / 2.0).abs() < 1e-5, "{sums:?}");
+    let before = shown_at(&mut app, entity, 1.5 * step);
+    assert_eq!(corners(&before).len(), corners_of(&meshes[1], None).len());
+    let points = shown_at(&mut app, entity, 4.0 * step);
+    assert_eq!(points.primitive_topology(), PrimitiveTopology::PointList);
+    assert_eq!(positions(&points, Mesh::ATTRIBUTE_POSITION), meshes[4].positions);
+    for (_, entity) in streams {
+        let stats = app.world().get::<StreamStats>(entity).unwrap();
+        assert_eq!((stats.failed, &stats.last_error), (0, &None));
+    }
 }
 
 /// Processor time of the calling thread.

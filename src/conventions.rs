@@ -234,7 +234,7 @@ impl Format {
         }
     }
 
-    /// The up axis of most files: that of [`conventions`](Self::conventions), or of the programs that write them. Programs that draw files
+    /// The up axis of most files: the one of [`conventions`](Self::conventions), or of the programs that write them. Programs that draw files
     /// without asking take this one.
     ///
     /// Z for CGeo, whose files come from 3ds Max, and Y for OpenCTM and TMF, which are converted from OBJ.

@@ -101,7 +101,7 @@ fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
     Ok(indices_of(view.indices().iter(), count))
 }
 
-/// Indices of so many vertices, in 16 bits where these suffice.
+/// Indices of a number of vertices, in 16 bits where these suffice.
 pub(crate) fn indices_of(indices: impl Iterator<Item = u32>, vertices: usize) -> Indices {
     match u16::try_from(vertices) {
         Ok(_) => Indices::U16(indices.map(|index| index as u16).collect()),

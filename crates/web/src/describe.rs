@@ -1,8 +1,7 @@
 //! Descriptions of files, meshes and findings, as JSON.
 
 use meshmap::{
-    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding,
-    texture_paths,
+    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding, texture_paths,
 };
 
 use crate::json::{Object, list};

@@ -47,7 +47,7 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// Writes the mesh at a time. `topology` is that of another frame.
+    /// Writes the mesh at a time. `topology` has the triangles that another frame has.
     pub(super) fn write(
         &mut self,
         clip: &Clip,

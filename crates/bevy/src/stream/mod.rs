@@ -176,7 +176,7 @@ pub(crate) fn advance(
         }
         let Some(clip) = state.clip.clone() else { continue };
         let step = time.delta_secs_f64() * stream.speed;
-        // The first frame is that of the time for which the stream was made.
+        // The first frame shows the time with which the stream was made.
         if state.topology.is_some() {
             stream.time += step;
         }
@@ -266,7 +266,7 @@ fn receive(state: &mut StreamState, stats: &mut StreamStats) -> Option<Frame> {
     }
 }
 
-/// Writes the previous positions: those of the mesh before if it has the same vertices, and otherwise those of the mesh itself. The
+/// Writes the previous positions: of the mesh before if it has the same vertices, and otherwise of the mesh itself. The
 /// mesh before gets memory for its next positions.
 fn keep_previous(mesh: &mut Mesh, before: Option<&mut Mesh>) {
     let count = mesh.count_vertices();

@@ -1,8 +1,8 @@
 """Reads OBJ, PLY and STL with trimesh and meshio, and compares them with what the library says.
 
     read_back.py FOLDER    every NAME.obj, NAME.ply and NAME.stl of the folder: the corners of all triangles are at the
-                           positions of NAME.geometry, which the example `geometry` wrote: bit for bit, as far as the
-                           readers keep them
+                           positions of NAME.geometry, which the example `geometry` wrote, and points of files without
+                           triangles as well: bit for bit, as far as the readers keep them
 """
 
 import pathlib
@@ -16,29 +16,33 @@ import trimesh
 
 
 def expected(path, snapshots):
-    """The positions of the corners of all triangles."""
-    data, place, corners = path.read_bytes(), 0, [numpy.empty((0, 3, 3), "f4")]
+    """The positions of the corners of all triangles, and of all points."""
+    data, place, corners, vertices = path.read_bytes(), 0, [numpy.empty((0, 3, 3), "f4")], [numpy.empty((0, 3), "f4")]
     while place < len(data):
         count, indices = struct.unpack_from("<II", data, place)
         place += 8
         points = numpy.frombuffer(data, "<f4", count * 3, place).reshape(-1, 3)
         place += count * 12
+        vertices.append(points)
         corners.append(points[numpy.frombuffer(data, "<u4", indices, place)].reshape(-1, 3, 3))
         place += indices * 4
         if snapshots:
             # These targets hold the first.
             break
-    return numpy.concatenate(corners)
+    return numpy.concatenate(corners), numpy.concatenate(vertices)
 
 
 def of_trimesh(path):
     scene = trimesh.load(path, process=False, maintain_order=True, force="scene")
-    return numpy.concatenate([mesh.vertices[mesh.faces] for mesh in scene.geometry.values()])
+    meshes = scene.geometry.values()
+    corners = [mesh.vertices[mesh.faces] for mesh in meshes if hasattr(mesh, "faces")]
+    return numpy.concatenate(corners or [mesh.vertices for mesh in meshes])
 
 
 def of_meshio(path):
     mesh = meshio.read(path)
-    return numpy.concatenate([mesh.points[cells.data] for cells in mesh.cells if cells.type == "triangle"])
+    corners = [mesh.points[cells.data] for cells in mesh.cells if cells.type == "triangle"]
+    return numpy.concatenate(corners or [mesh.points])
 
 
 def is_beyond_meshio(path):
@@ -52,19 +56,18 @@ def is_beyond_meshio(path):
 
 
 def ordered(corners):
-    """Triangles in an order that does not depend on the order of objects and materials."""
-    rows = numpy.asarray(corners, dtype="f4").reshape(-1, 9) + 0.0
+    """Triangles, or points, in an order that does not depend on the order of objects and materials."""
+    rows = numpy.asarray(corners, dtype="f4").reshape(len(corners), -1) + 0.0
     return rows[numpy.lexsort(rows.T)]
 
 
 def check(path, read):
-    corners = expected(path.with_suffix(".geometry"), path.stem.endswith(".cgeo"))
-    if len(corners) == 0:
-        return 0
+    corners, points = expected(path.with_suffix(".geometry"), path.stem.endswith(".cgeo"))
     found = read(path)
-    if not numpy.array_equal(ordered(corners), ordered(found)):
-        raise ValueError(f"{len(found)} triangles are others than the {len(corners)} of the file")
-    return len(corners)
+    kind, wanted = ("triangles", corners) if found.ndim == 3 else ("points", points)
+    if not numpy.array_equal(ordered(wanted), ordered(found)):
+        raise ValueError(f"{len(found)} {kind} are others than the {len(wanted)} of the file")
+    return len(wanted)
 
 
 def main():
@@ -82,7 +85,7 @@ def main():
             except Exception as error:
                 print(f"{name}: {path.name}: {type(error).__name__}: {error}")
                 wrong += 1
-        print(f"{name}: {files} files, {triangles} triangles where the library has them; {beyond} files that it cannot read")
+        print(f"{name}: {files} files, {triangles} triangles and points where the library has them; {beyond} files that it cannot read")
     return 1 if wrong or not paths else 0
 
 

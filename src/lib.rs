@@ -100,9 +100,9 @@ pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
-    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
-    MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, WriteResult,
-    texture_paths,
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, Influences, LayoutAttribute,
+    MaterialGroup, MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap,
+    WriteResult, texture_paths,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{

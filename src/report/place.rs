@@ -9,7 +9,7 @@ use crate::format::Format;
 /// Each format has a constant `FILE`, the file as a whole, from which places in it are made.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    format: Format,
+    pub(crate) format: Format,
     pub(super) address: Option<Address>,
     pub(super) range: Option<Range<u64>>,
     decoded: Option<Range<u64>>,

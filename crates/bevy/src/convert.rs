@@ -1,7 +1,7 @@
 //! One group of a mesh view as a Bevy mesh.
 
 use bevy_mesh::{Indices, Mesh, PrimitiveTopology, VertexAttributeValues};
-use meshmap::{Attribute, Conventions, Format, MeshView, Semantic, VOrigin};
+use meshmap::{Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin};
 
 use crate::error::MeshmapError;
 use crate::settings::{MeshParts, MeshmapSettings};
@@ -74,15 +74,15 @@ pub(crate) fn convert(
         mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
     }
     let mut rests = false;
-    let skin = skin && skeleton.len() > 0;
-    if let Some((joints, weights)) = part(skin, Semantic::Joints(0)).zip(part(skin, Semantic::Weights(0))) {
-        match skin_of(&joints, &weights, skeleton) {
-            Ok(skin) => {
-                rests = skin.rests;
-                let joints = VertexAttributeValues::Uint16x4(skin.joints);
+    if skin && skeleton.len() > 0 {
+        match influences(view, skeleton) {
+            Ok(Some(influences)) => {
+                rests = influences.resting > 0;
+                let joints = VertexAttributeValues::Uint16x4(influences.joints);
                 mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_INDEX, joints);
-                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, skin.weights);
+                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, influences.weights);
             }
+            Ok(None) => {}
             Err(error) => damaged.push(error),
         }
     }
@@ -115,51 +115,10 @@ fn tangents_of(values: &Attribute) -> Vec<[f32; 4]> {
     values.iter_f32::<4>().map(|[x, y, z, w]| [x, y, z, sign(w)]).collect()
 }
 
-/// The joint indices and weights of a mesh.
-struct Skin {
-    joints: Vec<[u16; 4]>,
-    weights: Vec<[f32; 4]>,
-    /// `true` if there are vertices without weights.
-    rests: bool,
-}
-
-/// Joint indices and weights. Indices without a weight become 0, because files have anything there. Vertices without weights follow
-/// the joint after the last one, because a sum of no matrices would draw them all at one point.
-fn skin_of(joints: &Attribute, weights: &Attribute, skeleton: &Joints) -> Result<Skin, MeshmapError> {
-    let joint_count = skeleton.len();
-    let mut weights = weights.to_f32::<4>();
-    let mut out = Vec::with_capacity(weights.len());
-    let mut rests = false;
-    for (joints, weights) in joints.to_uint::<4>()?.into_iter().zip(&mut weights) {
-        let mut vertex = [0; 4];
-        if !weights.iter().any(|weight| *weight > 0.0) {
-            vertex[0] = u16::try_from(joint_count).map_err(|_| {
-                MeshmapError::Unusable(format!(
-                    "vertices without weights: expected less than 65536 joints, found {joint_count}"
-                ))
-            })?;
-            *weights = [1.0, 0.0, 0.0, 0.0];
-            rests = true;
-            out.push(vertex);
-            continue;
-        }
-        for ((out, joint), weight) in vertex.iter_mut().zip(joints).zip(weights.iter()) {
-            if *weight == 0.0 {
-                continue;
-            }
-            *out = u16::try_from(joint).ok().filter(|joint| usize::from(*joint) < joint_count).ok_or_else(
-                || {
-                    MeshmapError::Unusable(format!(
-                        "joint indices: expected less than {joint_count}, found {joint}"
-                    ))
-                },
-            )?;
-        }
-        if skeleton.normalizes {
-            let sum: f32 = weights.iter().sum();
-            *weights = weights.map(|weight| weight / sum);
-        }
-        out.push(vertex);
-    }
-    Ok(Skin { joints: out, weights, rests })
+/// The joints of vertices, as each program draws them.
+fn influences(view: &MeshView, skeleton: &Joints) -> Result<Option<Influences>, MeshmapError> {
+    let joints = u16::try_from(skeleton.len()).map_err(|_| {
+        MeshmapError::Unusable(format!("joints: expected at most 65,535, found {}", skeleton.len()))
+    })?;
+    Ok(view.influences(joints)?)
 }

@@ -17,8 +17,6 @@ pub(crate) struct Joints {
     pub(crate) inverse: Vec<Mat4>,
     /// Converts positions of a mesh to the space in which the joints are.
     shape: Mat4,
-    /// `true` if the weights of a vertex are scaled to the sum 1.
-    pub(crate) normalizes: bool,
 }
 
 impl Joints {
@@ -47,7 +45,7 @@ impl Joints {
 
     /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
-        let mut joints = Self { normalizes: true, ..Self::default() };
+        let mut joints = Self::default();
         let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
             return joints;
         };

@@ -95,36 +95,17 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
         assert_eq!(bits(found), bits(&texcoords.to_f32::<2>()), "{name}: texture coordinates");
     }
     if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
-        let stored_weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
-        let (joint_count, normalizes) = match MeshFile::open(path).unwrap() {
-            MeshFile::Iqm(model) => (model.joints().len(), false),
-            MeshFile::SlMesh(asset) => (asset.skin().unwrap().unwrap().joint_names.unwrap().len(), true),
+        let joint_count = match MeshFile::open(path).unwrap() {
+            MeshFile::Iqm(model) => model.joints().len(),
+            MeshFile::SlMesh(asset) => asset.skin().unwrap().unwrap().joint_names.unwrap().len(),
             _ => panic!("{name}: a skin from nowhere"),
         };
-        let is_free = |weights: &[f32; 4]| weights.iter().all(|weight| *weight == 0.0);
-        let weights: Vec<_> = stored_weights
-            .iter()
-            .map(|weights| match weights.iter().sum::<f32>() {
-                _ if is_free(weights) => [1.0, 0.0, 0.0, 0.0],
-                sum if normalizes => weights.map(|weight| weight / sum),
-                _ => *weights,
-            })
-            .collect();
-        assert_eq!(bits(found), bits(&weights), "{name}: weights");
+        let expected = view.influences(joint_count as u16).unwrap().unwrap();
+        assert_eq!(bits(found), bits(&expected.weights), "{name}: weights");
         let Some(VertexAttributeValues::Uint16x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX) else {
             panic!("{name}: no joint indices");
         };
-        let joints = stored(&Semantic::Joints(0)).unwrap().to_uint::<4>().unwrap();
-        for ((found, joints), weights) in found.iter().zip(&joints).zip(&stored_weights) {
-            let mut expected = [0; 4];
-            for ((expected, joint), weight) in expected.iter_mut().zip(joints).zip(weights) {
-                *expected = if *weight == 0.0 { 0 } else { *joint };
-            }
-            if is_free(weights) {
-                expected[0] = joint_count as u32;
-            }
-            assert_eq!(found.map(u32::from), expected, "{name}: joint indices");
-        }
+        assert_eq!(*found, expected.joints, "{name}: joint indices");
     }
 }
 

@@ -108,7 +108,7 @@ for (const name of names.slice(1)) {
 // Reloading shows the same file. The link of the page names it by its number only.
 await page.reload();
 await shown(page, names.at(-1));
-assert.match(page.url(), /#url=file%2F4$/);
+assert.match(page.url(), /#url=file%2F4%2Fmesh$/);
 
 // Another site cannot read the files, and the page of one command not those of another.
 const one = await view(join(data, FILES[0]));

@@ -2,7 +2,7 @@ import {
     Box3, BufferAttribute, BufferGeometry, Color, DoubleSide, Float16BufferAttribute, Mesh, MeshStandardMaterial, Points, PointsMaterial,
     Sphere, Vector3,
 } from 'three';
-import { isBoundTo, skinnedMesh } from './rig.js';
+import { skinnedMesh } from './rig.js';
 
 /** Names of attributes in three.js. */
 const NAMES = new Map([
@@ -55,7 +55,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     }
     if (materials.length === 1) geometry.clearGroups();
     const material = materials.length === 1 ? materials[0] : materials;
-    if (rig && isBoundTo(geometry, rig)) return place(skinnedMesh(geometry, material, rig), mesh, dequant);
+    if (rig && mesh.resting !== null) return place(skinnedMesh(geometry, material, rig, mesh.resting), mesh, dequant);
     return place(new Mesh(geometry, material), mesh, dequant);
 }
 

@@ -83,6 +83,8 @@ export { MeshmapError };
  * @property {{ min: number[], max: number[] } | null} bounds The bounding box of the finite positions.
  * @property {Record<string, Attribute>} attributes `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`,
  *     `weights`, and others by their names in the file.
+ * @property {number | null} resting With the option `jointCount`, the number of vertices that no joint moves, and that follow the joint after
+ *     the last one; null if the mesh has no joints.
  * @property {Uint16Array | Uint32Array} indices
  * @property {Uint32Array} groups Three numbers for each run of triangles with one material: material, first index, number of indices.
  * @property {Finding[]} findings
@@ -109,6 +111,8 @@ export { MeshmapError };
  * @property {boolean} [quantized] Keeps positions that are stored as normalized integers.
  * @property {boolean} [byMaterial] Triangles are ordered by material, so that each is one group.
  * @property {string[]} [attributes] The attributes to read; all by default.
+ * @property {number} [jointCount] Reads `joints` and `weights` for drawing with a skeleton of this many joints, at most 65,535: four
+ *     of each a vertex, which exist, and have the sum 1. By default they are as stored.
  * @property {AbortSignal} [signal]
  */
 
@@ -189,8 +193,8 @@ export class MeshmapFile {
      * @param {MeshOptions} [options]
      * @returns {Promise<Mesh>}
      */
-    async mesh(address, { quantized = false, byMaterial = false, attributes = [], signal } = {}) {
-        const args = [address, quantized, byMaterial, attributes.join('\n')];
+    async mesh(address, { quantized = false, byMaterial = false, attributes = [], jointCount = 0, signal } = {}) {
+        const args = [address, quantized, byMaterial, attributes.join('\n'), jointCount];
         const { value, arrays } = await this.#runner.run('mesh', args, signal);
         const { attributes: described, indexType, ...mesh } = value;
         const read = described.map((/** @type {any} */ { semantic, ...attribute }, /** @type {number} */ index) => {

@@ -1,5 +1,5 @@
 import {
-    AnimationClip, Bone, BufferAttribute, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh,
+    AnimationClip, Bone, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh,
     Vector3, VectorKeyframeTrack,
 } from 'three';
 
@@ -11,7 +11,6 @@ import {
  * @property {Bone[]} bones All joints, in the order of the file.
  * @property {Skeleton} skeleton
  * @property {Matrix4} bindMatrix Converts positions of a mesh to the space in which the joints are.
- * @property {boolean} normalizes `true` if the weights of a vertex are scaled to the sum 1.
  * @property {Skeleton | null} resting The skeleton of meshes that have vertices without weights: with one more joint, a root that
  *     nothing moves; null if there are no such meshes.
  */
@@ -33,7 +32,7 @@ export function rigOfJoints(joints) {
     const roots = nest(bones, joints.map(({ parent }) => parent));
     roots.forEach((root) => root.updateMatrixWorld(true));
     const inverses = bones.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), normalizes: false, resting: null };
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), resting: null };
 }
 
 /**
@@ -56,7 +55,7 @@ export function rigOfSkin({ jointNames, jointParents, inverseBindMatrices, bindS
     });
     const roots = nest(bones, parents);
     const bindMatrix = bindShapeMatrix ? new Matrix4().fromArray(bindShapeMatrix) : new Matrix4();
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, normalizes: true, resting: null };
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, resting: null };
 }
 
 /**
@@ -104,45 +103,16 @@ function setMatrix(bone, matrix) {
 }
 
 /**
- * Returns `true` if every vertex refers only to bones that exist.
+ * The skeleton for a mesh with vertices that no joint moves: they follow one more joint, which rests.
  *
- * @param {import('three').BufferGeometry} geometry
  * @param {Rig} rig
  */
-export function isBoundTo(geometry, { bones }) {
-    const joints = geometry.getAttribute('skinIndex');
-    if (joints?.itemSize !== 4 || geometry.getAttribute('skinWeight')?.itemSize !== 4) return false;
-    return joints.array.every((/** @type {number} */ joint) => joint >= 0 && joint < bones.length);
-}
-
-/**
- * Binds vertices without weights to a joint that nothing moves, because a sum of no matrices would draw them all at one point. Returns
- * the skeleton for the mesh.
- *
- * @param {import('three').BufferGeometry} geometry
- * @param {Rig} rig
- */
-function bindFree(geometry, rig) {
-    const { bones, roots, skeleton } = rig;
-    const [joints, weights] = [geometry.getAttribute('skinIndex'), geometry.getAttribute('skinWeight')];
-    const free = [];
-    for (let vertex = 0; vertex < weights.count; vertex += 1) {
-        const numbers = [weights.getX(vertex), weights.getY(vertex), weights.getZ(vertex), weights.getW(vertex)];
-        if (!numbers.some((weight) => weight > 0)) free.push(vertex);
-    }
-    if (free.length === 0) return skeleton;
+function restingSkeleton(rig) {
     if (!rig.resting) {
         const rest = new Bone();
         rest.name = 'meshmap_rest';
-        roots.push(rest);
-        rig.resting = new Skeleton([...bones, rest], [...skeleton.boneInverses, new Matrix4()]);
-    }
-    // The type of the indices may be too small for the index of that joint.
-    const wide = new BufferAttribute(new (bones.length < 65536 ? Uint16Array : Float32Array)(joints.array), 4);
-    geometry.setAttribute('skinIndex', wide);
-    for (const vertex of free) {
-        wide.setX(vertex, bones.length);
-        weights.setXYZW(vertex, 1, 0, 0, 0);
+        rig.roots.push(rest);
+        rig.resting = new Skeleton([...rig.bones, rest], [...rig.skeleton.boneInverses, new Matrix4()]);
     }
     return rig.resting;
 }
@@ -173,12 +143,12 @@ export function copyOfRig(rig, copyOf) {
  * @param {import('three').BufferGeometry} geometry
  * @param {import('three').Material | import('three').Material[]} material
  * @param {Rig} rig
+ * @param {number} resting The number of vertices that no joint moves.
  */
-export function skinnedMesh(geometry, material, rig) {
-    const { bindMatrix, normalizes } = rig;
+export function skinnedMesh(geometry, material, rig, resting) {
+    const { bindMatrix } = rig;
     const skinned = new SkinnedMesh(geometry, material);
-    skinned.bind(bindFree(geometry, rig), bindMatrix);
-    if (normalizes) skinned.normalizeSkinWeights();
+    skinned.bind(resting > 0 ? restingSkeleton(rig) : rig.skeleton, bindMatrix);
     const normal = geometry.getAttribute('normal');
     const linear = new Matrix3().setFromMatrix4(bindMatrix);
     if (normal && linear.determinant() && !linear.equals(new Matrix3())) {

@@ -397,7 +397,8 @@ export class MeshmapObject extends Group {
     async #mesh(address) {
         const { quantized = true, signal } = this.#options;
         // Bones move floats: the matrix of a mesh that they move is the identity.
-        const options = { quantized: quantized && !this.#rig, byMaterial: true, signal };
+        const jointCount = Math.min(this.#rig?.bones.length ?? 0, 65535);
+        const options = { quantized: quantized && !this.#rig, byMaterial: true, jointCount, signal };
         const mesh = await this.file.mesh(address, options);
         const dequant = mesh.attributes.position?.dequant;
         // A matrix that flattens or mirrors everything is not suitable for normals.
@@ -438,7 +439,7 @@ export class MeshmapObject extends Group {
             try {
                 const { frameCount, poseCount, values } = await this.file.frames(index, { signal: this.#options.signal });
                 if (poseCount !== bones.length) throw new MeshmapError('mismatch', `${poseCount} poses for ${bones.length} joints`);
-                const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate: framerate > 0 ? framerate : 30, isLoop });
+                const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate: framerate > 0 && framerate < Infinity ? framerate : 24, isLoop });
                 this.animations.push(clip);
             } catch (error) {
                 if (!(error instanceof MeshmapError) || error.kind === 'crash') throw error;

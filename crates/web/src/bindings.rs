@@ -86,16 +86,18 @@ impl Session {
         reply(self.0.list(level, start..end))
     }
 
-    /// The attributes' names are lines; all of them if there is no line.
+    /// The attributes' names are lines; all of them if there is no line. Without joints, joints and weights are as stored.
     pub fn mesh(
         &mut self,
         address: &str,
         quantized: bool,
         by_material: bool,
         attributes: &str,
+        joints: u16,
     ) -> Outcome<Option<Reply>> {
         let attributes = attributes.lines().map(ToOwned::to_owned).collect();
-        reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes }))
+        let joints = Some(joints).filter(|joints| *joints > 0);
+        reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes, joints }))
     }
 
     pub fn moment(&mut self, base: usize, index: usize, with_normals: bool) -> Outcome<Option<Reply>> {

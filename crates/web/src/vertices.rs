@@ -1,6 +1,8 @@
 //! Meshes as arrays that WebGL and WebGPU take.
 
-use meshmap::{Attribute, AttributeInfo, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic};
+use meshmap::{
+    Attribute, AttributeInfo, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic, VertexFormat,
+};
 
 use crate::describe;
 use crate::failure::Failure;
@@ -17,6 +19,8 @@ pub struct Wanted {
     pub by_material: bool,
     /// The attributes, by their names; all of them if there is none.
     pub attributes: Vec<String>,
+    /// Joints and weights as programs draw them, of a skeleton of this many joints, in place of the stored ones.
+    pub joints: Option<u16>,
 }
 
 /// The reply for a mesh that takes at most so many bytes.
@@ -26,10 +30,13 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
         let name = info.semantic.to_string();
         wanted.attributes.is_empty() || wanted.attributes.contains(&name)
     };
-    let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).collect();
+    let is_influence = |semantic: &Semantic| matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
+    let is_stored = |info: &&AttributeInfo| wanted.joints.is_none() || !is_influence(&info.semantic);
+    let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).filter(is_stored).collect();
     // No component is handed out in more than four bytes.
     let sizes = infos.iter().map(|info| u64::from(info.format.components).saturating_mul(4));
-    let vertices = sizes.fold(0_u64, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
+    let of_joints = if wanted.joints.is_some() { 24 } else { 0 };
+    let vertices = sizes.fold(of_joints, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
     let all = vertices.saturating_add(ordered.indices().len() as u64 * 4);
     if all > most {
         let expected = format!("at most {most} bytes (maxTotalBytes)");
@@ -59,8 +66,23 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
         described.push(description);
         arrays.push(bytes);
     }
+    let influences = match wanted.joints {
+        Some(joints) => view.influences(joints),
+        None => Ok(None),
+    };
     if let Some(error) = missing {
         return Err(error);
+    }
+    let mut resting = None;
+    if let Some(influences) = influences? {
+        let joints: Vec<u8> =
+            influences.joints.iter().flatten().flat_map(|joint| joint.to_le_bytes()).collect();
+        let weights: Vec<u8> =
+            influences.weights.iter().flatten().flat_map(|weight| weight.to_le_bytes()).collect();
+        described.push(describe::attribute("joints", VertexFormat::UINT16X4, None));
+        described.push(describe::attribute("weights", VertexFormat::FLOAT32X4, None));
+        arrays.extend([joints, weights]);
+        resting = Some(influences.resting as f64);
     }
 
     let format = ordered.indices().narrowest();
@@ -71,6 +93,7 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
     let object = describe::mesh(view)
         .with("bounds", &describe::bounds(bounds))
         .with("attributes", &list(described.into_iter()))
+        .float("resting", resting)
         .text("indexType", if format == IndexFormat::Uint16 { "u16" } else { "u32" });
     Ok(Ok(Reply { json: object.end(), arrays }))
 }

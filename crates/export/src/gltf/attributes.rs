@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use meshmap::{Array, Attribute, Dequant, MeshView, Scalar, Semantic, VertexFormat};
+use meshmap::{Array, Attribute, Dequant, Influences, MeshView, Scalar, Semantic, VertexFormat};
 
 use super::document::{Index, Primitive};
 use super::file::{Gltf, Use};
 use super::normals::{against_scale, make_unit, make_unit_tangents};
 use super::scene::Rules;
-use super::weights::{Influences, Weights};
+use super::weights::bytes_of;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::check::{triangles, winding};
@@ -268,9 +268,9 @@ impl Writer<'_> {
             self.gltf.integers(&influences.joints, false)?
         };
         self.add("JOINTS_0", joints);
-        let weights = match &influences.weights {
-            Weights::Bytes(bytes) => self.gltf.integers(bytes, true)?,
-            Weights::Floats(floats) => self.gltf.floats(floats, Use::Vertices, false)?,
+        let weights = match bytes_of(&influences.weights) {
+            Some(bytes) => self.gltf.integers(&bytes, true)?,
+            None => self.gltf.floats(&influences.weights, Use::Vertices, false)?,
         };
         self.add("WEIGHTS_0", weights);
         Ok(())

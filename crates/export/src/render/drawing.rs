@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, Bounds, MeshFile, MeshView, Semantic};
+use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic};
 
 use super::camera::{Frame, View};
 use super::color::{self, Light};
@@ -357,12 +357,12 @@ impl Drawing {
                 checked => checked?,
             }
         }
-        if let Some((pose, joints, weights)) = influences(view, pose, &used)? {
-            let influences = (&*joints, &*weights);
-            pose.apply(Kind::Point, influences, &mut positions);
+        let index_of = |place: usize| used.index(place) as usize;
+        if let Some((pose, influences)) = influences(view, pose)? {
+            pose.apply(Kind::Point, &influences, index_of, &mut positions);
             finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
             if let Some(normals) = &mut normals {
-                pose.apply(Kind::Normal, influences, normals);
+                pose.apply(Kind::Normal, &influences, index_of, normals);
             }
         }
         let base = self.positions.len();
@@ -426,8 +426,8 @@ impl Drawing {
         let mut points = used.read::<3>(&attribute);
         drop(attribute);
         finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
-        if let Some((pose, joints, weights)) = influences(view, pose, &used)? {
-            pose.apply(Kind::Point, (&joints, &weights), &mut points);
+        if let Some((pose, influences)) = influences(view, pose)? {
+            pose.apply(Kind::Point, &influences, |place| used.index(place) as usize, &mut points);
             finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
         }
         self.colors(&used, view)?;
@@ -515,16 +515,10 @@ fn is_degenerate(corners: [[f32; 3]; 3]) -> bool {
     square(normal).sqrt() <= ROUNDING * square(sub(b, a)).sqrt() * square(sub(c, a)).sqrt()
 }
 
-/// The joints and weights of the used vertices, if there is a pose that they follow.
-#[expect(clippy::type_complexity, reason = "used at once")]
-fn influences<'a>(
-    view: &MeshView,
-    pose: Option<&'a Pose>,
-    used: &Used,
-) -> Result<Option<(&'a Pose, Vec<[f32; 4]>, Vec<[f32; 4]>)>> {
+/// The pose, and the joints of the vertices that follow it.
+fn influences<'a>(view: &MeshView, pose: Option<&'a Pose>) -> Result<Option<(&'a Pose, Influences)>> {
     let Some(pose) = pose else { return Ok(None) };
-    let (joints, weights) = (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?);
-    Ok(joints.zip(weights).map(|(joints, weights)| (pose, used.read(&joints), used.read(&weights))))
+    Ok(pose.influences(view)?.map(|influences| (pose, influences)))
 }
 
 /// The most vertices and triangles that are drawn of a mesh.

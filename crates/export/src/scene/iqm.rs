@@ -8,7 +8,7 @@ use meshmap::iqm::{Anim, Model, Trs};
 use super::Selection;
 use super::hierarchy::{self, Hierarchy};
 use super::pose::Pose;
-use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
+use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::matrix::{multiply, of_rows};
@@ -135,14 +135,8 @@ impl Rig for Joints {
         let skeleton = model.skeleton();
         let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
         let inverse_bind = inverse.iter().map(|rows| of_rows(&rows.map(|row| row.map(f64::from)))).collect();
-        let (bind_shape, beyond) = (None, Beyond::LeaveOut);
-        Ok((!joints.is_empty()).then_some(Skeleton {
-            joints,
-            inverse_bind,
-            bind_shape,
-            beyond,
-            stands_alone: true,
-        }))
+        let (bind_shape, stands_alone) = (None, true);
+        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, bind_shape, stands_alone }))
     }
 
     fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {

@@ -1,7 +1,7 @@
 //! Transforms of vertices: the joints of an IQM model in a frame, and the bind shape of a Second Life mesh.
 
 use meshmap::iqm::{Matrix, Model, Trs};
-use meshmap::{MeshView, Semantic};
+use meshmap::{Influences, MeshView, Semantic};
 
 use super::hierarchy::Hierarchy;
 use crate::budget::Budget;
@@ -94,6 +94,15 @@ impl Pose {
         matches!(self, Self::Frame(_))
     }
 
+    /// The joints that vertices of a mesh follow; `None` if they follow none. They are not read if the pose does not depend on them.
+    pub(crate) fn influences(&self, view: &MeshView) -> Result<Option<Influences>> {
+        let Self::Frame(matrices) = self else {
+            let follow = view.has(&Semantic::Joints(0)) && view.has(&Semantic::Weights(0));
+            return Ok(follow.then(Influences::default));
+        };
+        Ok(view.influences(u16::try_from(matrices.len()).unwrap_or(u16::MAX))?)
+    }
+
     /// Moves the values of an attribute of a mesh, if its vertices follow joints.
     pub(crate) fn apply_to<const N: usize>(
         &self,
@@ -103,27 +112,24 @@ impl Pose {
         budget: &Budget,
     ) -> Result<()> {
         let _scope = budget.scope();
-        budget.charge_for::<[f32; 8]>(values.len(), "joints and weights")?;
-        if let (Some(joints), Some(weights)) =
-            (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
-        {
-            self.apply(kind, (&joints.to_f32(), &weights.to_f32()), values);
+        budget.charge_for::<[f32; 14]>(values.len(), "joints and weights")?;
+        if let Some(influences) = self.influences(view)? {
+            self.apply(kind, &influences, |place| place, values);
         }
         Ok(())
     }
 
-    /// Moves what vertices have by their joints and weights.
-    ///
-    /// In a frame, those without weights stay as they are.
+    /// Moves the values of some vertices, whose indices `index_of` returns.
     pub(crate) fn apply<const N: usize>(
         &self,
         kind: Kind,
-        (joints, weights): (&[[f32; 4]], &[[f32; 4]]),
+        influences: &Influences,
+        index_of: impl Fn(usize) -> usize,
         values: &mut [[f32; N]],
     ) {
-        for (value, (joints, weights)) in values.iter_mut().zip(joints.iter().zip(weights)) {
+        for (place, value) in values.iter_mut().enumerate() {
             let matrix = match self {
-                Self::Frame(matrices) => blend(matrices, *joints, *weights),
+                Self::Frame(matrices) => blend(matrices, influences, index_of(place)),
                 Self::BindShape(matrix) => Some(*matrix),
             };
             let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else { continue };
@@ -140,21 +146,18 @@ impl Pose {
     }
 }
 
-/// The mean of matrices by their weights; `None` without any.
-fn blend(matrices: &[Matrix], joints: [f32; 4], weights: [f32; 4]) -> Option<[[f64; 4]; 3]> {
+/// The mean of the matrices of a vertex by its weights; `None` for a vertex that rests.
+fn blend(matrices: &[Matrix], influences: &Influences, vertex: usize) -> Option<[[f64; 4]; 3]> {
+    let (joints, weights) = (influences.joints.get(vertex)?, influences.weights.get(vertex)?);
     let (mut blended, mut sum) = ([[0.0; 4]; 3], 0.0);
-    for (joint, weight) in joints.into_iter().zip(weights) {
-        // Saturates, and joints that are not there move nothing.
-        let Some(matrix) = matrices.get(joint as usize).filter(|_| weight > 0.0 && weight.is_finite()) else {
-            continue;
-        };
-        let weight = f64::from(weight);
+    for (joint, weight) in joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+        let (matrix, weight) = (matrices.get(usize::from(*joint))?, f64::from(*weight));
         sum += weight;
         for (out, number) in blended.iter_mut().flatten().zip(matrix.iter().flatten()) {
             *out += f64::from(*number) * weight;
         }
     }
-    (sum > 0.0).then(|| blended.map(|row| row.map(|number| number / sum)))
+    Some(blended.map(|row| row.map(|number| number / sum)))
 }
 
 /// A normal turned by what moves the points: by the cofactors, so that scales of three sizes do not tilt it.

@@ -27,7 +27,6 @@ pub(crate) struct Skeleton {
     pub(crate) inverse_bind: Vec<[f64; 16]>,
     /// The matrix that takes stored positions into the bind pose, if it changes them.
     pub(crate) bind_shape: Option<[f64; 16]>,
-    pub(crate) beyond: Beyond,
     /// `true` if the joints are of use without a mesh, because animations move them.
     pub(crate) stands_alone: bool,
 }
@@ -51,13 +50,4 @@ pub(crate) enum Place {
     Origin,
     Matrix([f32; 16]),
     Trs(Trs),
-}
-
-/// The treatment of joints that are not there.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beyond {
-    /// The mesh is written without weights.
-    LeaveOut,
-    /// The last joint replaces them, as in the viewer of Second Life.
-    Last,
 }

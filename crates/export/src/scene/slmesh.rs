@@ -7,7 +7,7 @@ use meshmap::{ErrorKind, Role, Segment};
 
 use super::Mesh;
 use super::pose::Pose;
-use super::rig::{Beyond, Joint, Place, Rig, Skeleton};
+use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::error::Result;
 use crate::matrix::{self, rounded};
 use crate::outcome::{Outcome, Report};
@@ -160,14 +160,8 @@ impl Rig for Joints {
             Joint { name, parent, place: local.map_or(Place::Origin, Place::Matrix) }
         };
         let joints: Vec<Joint> = names.into_iter().zip(bound.iter().zip(parents)).map(joint).collect();
-        let (bind_shape, beyond) = (self.bind_shape, Beyond::Last);
-        Ok((!joints.is_empty()).then_some(Skeleton {
-            joints,
-            inverse_bind,
-            bind_shape,
-            beyond,
-            stands_alone: false,
-        }))
+        let (bind_shape, stands_alone) = (self.bind_shape, false);
+        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, bind_shape, stands_alone }))
     }
 }
 

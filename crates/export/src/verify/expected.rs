@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use meshmap::{MeshView, Semantic, cgeo};
+use meshmap::{Format, MeshView, Semantic, cgeo};
 
 use super::shape::{Influences, Materials, Shape, Stream, points};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::check::{replace_non_finite, triangles, turned};
 use crate::scene::pose::Pose;
-use crate::scene::rig::{Beyond, Skeleton};
+use crate::scene::rig::Skeleton;
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::{Job, Target};
 
@@ -184,7 +184,7 @@ impl Expected<'_> {
         Ok(shape)
     }
 
-    /// The joints and weights that are written: none if a used joint is not there.
+    /// The joints and weights that are written. Joints that are not there have none, or the last joint has their weights.
     fn influences(&self, view: &MeshView) -> Result<Option<Influences>> {
         let is_ply = self.target == Target::Ply;
         let is_posed = self.scene.pose.as_ref().is_some_and(|pose| pose.is_frame());
@@ -193,7 +193,7 @@ impl Expected<'_> {
         }
         let joints = view.attribute(&Semantic::Joints(0))?.map(|joints| joints.to_f32::<4>());
         let weights = view.attribute(&Semantic::Weights(0))?.map(|weights| weights.to_f32::<4>());
-        let (Some(mut joints), Some(weights)) = (joints, weights) else { return Ok(None) };
+        let (Some(mut joints), Some(mut weights)) = (joints, weights) else { return Ok(None) };
         let Some(skeleton) = self.skeleton.filter(|_| !is_ply) else {
             let are_finite = self.optional(weights.clone()).is_some();
             let [joints, weights] = [joints, weights].map(Rc::new);
@@ -201,10 +201,10 @@ impl Expected<'_> {
         };
         let count = skeleton.joints.len();
         let is_used = |weight: f32| weight > 0.0 && weight.is_finite();
-        for (joint, weight) in joints.as_flattened_mut().iter_mut().zip(weights.as_flattened()) {
+        for (joint, weight) in joints.as_flattened_mut().iter_mut().zip(weights.as_flattened_mut()) {
             match is_used(*weight) && *joint as usize >= count {
-                true if skeleton.beyond == Beyond::Last => *joint = (count - 1) as f32,
-                true => return Ok(None),
+                true if self.scene.format == Format::SlMesh => *joint = (count - 1) as f32,
+                true => *weight = 0.0,
                 false => {}
             }
         }

@@ -47,6 +47,10 @@ def test_meshes_are_what_blender_can_hold(name: str, path: Path) -> None:
                 assert channel.corners.shape == mesh.triangles.shape
                 assert not len(mesh.triangles) or channel.corners.max() < len(channel.values)
         assert mesh.material_ids is None or len(mesh.material_ids) == len(mesh.triangles)
+        if mesh.weights is not None:
+            sums = mesh.weights.sum(axis=1)
+            assert ((sums == 0) | (np.abs(sums - 1) < 1e-6)).all() and len(sums) == len(mesh.positions)
+            assert (mesh.joints[mesh.weights > 0] < len(model.skeleton.names)).all()
 
 
 @pytest.mark.parametrize("name", FORMATS)

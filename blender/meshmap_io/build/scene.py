@@ -58,7 +58,7 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
             home = levels[data.collection]
         home.objects.link(target)
         target.matrix_world = placed
-        if rig is not None and is_skinned and add_vertex_groups(target, data, rig.bones, notes):
+        if rig is not None and is_skinned and add_vertex_groups(target, data, rig.bones):
             attach(target, rig, model)
         if data.is_hidden:
             target.hide_set(True)

@@ -7,28 +7,19 @@ import bpy
 import numpy as np
 
 from ..readers.model import MeshData
-from ..readers.notes import Notes
 
 
-def add_vertex_groups(target: bpy.types.Object, data: MeshData, bones: list[str], notes: Notes) -> bool:
+def add_vertex_groups(target: bpy.types.Object, data: MeshData, bones: list[str]) -> bool:
     """A group for each bone. Returns False if no vertex has a weight."""
     joints, weights = data.joints, data.weights
     if joints is None or weights is None or not len(joints):
         return False
     vertices = np.repeat(np.arange(len(joints), dtype=np.int64), joints.shape[1])
     joints, weights = joints.ravel().astype(np.int64), weights.ravel().astype(np.float64)
-    has_weight = np.isfinite(weights) & (weights > 0)
-    is_known = (joints >= 0) & (joints < len(bones))
-    notes.count(
-        int((has_weight & ~is_known).sum()),
-        "weight is left out: there is no such joint",
-        "weights are left out: there are no such joints",
-    )
-    used = has_weight & is_known
+    used = weights > 0
     vertices, joints, weights = vertices[used], joints[used], weights[used]
     if not len(vertices):
         return False
-    vertices, joints, weights = merged(vertices, joints, weights, len(bones))
     groups = [target.vertex_groups.new(name=bone) for bone in bones]
     # One call for all vertices with the same joint and weight, as weights are often stored in a byte.
     order = np.lexsort((weights, joints))
@@ -37,12 +28,3 @@ def add_vertex_groups(target: bpy.types.Object, data: MeshData, bones: list[str]
     for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(vertices)]):
         groups[joints[first]].add(vertices[first:last].tolist(), float(weights[first]), "REPLACE")
     return True
-
-
-def merged(vertices: np.ndarray, joints: np.ndarray, weights: np.ndarray, bones: int) -> tuple[np.ndarray, ...]:
-    """One weight for each vertex and joint, with a sum of 1 per vertex."""
-    keys, inverse = np.unique(vertices * bones + joints, return_inverse=True)
-    weights = np.bincount(inverse, weights)
-    vertices, joints = keys // bones, keys % bones
-    sums = np.bincount(vertices, weights)
-    return vertices, joints, weights / sums[vertices]

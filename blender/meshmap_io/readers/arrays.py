@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import meshmap
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +19,21 @@ def finite(values: Floats, what: str, notes: Notes) -> Floats:
         return values
     notes.add(f"{what}: {wrong:,} NaN or infinite {'number is' if wrong == 1 else 'numbers are'} replaced with 0")
     return np.where(is_wrong, np.float32(0), values)
+
+
+def influences(view: meshmap.Mesh, bones: int, notes: Notes) -> tuple[Ints, Floats] | None:
+    """Four bones of each vertex and their weights. Vertices without weights have none: they rest. None if the mesh has no weights."""
+    found = view.influences(bones)
+    if found is None:
+        return None
+    for name, one, many in (
+        ("beyond", "weight is left out: there is no such joint", "weights are left out: there are no such joints"),
+        ("clamped", "weight is on the last joint: there is no such joint", "weights are on the last joint: there are no such joints"),
+        ("dropped", "weight beyond four of a vertex is left out", "weights beyond four of a vertex are left out"),
+    ):
+        notes.count(found[name], one, many)
+    joints = found["joints"].astype(np.int32)
+    return joints, np.where(joints < bones, found["weights"], np.float32(0))
 
 
 def v_up(texcoords: Floats) -> Floats:

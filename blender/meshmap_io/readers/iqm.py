@@ -6,7 +6,7 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from .arrays import finite, ints, per_vertex, reverse_winding, v_up
+from .arrays import finite, influences, ints, per_vertex, reverse_winding, v_up
 from .model import Animation, Attribute, MeshData, Model, Skeleton
 from .notes import Notes, Unusable
 from .options import ReadOptions
@@ -22,9 +22,10 @@ def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -
     skeleton = file.skeleton if options.skeleton else None
     if skeleton is not None:
         model.skeleton = read_skeleton(file, skeleton, notes)
+    bones = len(model.skeleton.names) if model.skeleton is not None else 0
     for entry in file.meshes():
         name = entry.name or stem
-        mesh = notes.intact(f"mesh {name}", lambda: read_mesh(file.mesh(entry.address), name, options, notes))
+        mesh = notes.intact(f"mesh {name}", lambda: read_mesh(file.mesh(entry.address), name, bones, options, notes))
         if mesh is not None:
             model.meshes.append(mesh)
     if options.animations and model.skeleton is not None:
@@ -38,7 +39,7 @@ def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -
     return model
 
 
-def read_mesh(view: meshmap.Mesh, name: str, options: ReadOptions, notes: Notes) -> MeshData | None:
+def read_mesh(view: meshmap.Mesh, name: str, bones: int, options: ReadOptions, notes: Notes) -> MeshData | None:
     if "position" not in view:
         notes.add(f"mesh {name} is left out: it has no positions")
         return None
@@ -72,9 +73,9 @@ def read_mesh(view: meshmap.Mesh, name: str, options: ReadOptions, notes: Notes)
                 mesh.colors.append(channel)
         else:
             mesh.attributes.append(Attribute(key, values))
-    if options.skeleton and "joints" in view and "weights" in view:
-        mesh.joints = notes.intact("joints", lambda: view["joints"].astype(np.int32))
-        mesh.weights = notes.intact("weights", lambda: view["weights"].astype(np.float32))
+    found = notes.intact("weights", lambda: influences(view, bones, notes)) if bones else None
+    if found is not None:
+        mesh.joints, mesh.weights = found
     if view.material:
         mesh.material_names = {0: view.material}
         mesh.texture = view.texture

@@ -6,12 +6,10 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from .arrays import finite, ints
+from .arrays import finite, influences, ints
 from .model import Channel, MeshData, Model, Skeleton
 from .notes import Notes
 from .options import ReadOptions
-
-UNUSED_JOINT = 255
 
 
 def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
@@ -19,9 +17,10 @@ def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes
     skin = notes.intact("skin", lambda: file.skin) if options.skeleton else None
     if skin is not None:
         model.skeleton = read_skeleton(skin, notes)
+    bones = len(model.skeleton.names) if model.skeleton is not None else 0
     lods = file.lods
     for level in lods:
-        mesh = notes.intact(level, lambda: read_level(file.lod(level), stem, options, notes))
+        mesh = notes.intact(level, lambda: read_level(file, level, stem, bones, options, notes))
         if mesh is None:
             continue
         mesh.is_hidden = bool(model.meshes)
@@ -36,8 +35,11 @@ def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes
     return model
 
 
-def read_level(block: meshmap.Block | None, name: str, options: ReadOptions, notes: Notes) -> MeshData | None:
+def read_level(
+    file: meshmap.SlMeshFile, level: str, name: str, bones: int, options: ReadOptions, notes: Notes
+) -> MeshData | None:
     """All faces of a level as one mesh, with a material for each."""
+    block = file.physics_mesh if level == "physics_mesh" else file.lod(level)
     faces = [face for face in block or () if face.has_geometry]
     arrays = [
         (face, read) for face in faces if (read := notes.intact(f"face {face.index}", lambda: (face.positions, face.indices)))
@@ -63,20 +65,23 @@ def read_level(block: meshmap.Block | None, name: str, options: ReadOptions, not
         mesh.normals = Channel("normals", finite(normals.astype(np.float32), "normals", notes))
     if (uv := joined("texture coordinates", 2, 0, lambda face: face.texcoords)) is not None:
         mesh.uvs.append(Channel("UVMap", finite(uv.astype(np.float32), "texture coordinates", notes)))
-    if options.skeleton:
-        joints = joined("joints", 4, UNUSED_JOINT, lambda face: face.joint_indices)
-        weights = joined("weights", 4, 0, lambda face: face.normalized_weights)
-        if joints is not None and weights is not None:
-            mesh.joints, mesh.weights = joints.astype(np.int32), weights.astype(np.float32)
+    if bones:
+        parts = [
+            notes.intact(f"weights of face {face.index}", lambda: influences(file.mesh(f"{level}.faces[{face.index}]"), bones, notes))
+            for face, _ in arrays
+        ]
+        if any(part is not None for part in parts):
+            # Faces without weights rest.
+            free = [(np.zeros((count, 4), np.int32), np.zeros((count, 4), np.float32)) for count in counts]
+            joints, weights = zip(*(none if part is None else part for part, none in zip(parts, free)))
+            mesh.joints, mesh.weights = np.concatenate(joints), np.concatenate(weights)
     return mesh
 
 
 def read_physics(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> list[MeshData]:
     meshes = []
-    block = notes.intact("physics mesh", lambda: file.physics_mesh)
-    mesh = notes.intact("physics mesh", lambda: read_level(block, f"{stem}_physics_mesh", options, notes))
+    mesh = notes.intact("physics mesh", lambda: read_level(file, "physics_mesh", f"{stem}_physics_mesh", 0, options, notes))
     if mesh is not None:
-        mesh.joints = mesh.weights = None
         meshes.append(mesh)
     convex = notes.intact("physics hulls", lambda: file.physics_convex)
     if convex is not None:

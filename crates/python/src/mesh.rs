@@ -240,6 +240,33 @@ impl Mesh {
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
+    /// The joints that move each vertex, as programs draw them, of a skeleton of `joint_count` joints. None if the mesh has no joints or
+    /// no weights.
+    ///
+    /// A dict of `joints` (`uint16 [vertices, 4]`) and `weights` (`float32 [vertices, 4]`): four of each a vertex, which exist, and
+    /// have the sum 1. Vertices that no joint moves follow the joint `joint_count`, which rests. `resting` is the number of these, and
+    /// `scaled`, `not_finite`, `beyond`, `clamped` and `dropped` count what was changed, as in the library.
+    fn influences<'py>(&self, py: Python<'py>, joint_count: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let view = self.get(py)?;
+        let Some(found) = self.view.handle.run(py, || view.influences(joint_count))? else { return Ok(None) };
+        let dict = PyDict::new(py);
+        let count = found.joints.len();
+        let joints = meshmap::Array::from_vec(found.joints.into_flattened()).into_bytes();
+        dict.set_item("joints", buffer::of_bytes(py, joints, Scalar::U16, &[count, 4])?)?;
+        dict.set_item("weights", buffer::of_floats(py, found.weights.into_flattened(), &[count, 4])?)?;
+        for (name, number) in [
+            ("resting", found.resting),
+            ("scaled", found.scaled),
+            ("not_finite", found.not_finite),
+            ("beyond", found.beyond),
+            ("clamped", found.clamped),
+            ("dropped", found.dropped),
+        ] {
+            dict.set_item(name, number)?;
+        }
+        Ok(Some(dict))
+    }
+
     /// Rules of the format that the mesh breaks.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {

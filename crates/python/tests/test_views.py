@@ -52,6 +52,23 @@ def test_the_address_of_a_view_lies_in_the_mapped_file(iqm: Path) -> None:
     pytest.fail("the address is not mapped")
 
 
+def test_influences_are_ready_for_drawing() -> None:
+    count = 0
+    for path, _ in valid_files():
+        with meshmap.open(path) as file:
+            for mesh in file.values():
+                found = mesh.influences(3)
+                assert (found is None) == ("joints" not in mesh or "weights" not in mesh)
+                if found is None:
+                    continue
+                joints, weights = found["joints"], found["weights"]
+                assert joints.shape == weights.shape == (mesh.vertex_count, 4) and joints.dtype == np.uint16
+                assert (joints <= 3).all() and (np.abs(weights.sum(axis=1) - 1) < 1e-6).all()
+                assert found["resting"] == ((joints == 3) & (weights > 0)).any(axis=1).sum()
+                count += 1
+    assert count > 10
+
+
 def test_views_outlive_file_and_mesh(iqm: Path) -> None:
     file = meshmap.open(iqm, mmap=True)
     mesh = file.mesh(0)

@@ -623,6 +623,14 @@ class Mesh:
     @property
     def bounds(self) -> _Floats | None:
         """The bounding box of the positions, `float32 [2, 3]`: minimum and maximum; None if there are no positions."""
+    def influences(self, joint_count: int) -> dict[str, Any] | None:
+        """The joints that move each vertex, as programs draw them, of a skeleton of `joint_count` joints. None if the mesh has no joints or
+        no weights.
+
+        A dict of `joints` (`uint16 [vertices, 4]`) and `weights` (`float32 [vertices, 4]`): four of each a vertex, which exist, and
+        have the sum 1. Vertices that no joint moves follow the joint `joint_count`, which rests. `resting` is the number of these, and
+        `scaled`, `not_finite`, `beyond`, `clamped` and `dropped` count what was changed, as in the library.
+        """
     @property
     def findings(self) -> list[Finding]:
         """Rules of the format that the mesh breaks."""

@@ -48,7 +48,7 @@ impl MeshView {
     /// * Of more than four joints, those with the greatest weights stay; of equal ones, the first.
     /// * Weights are scaled to the sum 1, as glTF asks and the viewer of Second Life does.
     /// * A vertex without weights follows the joint `joint_count`, which the caller adds if [`Influences::resting`] is not 0: it
-    ///   rests, so that the vertex stays where it is stored, in the bind shape.
+    ///   rests, so that the vertex keeps its stored place, in the bind shape.
     ///
     /// # Errors
     ///

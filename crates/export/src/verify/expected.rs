@@ -184,7 +184,7 @@ impl Expected<'_> {
         Ok(shape)
     }
 
-    /// The joints and weights that are written. Joints that are not there have none, or the last joint has their weights.
+    /// The joints and weights that are written. Joints that do not exist have no weights, or the last joint has them.
     fn influences(&self, view: &MeshView) -> Result<Option<Influences>> {
         let is_ply = self.target == Target::Ply;
         let is_posed = self.scene.pose.as_ref().is_some_and(|pose| pose.is_frame());

@@ -19,7 +19,7 @@ pub enum Error {
         what: String,
     },
     /// The file has no triangles to write.
-    #[error("nothing to convert: the file has no triangles{}", hint(*.has_animations))]
+    #[error("nothing to convert: the file has no vertices{}", hint(*.has_animations))]
     NothingToConvert {
         /// `true` for an IQM file with animations, which can be added to the conversion of another file.
         has_animations: bool,

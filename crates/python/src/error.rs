@@ -119,7 +119,7 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             refuse(py, "limit_exceeded", message)
         }
         meshmap_export::Error::NothingToConvert { .. } => {
-            refuse(py, "not_held", "nothing to convert: the file has no triangles".to_owned())
+            refuse(py, "not_held", "nothing to convert: the file has no vertices".to_owned())
         }
         _ => refuse(py, "not_held", error.to_string()),
     }

@@ -56,7 +56,8 @@ def test_textures_are_found_copied_and_embedded(tmp_path: Path) -> None:
     # A file object has no place from which a path could lead to the image.
     written = io.BytesIO()
     assert meshmap.convert(path, written, to="glb")["textures"] == {}
-    for option in [{"textures": [image.parent]}, {"copy_textures": True}]:
+    options: list[dict[str, Any]] = [{"textures": [image.parent]}, {"copy_textures": True}]
+    for option in options:
         with pytest.raises(ValueError, match="an output without a folder cannot refer to images"):
             meshmap.convert(path, written, to="glb", **option)
     assert len(meshmap.convert(path, written, to="glb", embed_textures=True)["textures"]) == 1

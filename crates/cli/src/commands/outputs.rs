@@ -526,7 +526,7 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
         meshmap_export::Error::NothingToConvert { has_animations } => {
             let hint =
                 if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
-            Problem::other("unsupported", format!("nothing to convert: the file has no triangles{hint}"))
+            Problem::other("unsupported", format!("nothing to convert: the file has no vertices{hint}"))
         }
         other => Problem::other("unsupported", words::with_options::<Convert>(&other.to_string())),
     }
@@ -534,16 +534,17 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
 
 /// Returns an error that names the folder of an output if it does not exist. An output that ends with a separator is the folder.
 pub(super) fn check_folder(output: &Path) -> io::Result<()> {
-    let is_folder = output
-        .as_os_str()
-        .as_encoded_bytes()
-        .last()
-        .is_some_and(|last| std::path::is_separator(char::from(*last)));
-    let folder = if is_folder { output.components().as_path() } else { folder_of(output) };
+    let folder = if names_directory(output) { output.components().as_path() } else { folder_of(output) };
     match folder.is_dir() {
         true => Ok(()),
         false => Err(io::Error::other(format!("the folder {} does not exist", text::path(folder)))),
     }
+}
+
+/// `true` if a path ends with a separator.
+pub(super) fn names_directory(output: &Path) -> bool {
+    let last = output.as_os_str().as_encoded_bytes().last();
+    last.is_some_and(|last| std::path::is_separator(char::from(*last)))
 }
 
 /// Begins an output that the user names.

@@ -83,7 +83,9 @@ pub(crate) fn run(
     };
     let is_directory = output.is_dir();
     let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
-    if (is_one || render.sheet) && !is_directory && !is_png && !is_thumbnail {
+    // A directory that does not exist is reported as such.
+    let is_picture = is_one || render.sheet;
+    if is_picture && !is_directory && !is_png && !is_thumbnail && !outputs::names_directory(output) {
         return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
     }
     if is_thumbnail && (!is_one || is_directory) {

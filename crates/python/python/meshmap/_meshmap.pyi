@@ -29,7 +29,8 @@ class _Readable(Protocol):
 class _Writable(Protocol):
     def write(self, data: bytes, /) -> int | None: ...
 
-_Source: TypeAlias = _Path | _Buffer | _Readable
+# NumPy states that its arrays are buffers only for Python 3.12 and later.
+_Source: TypeAlias = _Path | _Buffer | NDArray[Any] | _Readable
 _Sources: TypeAlias = (
     _Path | Iterable[_Path | tuple[str, _Reader, int | None] | tuple[str, _Reader, int | None, str | None]]
 )

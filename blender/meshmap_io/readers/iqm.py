@@ -112,6 +112,9 @@ def read_animations(file: meshmap.IqmFile, source: meshmap.IqmFile, where: str, 
         if frames is None:
             continue
         matrices = four_rows(file.skeleton.skinning_matrices(frames))
+        if anim.is_loop and len(matrices) > 1:
+            # Blender repeats an action from its last key, which is its first.
+            matrices = np.concatenate([matrices, matrices[:1]])
         if not np.isfinite(matrices).all():
             notes.add(f"animation {anim.name} is left out: a joint has NaN or infinite numbers, or no size in the bind pose")
             continue

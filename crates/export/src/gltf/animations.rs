@@ -41,7 +41,7 @@ pub(super) fn write(
     for clip in clips {
         let _scope = budget.scope();
         let of_frame = size_of::<f32>() + size_of::<Trs>().saturating_mul(joints.len());
-        let bytes = (clip.stored_frame_count() as u64).saturating_mul(of_frame as u64);
+        let bytes = (clip.length() as u64).saturating_mul(of_frame as u64);
         budget.read(bytes, "keys and poses of all animations")?;
         let poses = match clip.poses(joints.len(), TARGET, budget) {
             Err(error @ Error::NotHeld { .. }) => {

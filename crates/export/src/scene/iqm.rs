@@ -212,15 +212,20 @@ fn add_clips(
 }
 
 impl Clip {
-    /// The frames of the file, also if they store nothing.
-    pub(crate) fn stored_frame_count(&self) -> usize {
-        self.anim.frames().len()
+    /// `true` if the first frame follows the last one: programs repeat an animation from its last key.
+    fn closes(&self) -> bool {
+        self.anim.is_loop() && self.anim.num_frames > 1
+    }
+
+    /// The frames of the animation, also if they store nothing.
+    pub(crate) fn length(&self) -> usize {
+        self.anim.frames().len() + usize::from(self.closes())
     }
 
     /// The frames that are written: of constant ones the first and the last.
     pub(crate) fn frame_count(&self) -> usize {
-        let stored = self.stored_frame_count();
-        if self.is_constant { stored.min(2) } else { stored }
+        let length = self.length();
+        if self.is_constant { length.min(2) } else { length }
     }
 
     /// `true` if poses are not relative to the parents of the joints as they are stored.
@@ -235,13 +240,15 @@ impl Clip {
             range.end = range.end.min(range.start.saturating_add(2));
         }
         let count = range.len().saturating_mul(joints);
-        let mut poses = budget.vec(count, "poses of an animation")?;
+        let closing = if self.closes() && !self.is_constant { joints } else { 0 };
+        let mut poses = budget.vec(count.saturating_add(closing), "poses of an animation")?;
         poses.resize(count, Trs::default());
         self.model.frames().read_range_into(range, &mut poses)?;
         poses.iter_mut().for_each(|pose| *pose = pose.normalized());
         if let Some(hierarchy) = &self.hierarchy {
             poses.chunks_exact_mut(joints).try_for_each(|frame| hierarchy.rebase(frame, target))?;
         }
+        poses.extend_from_within(..closing);
         Ok(poses)
     }
 
@@ -264,7 +271,7 @@ impl Clip {
     /// The numbers of the frames that are written, from the first.
     #[expect(clippy::cast_precision_loss, reason = "there are fewer frames than that")]
     pub(crate) fn frames(&self) -> impl Iterator<Item = f64> {
-        let last = self.stored_frame_count().saturating_sub(1);
+        let last = self.length().saturating_sub(1);
         let frame = move |frame: usize| if self.is_constant && frame > 0 { last } else { frame };
         (0..self.frame_count()).map(move |written| frame(written) as f64)
     }

@@ -13,7 +13,7 @@ use super::vertex_format::VertexFormat;
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::job;
-use crate::num::{as_usize, decimal};
+use crate::num::decimal;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
@@ -175,25 +175,12 @@ impl Attribute {
         out: &mut [[T; N]],
     ) -> Result<()> {
         let format = VertexFormat { components: u32::try_from(N).unwrap_or(u32::MAX), ..component };
-        self.convert_to(format, out.as_flattened_mut().as_mut_bytes())
-    }
-
-    /// The elements as floats, `components` of each.
-    pub(super) fn to_floats(&self, components: u32) -> Result<Vec<f32>> {
-        let mut out = vec![0.0; self.len().saturating_mul(as_usize(components))];
-        self.convert_to(VertexFormat { components, ..VertexFormat::FLOAT32 }, out.as_mut_bytes())?;
-        Ok(out)
-    }
-
-    /// Converts all elements to a format, one after the other.
-    fn convert_to(&self, format: VertexFormat, out: &mut [u8]) -> Result<()> {
         let converter = self.converter(format);
         let per_block = self.per_block(format.size());
         let mut work = Work::default();
-        let blocks = out.chunks_mut(per_block.saturating_mul(format.size()));
-        for (block, first) in blocks.zip((0..).step_by(per_block)) {
-            let count = block.len().checked_div(format.size()).unwrap_or(0);
-            self.convert_part(&converter, first, count, Places::packed(block, format.size()), &mut work)?;
+        for (block, first) in out.chunks_mut(per_block).zip((0..).step_by(per_block)) {
+            let (count, out) = (block.len(), block.as_flattened_mut().as_mut_bytes());
+            self.convert_part(&converter, first, count, Places::packed(out, format.size()), &mut work)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::semantic::Semantic;
 use super::view::MeshView;
 use crate::format::Format;
-use crate::num::{as_u64, as_usize};
+use crate::num::as_u64;
 use crate::report::Result;
 
 /// The joints that move each vertex and their shares, as programs draw them: four a vertex, which have the sum 1.
@@ -34,7 +34,7 @@ pub struct Influences {
 const MOST: usize = 4;
 
 /// The most components of a stored vertex that are read. No writer stores more than eight.
-const LANES: u32 = 16;
+const LANES: usize = 16;
 
 impl MeshView {
     /// The joints of each vertex as programs draw them, of a skeleton of `joint_count` joints; `None` if the mesh has no joints
@@ -58,20 +58,16 @@ impl MeshView {
         let (joints, weights) =
             (self.attribute(&Semantic::Joints(0))?, self.attribute(&Semantic::Weights(0))?);
         let (Some(joints), Some(weights)) = (joints, weights) else { return Ok(None) };
-        let stored = joints.format().components.max(weights.format().components);
-        let lanes = stored.min(LANES);
-        let each = u64::from(lanes).saturating_mul(8).saturating_add(24);
-        let memory = as_u64(self.vertex_count()).saturating_mul(each);
+        let memory = as_u64(self.vertex_count()).saturating_mul(24);
         let taken = self.meter().take(memory, "influences of vertices").map(drop);
         taken.map_err(|error| self.place().locate(error))?;
         let clamps = self.place().format == Format::SlMesh;
-        let (joints, weights) = (joints.to_floats(lanes)?, weights.to_floats(lanes)?);
         let mut out = Influences::default();
         out.joints.reserve_exact(self.vertex_count());
         out.weights.reserve_exact(self.vertex_count());
-        let lanes = as_usize(lanes);
-        for (joints, weights) in joints.chunks(lanes).zip(weights.chunks(lanes)) {
-            out.add(joints, weights, joint_count, clamps);
+        // Components that are not stored are 0.
+        for (joints, weights) in joints.iter_f32::<LANES>().zip(weights.iter_f32::<LANES>()) {
+            out.add(&joints, &weights, joint_count, clamps);
         }
         Ok(Some(out))
     }
@@ -80,7 +76,7 @@ impl MeshView {
 impl Influences {
     /// Adds a vertex.
     fn add(&mut self, joints: &[f32], weights: &[f32], joint_count: u16, clamps: bool) {
-        let mut all = [(0_u16, 0.0_f64); LANES as usize];
+        let mut all = [(0_u16, 0.0_f64); LANES];
         let mut used = 0;
         for (joint, weight) in joints.iter().zip(weights) {
             self.not_finite = self.not_finite.saturating_add(u64::from(!weight.is_finite()));

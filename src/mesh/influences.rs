@@ -30,7 +30,7 @@ pub struct Influences {
     pub dropped: u64,
 }
 
-/// The influences of a vertex.
+/// The most joints that move a vertex.
 const MOST: usize = 4;
 
 /// The most components of a stored vertex that are read. No writer stores more than eight.
@@ -41,7 +41,7 @@ impl MeshView {
     /// or no weights.
     ///
     /// Files have weights in many forms, and shaders draw all of them differently: a vertex without weights becomes the origin,
-    /// and a vertex whose weights have the sum 1/2 is half way there. These rules give one form that each program draws alike:
+    /// and a vertex whose weights have the sum 1/2 is drawn half way to the origin. These rules give one form that each program draws alike:
     ///
     /// * Weights that are negative, NaN or infinite count as 0. Weights of the same joint are added.
     /// * A joint that does not exist is the last one in a Second Life mesh, as in the viewer. In other files it moves nothing.
@@ -101,7 +101,7 @@ impl Influences {
             }
         }
         if used > MOST {
-            // By insertion: equal weights stay in their order, and the sort of the standard library is kilobytes in modules of the browser.
+            // An insertion sort keeps the order of equal weights, and adds little to the modules for browsers.
             for end in 1..used {
                 for at in (1..=end).rev() {
                     let before = at.saturating_sub(1);

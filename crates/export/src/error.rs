@@ -18,7 +18,7 @@ pub enum Error {
         /// The data that it cannot hold, and a remedy.
         what: String,
     },
-    /// The file has no triangles to write.
+    /// The file has no vertices to write.
     #[error("nothing to convert: the file has no vertices{}", hint(*.has_animations))]
     NothingToConvert {
         /// `true` for an IQM file with animations, which can be added to the conversion of another file.

@@ -86,7 +86,7 @@ impl Session {
         reply(self.0.list(level, start..end))
     }
 
-    /// The attributes' names are lines; all of them if there is no line. Without joints, joints and weights are as stored.
+    /// `attributes` has a name in each line; without any, all are read. If `joints` is 0, joints and weights are as stored.
     pub fn mesh(
         &mut self,
         address: &str,

@@ -1,5 +1,6 @@
 //! Frames of a streamed proxy: meshes that tasks write.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_asset::RenderAssetUsages;
@@ -102,6 +103,10 @@ impl Frame {
     }
 }
 
+fn native(array: &Array<[f32; 3]>) -> Cow<'_, [[f32; 3]]> {
+    array.as_native().map_or_else(|| Cow::Owned(array.to_vec()), Cow::Borrowed)
+}
+
 /// The elements of vertices, interpolated to a fraction of the way to another snapshot.
 fn mix(
     from: &Array<[f32; 3]>,
@@ -110,14 +115,18 @@ fn mix(
     out: &mut Vec<[f32; 3]>,
 ) {
     out.clear();
+    let from = native(from);
     // The library has checked the indices.
-    let all = |array: &Array<[f32; 3]>, index: u32| array.get(index as usize).unwrap_or_default();
+    let at = |array: &[[f32; 3]], index: u32| array.get(index as usize).copied().unwrap_or_default();
     match to {
-        None => out.extend(sources.iter().map(|index| all(from, *index))),
-        Some((to, fraction)) => out.extend(sources.iter().map(|index| {
-            let ([a, b, c], [d, e, f]) = (all(from, *index), all(to, *index));
-            [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
-        })),
+        None => out.extend(sources.iter().map(|index| at(&from, *index))),
+        Some((to, fraction)) => {
+            let to = native(to);
+            out.extend(sources.iter().map(|index| {
+                let ([a, b, c], [d, e, f]) = (at(&from, *index), at(&to, *index));
+                [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
+            }));
+        }
     }
 }
 

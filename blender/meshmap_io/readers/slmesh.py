@@ -97,26 +97,21 @@ def read_physics(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, note
 
 
 def read_skeleton(skin: meshmap.Skin, notes: Notes) -> Skeleton | None:
-    names, inverse = skin.joint_names, skin.inverse_bind_matrices
-    if not names or inverse is None or len(inverse) != len(names):
+    names, pose = skin.joint_names, skin.bind_pose()
+    if pose is None:
         notes.add("the skin is left out: it does not have one matrix for each joint")
         return None
     if skin.alt_inverse_bind_matrices is not None:
         notes.add("joint positions of the upload (alt_inverse_bind_matrix) are left out: bones are where the mesh is bound")
     if skin.pelvis_offset:
         notes.add(f"the pelvis offset of {skin.pelvis_offset:g} m is left out")
-    matrices = as_columns(inverse)
+    for index in pose["replaced"]:
+        notes.add(f"the matrix of the joint {names[index]} is sheared or has no inverse: the mesh rests in the bind pose")
     shape = np.eye(4) if skin.bind_shape_matrix is None else as_columns(skin.bind_shape_matrix[None])[0]
-    if not (np.isfinite(matrices).all() and np.isfinite(shape).all()):
-        notes.add("the skin is left out: its matrices have NaN or infinite numbers")
-        return None
-    bind = np.tile(np.eye(4), (len(names), 1, 1))
-    for index, matrix in enumerate(matrices):
-        if abs(np.linalg.det(matrix)) < 1e-12:
-            notes.add(f"the joint {names[index]} has a singular matrix: its bone is at the origin")
-        else:
-            bind[index] = np.linalg.inv(matrix)
-    return Skeleton(names, skin.joint_parents, bind, shape)
+    if not np.isfinite(shape).all():
+        notes.add("the bind shape of the skin is left out: it has NaN or infinite numbers")
+        shape = np.eye(4)
+    return Skeleton(names, pose["parents"], as_columns(pose["places"]), shape)
 
 
 def as_columns(matrices: np.ndarray) -> np.ndarray:

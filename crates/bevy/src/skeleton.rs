@@ -2,7 +2,7 @@
 
 use bevy_animation::AnimationTargetId;
 use bevy_ecs::name::Name;
-use bevy_math::{Mat4, Quat, Vec3};
+use bevy_math::{Mat4, Quat, Vec3, Vec4};
 use bevy_transform::components::Transform;
 use meshmap::{MeshFile, iqm, slmesh};
 
@@ -15,7 +15,7 @@ pub(crate) struct Joints {
     pub(crate) parents: Vec<Option<usize>>,
     pub(crate) bind_pose: Vec<Transform>,
     pub(crate) inverse: Vec<Mat4>,
-    /// Converts positions of a mesh to the space in which the joints are.
+    /// Takes positions of a mesh into the bind pose.
     shape: Mat4,
 }
 
@@ -46,23 +46,16 @@ impl Joints {
     /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
         let mut joints = Self::default();
-        let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
-            return joints;
-        };
-        if names.len() != inverse.len() {
-            return joints;
+        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
+        if let Some(shape) = skin.bind_shape() {
+            let [x, y, z] = shape.rows().map(|row| Vec4::from_array(row.map(|number| number as f32)));
+            joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
         }
-        // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
-        let shape = Mat4::from_cols_array(&skin.bind_shape_matrix.unwrap_or(Mat4::IDENTITY.to_cols_array()));
-        joints.shape = shape;
-        for (name, inverse) in names.iter().zip(inverse.iter()) {
-            let inverse = Mat4::from_cols_array(&inverse);
+        for (name, joint) in names.iter().zip(&pose.joints) {
             joints.names.push(name.to_string());
             joints.parents.push(None);
-            let invertible = inverse.determinant().is_normal();
-            let bind = if invertible { inverse.inverse() } else { Mat4::IDENTITY };
-            joints.bind_pose.push(Transform::from_matrix(bind));
-            joints.inverse.push(inverse * shape);
+            joints.bind_pose.push(Transform::from_matrix(Mat4::from_cols_array(&joint.place)));
+            joints.inverse.push(Mat4::from_cols_array(&joint.inverse) * joints.shape);
         }
         joints
     }

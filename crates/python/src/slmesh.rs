@@ -388,6 +388,26 @@ impl Skin {
         slmesh::joint_parents(&self.joint_names())
     }
 
+    /// The joints in the bind pose, for drawing. None if there is not one matrix for each joint, for which the viewer drops all joints.
+    ///
+    /// A dict of `parents` (as `joint_parents`; None also if a translation, a rotation and a scale cannot express the place), and of
+    /// matrices, `float32 [joints, 16]`, column by column: `places` in the space of the bind pose, `locals` relative to the
+    /// parents, `inverses` of the places. `replaced` has the joints whose stored matrix is sheared or has no inverse: they have another
+    /// one, with which the mesh rests in the bind pose.
+    fn bind_pose<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(pose) = self.0.bind_pose() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        let matrices = |of: fn(&slmesh::BoundJoint) -> [f32; 16]| {
+            buffer::of_floats(py, pose.joints.iter().flat_map(of).collect(), &[pose.joints.len(), 16])
+        };
+        dict.set_item("parents", pose.joints.iter().map(|joint| joint.parent).collect::<Vec<_>>())?;
+        dict.set_item("places", matrices(|joint| joint.place)?)?;
+        dict.set_item("locals", matrices(|joint| joint.local)?)?;
+        dict.set_item("inverses", matrices(|joint| joint.inverse)?)?;
+        dict.set_item("replaced", pose.replaced)?;
+        Ok(Some(dict))
+    }
+
     /// `float32 [16]`, in the order of the file; None if there is none.
     #[getter]
     fn bind_shape_matrix(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {

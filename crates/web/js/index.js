@@ -96,10 +96,14 @@ export { MeshmapError };
  * @typedef {object} Skin
  * @property {string[]} jointNames The joints that the `joints` of vertices refer to.
  * @property {(number | null)[]} jointParents For each joint, the index of the nearest joint above it in the viewer's avatar that the
- *     skin also has; null for joints without one. The file does not store the hierarchy.
+ *     skin also has; null for joints without one, and where position, rotation and scale cannot express the place relative to it.
+ *     The file does not store the hierarchy.
  * @property {number[] | null} bindShapeMatrix From the mesh to the space in which it was bound.
  * @property {Float32Array | null} inverseBindMatrices From that space to each joint.
  * @property {Float32Array | null} altInverseBindMatrices The positions that joints are moved to, in elements 12, 13 and 14.
+ * @property {{ local: Float32Array, inverse: Float32Array } | null} bindPose For drawing: the matrix of each joint relative to its
+ *     parent, column by column, which position, rotation and scale express, and its inverse bind matrix. null without one matrix for
+ *     each joint, for which the viewer drops all joints.
  * @property {boolean} lockScaleIfJointPosition
  * @property {number | null} pelvisOffset The height that the pelvis is raised by, in metres.
  */
@@ -112,7 +116,8 @@ export { MeshmapError };
  * @property {boolean} [byMaterial] Triangles are ordered by material, so that each is one group.
  * @property {string[]} [attributes] The attributes to read; all by default.
  * @property {number} [jointCount] Reads `joints` and `weights` for drawing with a skeleton of this many joints, at most 65,535: four
- *     of each a vertex, which exist, and have the sum 1. By default they are as stored.
+ *     of each a vertex, which exist, and have the sum 1. Positions and normals are in the bind pose: the bind shape of a Second
+ *     Life mesh is applied. By default all of these are as stored.
  * @property {AbortSignal} [signal]
  */
 
@@ -259,8 +264,13 @@ export class MeshmapFile {
         const { value, arrays } = await this.#runner.run('skin', [], signal);
         const { hasSkin, hasInverse, hasAlternative, ...skin } = value;
         if (!hasSkin) return null;
-        const [inverse, alternative] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
-        return { ...skin, inverseBindMatrices: hasInverse ? inverse : null, altInverseBindMatrices: hasAlternative ? alternative : null };
+        const [stored, alternative, local, inverse] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
+        return {
+            ...skin,
+            inverseBindMatrices: hasInverse ? stored : null,
+            altInverseBindMatrices: hasAlternative ? alternative : null,
+            bindPose: local.length ? { local, inverse } : null,
+        };
     }
 
     /** Releases its memory. */

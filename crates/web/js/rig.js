@@ -1,6 +1,5 @@
 import {
-    AnimationClip, Bone, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh,
-    Vector3, VectorKeyframeTrack,
+    AnimationClip, Bone, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, VectorKeyframeTrack,
 } from 'three';
 
 /**
@@ -10,7 +9,6 @@ import {
  * @property {Bone[]} roots The joints without a parent.
  * @property {Bone[]} bones All joints, in the order of the file.
  * @property {Skeleton} skeleton
- * @property {Matrix4} bindMatrix Converts positions of a mesh to the space in which the joints are.
  * @property {Skeleton | null} resting The skeleton of meshes that have vertices without weights: with one more joint, a root that
  *     nothing moves; null if there are no such meshes.
  */
@@ -32,7 +30,7 @@ export function rigOfJoints(joints) {
     const roots = nest(bones, joints.map(({ parent }) => parent));
     roots.forEach((root) => root.updateMatrixWorld(true));
     const inverses = bones.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), resting: null };
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), resting: null };
 }
 
 /**
@@ -41,21 +39,14 @@ export function rigOfJoints(joints) {
  * @param {import('./index.js').Skin} skin
  * @returns {Rig | null}
  */
-export function rigOfSkin({ jointNames, jointParents, inverseBindMatrices, bindShapeMatrix }) {
-    if (jointNames.length === 0 || inverseBindMatrices?.length !== jointNames.length * 16) return null;
-    // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
-    const inverses = jointNames.map((_, index) => new Matrix4().fromArray(inverseBindMatrices, index * 16));
-    const places = inverses.map((inverse) => (inverse.determinant() ? new Matrix4().copy(inverse).invert() : new Matrix4()));
+export function rigOfSkin({ jointNames, jointParents, bindPose }) {
+    if (!bindPose) return null;
     const bones = named(jointNames);
-    const parents = jointParents.map((parent, index) => {
-        const local = parent === null ? null : new Matrix4().copy(places[parent]).invert().multiply(places[index]);
-        const isChild = local !== null && setMatrix(bones[index], local);
-        if (!isChild) setMatrix(bones[index], places[index]);
-        return isChild ? parent : null;
+    bones.forEach((bone, index) => {
+        new Matrix4().fromArray(bindPose.local, index * 16).decompose(bone.position, bone.quaternion, bone.scale);
     });
-    const roots = nest(bones, parents);
-    const bindMatrix = bindShapeMatrix ? new Matrix4().fromArray(bindShapeMatrix) : new Matrix4();
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, resting: null };
+    const inverses = bones.map((_, index) => new Matrix4().fromArray(bindPose.inverse, index * 16));
+    return { roots: nest(bones, jointParents), bones, skeleton: new Skeleton(bones, inverses), resting: null };
 }
 
 /**
@@ -87,19 +78,6 @@ function nest(bones, parents) {
         if (parent !== null) bones[parent].add(bone);
         return parent === null;
     });
-}
-
-/**
- * Sets position, rotation and scale of a bone; returns `false` if they cannot express the matrix, because it is sheared.
- *
- * @param {Bone} bone
- * @param {Matrix4} matrix
- */
-function setMatrix(bone, matrix) {
-    matrix.decompose(bone.position, bone.quaternion, bone.scale);
-    bone.updateMatrix();
-    const size = Math.max(...matrix.elements.map(Math.abs));
-    return bone.matrix.elements.every((number, at) => Math.abs(number - matrix.elements[at]) <= 1e-4 * size);
 }
 
 /**
@@ -146,20 +124,8 @@ export function copyOfRig(rig, copyOf) {
  * @param {number} resting The number of vertices that no joint moves.
  */
 export function skinnedMesh(geometry, material, rig, resting) {
-    const { bindMatrix } = rig;
     const skinned = new SkinnedMesh(geometry, material);
-    skinned.bind(resting > 0 ? restingSkeleton(rig) : rig.skeleton, bindMatrix);
-    const normal = geometry.getAttribute('normal');
-    const linear = new Matrix3().setFromMatrix4(bindMatrix);
-    if (normal && linear.determinant() && !linear.equals(new Matrix3())) {
-        // Shaders transform normals by the bind matrix itself; its inverse transpose is correct. The normals are prepared for this.
-        const prepared = linear.clone().transpose().multiply(linear).invert();
-        const at = new Vector3();
-        for (let i = 0; i < normal.count; i += 1) {
-            at.fromBufferAttribute(normal, i).applyMatrix3(prepared).normalize();
-            normal.setXYZ(i, at.x, at.y, at.z);
-        }
-    }
+    skinned.bind(resting > 0 ? restingSkeleton(rig) : rig.skeleton, new Matrix4());
     // Bones move vertices out of any bounding box that is known here.
     skinned.frustumCulled = false;
     return skinned;

@@ -1,5 +1,6 @@
 //! A file of any of the formats that the module has.
 
+use meshmap::slmesh::BindShape;
 use meshmap::{Address, Finding, Format, MeshView, Options, Role, Source};
 
 #[cfg(feature = "cgeo")]
@@ -246,6 +247,16 @@ impl File {
     }
 
     /// The mesh at an address.
+    /// The bind shape, which takes vertices that follow joints into the bind pose.
+    pub(crate) fn bind_shape(&self) -> meshmap::Result<Option<BindShape>> {
+        match self {
+            #[cfg(feature = "slmesh")]
+            Self::SlMesh(file, _) => Ok(file.skin()?.and_then(|skin| skin.bind_shape())),
+            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
+            _ => Ok(None),
+        }
+    }
+
     pub(crate) fn mesh(&mut self, address: &Address) -> Job<MeshView> {
         match self {
             #[cfg(feature = "cgeo")]

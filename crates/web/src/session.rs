@@ -4,7 +4,7 @@ use std::ops::Range;
 
 #[cfg(feature = "cgeo")]
 use meshmap::cgeo::Parts;
-use meshmap::{Address, Fragments, Limits, Options, Parallelism, coalesce};
+use meshmap::{Address, Fragments, Limits, Options, Parallelism, Semantic, coalesce};
 
 use crate::failure::Failure;
 use crate::file::File;
@@ -181,7 +181,11 @@ impl Session {
     pub fn mesh(&mut self, address: &str, wanted: &Wanted) -> Result<Option<Reply>, Failure> {
         let address: Address = address.parse().map_err(meshmap::Error::from)?;
         self.with_file(|file, options| match file.mesh(&address)? {
-            Ok(view) => vertices::reply(&view, wanted, options.limits.max_total_bytes),
+            Ok(view) => {
+                let follows = wanted.joints.is_some() && view.has(&Semantic::Weights(0));
+                let shape = if follows { file.bind_shape()? } else { None };
+                vertices::reply(&view, wanted, shape.as_ref(), options.limits.max_total_bytes)
+            }
             Err(failure) => Ok(Err(failure)),
         })
     }
@@ -224,7 +228,8 @@ impl Session {
         })
     }
 
-    /// Job: the skin of a Second Life mesh. The arrays are the inverse bind matrices and the alternative ones, sixteen f32 each.
+    /// Job: the skin of a Second Life mesh. The arrays are the inverse bind matrices and the alternative ones as stored, and for drawing
+    /// the matrices from each joint to its parent and their inverse bind matrices, sixteen f32 each.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! Meshes as arrays that WebGL and WebGPU take.
 
+use meshmap::slmesh::BindShape;
 use meshmap::{
-    Attribute, AttributeInfo, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Bounds, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic, VertexFormat,
 };
 
 use crate::describe;
@@ -19,12 +20,13 @@ pub struct Wanted {
     pub by_material: bool,
     /// The attributes, by their names; all of them if there is none.
     pub attributes: Vec<String>,
-    /// Joints and weights as programs draw them, of a skeleton of this many joints, in place of the stored ones.
+    /// Joints and weights as programs draw them, of a skeleton of this many joints, in place of the stored ones; and positions and
+    /// normals of vertices that follow joints in the bind pose.
     pub joints: Option<u16>,
 }
 
-/// The reply for a mesh that takes at most so many bytes.
-pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
+/// The reply for a mesh that takes at most so many bytes; `shape` is the bind shape, if vertices follow joints.
+pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>, most: u64) -> Job<Reply> {
     let ordered = if wanted.by_material { view.by_material()? } else { view.clone() };
     let is_wanted = |info: &&AttributeInfo| {
         let name = info.semantic.to_string();
@@ -59,10 +61,15 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
         if missing.is_some() {
             continue;
         }
-        if *semantic == Semantic::Position {
+        let is_position = *semantic == Semantic::Position;
+        let shape = shape.filter(|_| is_position || *semantic == Semantic::Normal);
+        let (description, bytes) = match shape {
+            Some(shape) => bound(&attribute, shape, &mut bounds),
+            None => array(&attribute, wanted),
+        };
+        if is_position && shape.is_none() {
             bounds = attribute.bounds();
         }
-        let (description, bytes) = array(&attribute, wanted);
         described.push(description);
         arrays.push(bytes);
     }
@@ -96,6 +103,20 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
         .float("resting", resting)
         .text("indexType", if format == IndexFormat::Uint16 { "u16" } else { "u32" });
     Ok(Ok(Reply { json: object.end(), arrays }))
+}
+
+/// Positions or normals in the bind pose, and the bounds of positions.
+fn bound(attribute: &Attribute, shape: &BindShape, bounds: &mut Option<Bounds>) -> (String, Vec<u8>) {
+    let is_position = *attribute.semantic() == Semantic::Position;
+    let mut bytes = Vec::with_capacity(attribute.len().saturating_mul(12));
+    for [x, y, z, _] in attribute.iter_f32::<4>() {
+        let element = if is_position { shape.point([x, y, z]) } else { shape.normal([x, y, z]) };
+        if is_position && let Some(around) = Bounds::around([element]) {
+            *bounds = Some(bounds.map_or(around, |bounds| bounds.union(around)));
+        }
+        element.iter().for_each(|float| bytes.extend_from_slice(&float.to_le_bytes()));
+    }
+    (describe::attribute(&attribute.semantic().to_string(), VertexFormat::FLOAT32X3, None), bytes)
 }
 
 /// Material, first index and number of indices of each group, as u32.

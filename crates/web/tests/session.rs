@@ -337,7 +337,17 @@ fn skins_are_those_of_the_file() {
         assert_eq!(list(&found["jointNames"]).iter().map(text).collect::<Vec<_>>(), names);
         let parents = list(&found["jointParents"]);
         let parents: Vec<_> = parents.iter().map(|parent| parent.as_u64().map(|at| at as usize)).collect();
-        assert_eq!(parents, meshmap::slmesh::joint_parents(&names));
+        let pose = skin.bind_pose();
+        let expected = match &pose {
+            Some(pose) => pose.joints.iter().map(|joint| joint.parent).collect(),
+            None => meshmap::slmesh::joint_parents(&names),
+        };
+        assert_eq!(parents, expected);
+        let pose = pose.unwrap_or_default();
+        let of = |matrix: fn(&meshmap::slmesh::BoundJoint) -> [f32; 16]| {
+            pose.joints.iter().flat_map(matrix).flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
+        };
+        assert_eq!(reply.arrays[2..], [of(|joint| joint.local), of(|joint| joint.inverse)]);
         let found_shape = found["bindShapeMatrix"]
             .as_array()
             .map(|all| all.iter().map(|number| number.as_f64().unwrap() as f32).collect::<Vec<_>>());

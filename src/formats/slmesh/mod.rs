@@ -37,6 +37,7 @@
 mod array_list;
 mod asset;
 mod avatar;
+mod bind_pose;
 mod blocks;
 mod buffer;
 mod containers;
@@ -60,6 +61,7 @@ mod weights;
 
 pub use asset::Asset;
 pub use avatar::joint_parents;
+pub use bind_pose::{BindPose, BindShape, BoundJoint};
 pub use buffer::{FaceBuffer, MeshBuffer};
 pub use containers::{CacheEntry, UploadCache};
 pub use decode_all::Decoded;

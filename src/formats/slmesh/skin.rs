@@ -15,7 +15,7 @@ use crate::report::{Finding, Findings, Result};
 ///
 /// A matrix is sixteen numbers in the order of the file: `m[row * 4 + column]` for vectors that are rows and multiplied
 /// from the left, so that elements 12, 13 and 14 are the translation. Read as columns, it is the matrix for vectors
-/// that are columns.
+/// that are columns. [`bind_shape`](Self::bind_shape) and [`bind_pose`](Self::bind_pose) give what programs draw.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Skin {

@@ -1,6 +1,7 @@
 //! Transforms of vertices: the joints of an IQM model in a frame, and the bind shape of a Second Life mesh.
 
 use meshmap::iqm::{Matrix, Model, Trs};
+use meshmap::slmesh::BindShape;
 use meshmap::{Influences, MeshView, Semantic};
 
 use super::hierarchy::Hierarchy;
@@ -36,7 +37,7 @@ pub(crate) enum Pose {
     /// From the bind pose into a frame: a matrix for each joint.
     Frame(Vec<Matrix>),
     /// Into the bind pose: one matrix for all vertices. Joints move a vertex from there.
-    BindShape([[f64; 4]; 3]),
+    BindShape(BindShape),
 }
 
 impl Pose {
@@ -63,30 +64,9 @@ impl Pose {
         Ok(Self::Frame(skeleton.skinning_matrices(&pose)?))
     }
 
-    /// The bind shape that these columns are, unless it changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns a number of it that is not finite.
-    pub(crate) fn bind_shape(columns: &[f32; 16]) -> std::result::Result<Option<Self>, f64> {
-        let rows = [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| f64::from(columns[column * 4 + row])));
-        if let Some(number) = rows.as_flattened().iter().find(|number| !number.is_finite()) {
-            return Err(*number);
-        }
-        let is_identity = (0..12).all(|at| rows[at / 4][at % 4] == f64::from(u8::from(at / 4 == at % 4)));
-        Ok((!is_identity).then_some(Self::BindShape(rows)))
-    }
-
-    /// The bind shape column by column; the last row of the stored matrix has no meaning.
+    /// The bind shape column by column.
     pub(crate) fn bind_shape_columns(&self) -> Option<[f64; 16]> {
-        if let Self::BindShape(rows) = self { Some(of_rows(rows)) } else { None }
-    }
-
-    /// Returns `true` if the bind shape makes a mirror image, whose triangles have their fronts inside.
-    pub(crate) fn mirrors(&self) -> bool {
-        let Self::BindShape(rows) = self else { return false };
-        let [a, b, c] = rows.map(|[x, y, z, _]| [x, y, z]);
-        dot(a, cross(b, c)) < 0.0
+        if let Self::BindShape(shape) = self { Some(of_rows(shape.rows())) } else { None }
     }
 
     /// Returns `true` if vertices are written where joints have moved them.
@@ -130,7 +110,7 @@ impl Pose {
         for (place, value) in values.iter_mut().enumerate() {
             let matrix = match self {
                 Self::Frame(matrices) => blend(matrices, influences, index_of(place)),
-                Self::BindShape(matrix) => Some(*matrix),
+                Self::BindShape(shape) => Some(*shape.rows()),
             };
             let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else { continue };
             let from: [f64; 3] = value.map(f64::from);

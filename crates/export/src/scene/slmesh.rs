@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use meshmap::slmesh::{Asset, Lod, Skin, joint_parents};
+use meshmap::slmesh::{Asset, BindShape, BoundJoint, Lod, Skin};
 use meshmap::{ErrorKind, Role, Segment};
 
 use super::Mesh;
 use super::pose::Pose;
 use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::error::Result;
-use crate::matrix::{self, rounded};
+use crate::matrix::IDENTITY;
 use crate::outcome::{Outcome, Report};
 use crate::settings::{Job, Lods};
 
@@ -74,18 +74,15 @@ pub(super) fn bind_shape(asset: &Asset, report: &mut impl Report) -> Result<Opti
         report.lacks("the bind shape of the skin, which cannot be decoded".to_owned());
         return Ok(None);
     };
-    let Some(columns) = skin.and_then(|skin| skin.bind_shape_matrix) else { return Ok(None) };
-    let pose = match Pose::bind_shape(&columns) {
-        Ok(pose) => pose,
-        Err(number) => {
-            report.lacks(format!("the bind shape of the skin, which has the number {number}"));
-            None
-        }
-    };
-    if pose.as_ref().is_some_and(Pose::mirrors) {
+    let Some(skin) = skin else { return Ok(None) };
+    if let Some(number) = skin.bind_shape_matrix.iter().flatten().find(|number| !number.is_finite()) {
+        report.lacks(format!("the bind shape of the skin, which has the number {number}"));
+    }
+    let shape = skin.bind_shape();
+    if shape.as_ref().is_some_and(BindShape::mirrors) {
         report.note("the bind shape of the skin is a mirror image: triangles may look inside out".to_owned());
     }
-    Ok(pose)
+    Ok(shape.map(Pose::BindShape))
 }
 
 /// The joints of an asset that has a skin.
@@ -125,48 +122,30 @@ impl Rig for Joints {
             outcome.leave_out("that the scale of moved joints is locked");
         }
         job.budget.keep((names.len() as u64).saturating_mul(OF_JOINT), "joints")?;
+        let Some(pose) = stored.bind_pose() else {
+            if !names.is_empty() {
+                let (joints, matrices) = (names.len(), inverse.len());
+                outcome.leave_out(format!("the skin, which has {joints} joints and {matrices} matrices"));
+            }
+            return Ok(None);
+        };
         let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let (mut bound, mut inverse_bind, mut unplaced) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
-            if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {
-                outcome.lacks(format!(
-                    "the skin, because skin.inverse_bind_matrix[{index}] has the number {value}"
-                ));
-                return Ok(None);
-            }
-            let inverse = inverse.map(f64::from);
-            inverse_bind.push(inverse);
-            let place = matrix::invert(&inverse).filter(matrix::is_orthogonal);
-            if place.is_none() {
-                unplaced.push(name.as_str());
-            }
-            bound.push(place);
-        }
-        if !unplaced.is_empty() {
-            let names = unplaced.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-            let more = if unplaced.len() > 3 { ", .." } else { "" };
+        if !pose.replaced.is_empty() {
+            let some = pose.replaced.iter().take(3).filter_map(|index| names.get(*index).map(String::as_str));
+            let (some, more) =
+                (some.collect::<Vec<_>>().join(", "), if pose.replaced.len() > 3 { ", .." } else { "" });
             outcome.note(format!(
-                "joints whose matrix is singular or sheared stand at the origin ({}: {names}{more})",
-                unplaced.len()
+                "joints whose matrix is sheared or has no inverse keep the mesh in the bind pose ({}: {some}{more})",
+                pose.replaced.len()
             ));
         }
-        let bound_names = names.get(..bound.len()).unwrap_or_default();
-        let parents = if job.nest { joint_parents(bound_names) } else { vec![None; bound.len()] };
-        let joint = |(name, (place, parent)): (String, (&Option<[f64; 16]>, Option<usize>))| {
-            let nested = parent.and_then(|parent| Some((parent, local(bound.get(parent)?, place)?)));
-            let (parent, local) =
-                nested.map_or((None, *place), |(parent, local)| (Some(parent), Some(local)));
-            let local = local.as_ref().map(rounded).filter(|local| *local != matrix::IDENTITY);
-            Joint { name, parent, place: local.map_or(Place::Origin, Place::Matrix) }
+        let inverse_bind = pose.joints.iter().map(|joint| joint.inverse.map(f64::from)).collect();
+        let joint = |(name, bound): (String, &BoundJoint)| {
+            let (parent, local) = if job.nest { (bound.parent, bound.local) } else { (None, bound.place) };
+            let place = if local == IDENTITY { Place::Origin } else { Place::Matrix(local) };
+            Joint { name, parent, place }
         };
-        let joints: Vec<Joint> = names.into_iter().zip(bound.iter().zip(parents)).map(joint).collect();
-        let (bind_shape, stands_alone) = (self.bind_shape, false);
-        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, bind_shape, stands_alone }))
+        let joints = names.into_iter().zip(&pose.joints).map(joint).collect();
+        Ok(Some(Skeleton { joints, inverse_bind, bind_shape: self.bind_shape, stands_alone: false }))
     }
-}
-
-/// The place of a joint relative to its parent; `None` if it is none, or sheared.
-fn local(parent: &Option<[f64; 16]>, place: &Option<[f64; 16]>) -> Option<[f64; 16]> {
-    let from = matrix::invert(parent.as_ref()?)?;
-    Some(matrix::multiply(&from, place.as_ref()?)).filter(matrix::is_orthogonal)
 }

@@ -1279,6 +1279,14 @@ class Skin:
         """For each joint, the index of the nearest joint above it in the viewer's avatar that the skin also has; None for joints
         without one. Assets do not store the hierarchy.
         """
+    def bind_pose(self) -> dict[str, Any] | None:
+        """The joints in the bind pose, for drawing. None if there is not one matrix for each joint, for which the viewer drops all joints.
+
+        A dict of `parents` (as `joint_parents`; None also if a translation, a rotation and a scale cannot express the place), and of
+        matrices, `float32 [joints, 16]`, column by column: `places` in the space of the bind pose, `locals` relative to the
+        parents, `inverses` of the places. `replaced` has the joints whose stored matrix is sheared or has no inverse: they have another
+        one, with which the mesh rests in the bind pose.
+        """
     @property
     def bind_shape_matrix(self) -> _Floats | None:
         """`float32 [16]`, in the order of the file; None if there is none."""

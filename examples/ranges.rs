@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use meshmap::{Fragments, Options, Result, Source, coalesce, iqm};
+use meshmap::{Fragments, Options, Result, Source, iqm};
 
 /// Stands for a server. An asynchronous client would await its response here.
 fn fetch(file: &Source, range: &Range<u64>) -> Result<bytes::Bytes> {
@@ -19,8 +19,8 @@ fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Resul
         match fragments.step(&job)? {
             Ok(done) => return Ok(done),
             Err(ranges) => {
-                // Ranges with little between them cost less as one request.
-                for range in coalesce(&ranges, 16 << 10) {
+                // Ranges with little between them cost less as one request, and so does the rest of a small file.
+                for range in fragments.requests(&ranges, 16 << 10) {
                     fragments.supply(range.start, fetch(server, &range)?)?;
                 }
             }

@@ -88,7 +88,7 @@ mod text_serde;
 
 pub use crate::arrays::{ArrayData, ArrayEntry, Encoding};
 pub use crate::bytes::{
-    Array, Element, F16, Fragments, Identity, Out, ReadRange, ReadStats, Scalar, Source, Text, coalesce,
+    Array, Element, F16, Fragments, Identity, Out, ReadRange, ReadStats, Scalar, Source, Text,
 };
 /// Shared bytes, of the crate `bytes`.
 pub use ::bytes::Bytes;

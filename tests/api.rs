@@ -6,8 +6,8 @@ use std::io::Write;
 use bytes::Bytes;
 use meshmap::iqm::Model;
 use meshmap::{
-    Address, Attribute, Error, ErrorKind, F16, Format, IndexFormat, MeshFile, Options, Semantic, Source,
-    VertexFormat, coalesce,
+    Address, Attribute, Error, ErrorKind, F16, Format, Fragments, IndexFormat, MeshFile, Options, Semantic,
+    Source, VertexFormat,
 };
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -239,12 +239,24 @@ fn readers_that_return_too_much_are_cut() {
 }
 
 #[test]
-fn coalesce_merges_neighbours_only() {
-    assert_eq!(coalesce(&[], 10), []);
-    assert_eq!(coalesce(&[5..5, 3..4], 0), [3..4]);
-    assert_eq!(coalesce(&[0..4, 4..8, 9..10], 0), [0..8, 9..10]);
-    assert_eq!(coalesce(&[0..100, 10..20, 90..110], 0), [0..110]);
-    assert_eq!(coalesce(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX), [0..u64::MAX]);
+fn requests_join_neighbours_only() {
+    let fragments = Fragments::new(None);
+    assert_eq!(fragments.requests(&[], 10), []);
+    assert_eq!(fragments.requests(&[5..5, 3..4], 0), [3..4]);
+    assert_eq!(fragments.requests(&[0..4, 4..8, 9..10], 0), [0..8, 9..10]);
+    assert_eq!(fragments.requests(&[0..100, 10..20, 90..110], 0), [0..110]);
+    assert_eq!(fragments.requests(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX), [0..u64::MAX]);
+}
+
+#[test]
+fn small_files_are_requested_whole_and_no_byte_twice() {
+    let fragments = Fragments::new(None);
+    fragments.supply(100, vec![0; 50]).unwrap();
+    fragments.set_len(256 << 10).unwrap();
+    assert_eq!(fragments.requests(&[160..170], 0), [0..100, 150..256 << 10]);
+    assert_eq!(fragments.requests(&[], 0), []);
+    let larger = Fragments::new(Some((256 << 10) + 1));
+    assert_eq!(larger.requests(&[160..170], 0), [160..170]);
 }
 
 #[test]

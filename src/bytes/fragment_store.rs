@@ -84,7 +84,7 @@ impl State {
     }
 
     /// The parts of a range that no piece holds.
-    fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+    pub(super) fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         if range.is_empty() {
             return gaps;

@@ -134,6 +134,32 @@ impl Fragments {
         }
     }
 
+    /// The ranges to ask for in place of the missing ones that a [`step`](Self::step) returned, to save requests.
+    ///
+    /// Ranges at most `gap` bytes apart are joined. If the file has at most 256 KiB, all that is missing is asked for, because a
+    /// request takes longer than its bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let fragments = meshmap::Fragments::new(Some(1 << 20));
+    /// assert_eq!(fragments.requests(&[0..10, 12..20, 100..110], 4), [0..20, 100..110]);
+    /// let small = meshmap::Fragments::new(Some(1 << 10));
+    /// small.supply(0, vec![0; 20])?;
+    /// assert_eq!(small.requests(&[100..110], 4), [20..1024]);
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn requests(&self, missing: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
+        /// The size of a small file.
+        const SMALL: u64 = 256 << 10;
+        let state = self.store.lock();
+        match state.len {
+            Some(len) if len <= SMALL && !missing.is_empty() => state.gaps(&(0..len)),
+            _ => coalesce(missing, gap),
+        }
+    }
+
     /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.
     ///
     /// `fetch` returns the bytes of each range, in order. The future needs no runtime, and waits for nothing but `fetch`.

@@ -15,7 +15,7 @@ pub use array::Array;
 pub use element::{Element, F16, Scalar};
 pub use fragments::Fragments;
 pub use out::Out;
-pub use range::coalesce;
+pub(crate) use range::coalesce;
 pub use reader::{ReadRange, ReadStats};
 pub use source::{Identity, Source};
 pub use text::Text;

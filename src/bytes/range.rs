@@ -8,14 +8,7 @@ use crate::report::{Error, ErrorKind};
 /// Merges ranges at most `gap` bytes apart, to save requests.
 ///
 /// The result ascends. Empty ranges are left out.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(meshmap::coalesce(&[100..110, 0..10, 12..20], 4), [0..20, 100..110]);
-/// ```
-#[must_use]
-pub fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
+pub(crate) fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
     sorted.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();

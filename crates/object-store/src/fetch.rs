@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use meshmap::{Fragments, Options, coalesce};
+use meshmap::{Fragments, Options};
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
 use url::Url;
@@ -142,17 +142,15 @@ pub(crate) struct Stored {
 impl Stored {
     /// Fetches these ranges. Afterwards there are more bytes than before.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let joined = coalesce(ranges, self.settings.gap);
-        let mut rest = joined.as_slice();
+        let requests = self.fragments.requests(ranges, self.settings.gap);
         if self.version().is_none() {
-            // The first response says how long the file is, and which version all others have to be of.
-            let Some((first, others)) = rest.split_first() else { return Ok(()) };
+            // The first response says how long the file is, and which version all others have to be of. The job asks for the rest again.
+            let Some(first) = requests.first() else { return Ok(()) };
             let least = first.start.saturating_add(self.settings.first);
-            self.fetch_first(first.start..first.end.max(least)).await?;
-            rest = others;
+            return self.fetch_first(first.start..first.end.max(least)).await;
         }
         let length = self.version().map_or(u64::MAX, |version| version.length);
-        let within = rest.iter().map(|range| range.start..range.end.min(length));
+        let within = requests.iter().map(|range| range.start..range.end.min(length));
         let wanted: Vec<_> = within.filter(|range| range.start < range.end).collect();
         let parts = stream::iter(wanted)
             .map(|range| async move { Ok::<_, Error>((range.start, self.part(range).await?)) })

@@ -92,7 +92,7 @@ async fn reads_from_servers_that_lie_end_in_time() {
         ("sends no Content-Range", Act::NoContentRange, "store", "store"),
         ("sends a Content-Range that is no range", Act::BadContentRange, "store", "store"),
         ("declares a file of 2^64 bytes", Act::HugeTotal, "right", "changed"),
-        ("declares another length", Act::OtherTotal, "right", "changed"),
+        ("declares another length", Act::OtherTotal, "store", "changed"),
         ("has another tag", Act::OtherTag, "right", "changed"),
         ("has another file", Act::OtherFile, "mesh", "changed"),
         ("has another file of the same tag", Act::OtherBytes, "mesh", "mesh"),

@@ -35,6 +35,13 @@ after(async () => {
     rmSync(work, { recursive: true });
 });
 
+/** The address of a copy that is too large to be fetched whole. */
+function large(path) {
+    const name = path.replaceAll('/', '_');
+    writeFileSync(join(work, name), Buffer.concat([readFileSync(join(data, path)), Buffer.alloc(2 ** 18)]));
+    return `${server.origin}/work/${name}`;
+}
+
 /** All meshes of a file, by address. */
 async function read(file) {
     const out = {};
@@ -97,9 +104,22 @@ test('an address, a blob and bytes give the same', async () => {
     }
 });
 
+test('small files take two requests, and no byte comes twice', async () => {
+    for (const format of FORMATS) {
+        for (const name of files(format, 'valid')) {
+            for (const first of [512, undefined]) {
+                const file = await open(`${server.origin}/data/${format}/valid/${name}`, { first });
+                await read(file).catch(() => {});
+                const { requests, bytes, length } = file.stats;
+                assert.ok(requests <= 2 && bytes <= length, `${name}: ${requests} requests, ${bytes} of ${length} bytes`);
+            }
+        }
+    }
+});
+
 test('one level of detail takes two requests', async () => {
     const before = server.log.length;
-    const file = await open(`${server.origin}/data/${LODS}`);
+    const file = await open(large(LODS), { first: 4096 });
     await file.meshes({ level: 'lowest_lod' });
     await file.mesh('lowest_lod.faces[0]');
     assert.equal(file.stats.requests, 2);
@@ -137,7 +157,7 @@ test('servers without ranges send the whole file, once', async () => {
 test('a file that changes in between is an error, never a mixture', async () => {
     for (const change of [{ tag: '"other"' }, {}]) {
         server.manners.answer = ({ count }) => (count > 1 ? change : {});
-        const url = `${server.origin}/data/${LODS}`;
+        const url = large(LODS);
         server.log.length = 0;
         const list = open(url, { first: 512 }).then((file) => file.meshes({ level: 'high_lod' }));
         if (change.tag) assert.equal(await kindOf(list), 'changed');
@@ -183,7 +203,7 @@ test('servers that ask for patience, never end, or fall silent', async () => {
 
 test('a stop ends requests', async () => {
     const stop = new AbortController();
-    const file = await open(`${server.origin}/data/${LODS}`, { first: 512 });
+    const file = await open(large(LODS), { first: 512 });
     server.manners.answer = () => (stop.abort(), {});
     await assert.rejects(file.meshes({ level: 'high_lod', signal: stop.signal }), { name: 'AbortError' });
     server.manners.answer = undefined;
@@ -319,7 +339,7 @@ test('the loader loads by address, with progress, skeleton and clips', async () 
         }
     };
     const events = [];
-    const object = await new MeshmapLoader().setPath(`${server.origin}/data/`).loadAsync(SKINNED, (event) => events.push(event.loaded));
+    const object = await new MeshmapLoader().setOptions({ first: 512 }).setPath(`${server.origin}/data/`).loadAsync(SKINNED, (event) => events.push(event.loaded));
     assert.ok(events.length > 1 && events.at(-1) === object.stats.bytes);
     const skinned = object.children.filter((child) => child.isSkinnedMesh);
     assert.ok(skinned.length > 0);
@@ -580,9 +600,9 @@ test('between two snapshots, positions and normals are between theirs', async ()
 });
 
 test('playing reads ahead, in both directions and around the end, and shows the same', async () => {
-    const path = `${server.origin}/data/cgeo/valid/anim_a.cgeo`;
+    const path = large('cgeo/valid/anim_a.cgeo');
     const play = async (ahead, indices) => {
-        const object = await new MeshmapLoader().setOptions({ ahead }).loadAsync(path);
+        const object = await new MeshmapLoader().setOptions({ ahead, first: 4096 }).loadAsync(path);
         server.manners.answer = () => ({ delay: 50 });
         const start = performance.now();
         const shown = [];

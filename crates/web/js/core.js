@@ -10,7 +10,9 @@ import { BlobSource, UrlSource } from './source.js';
  * @property {number} [maxBlockBytes] Maximum size of a decoded array or block; 512 MiB.
  * @property {number} [maxTotalBytes] Maximum number of bytes that one job decodes, returns or fetches; 1 GiB.
  * @property {number} [maxHeldBytes] Maximum number of bytes of the file that are cached between jobs; 256 MiB. Above it, all are dropped.
- * @property {number} [gap] Ranges that are nearer to each other are one request; 64 KiB.
+ * @property {number} [gap] Ranges that are nearer to each other are one request; 64 KiB. Files up to 256 KiB take two requests at most,
+ *     unless the server hides their length.
+ * @property {number} [first] The least that the first request for a URL asks for, in bytes; 64 KiB.
  */
 
 /** @type {Map<string, Promise<unknown>>} */
@@ -57,9 +59,10 @@ export class CoreFile {
      * @param {CoreOptions & import('./source.js').FetchSettings} options
      */
     constructor(source, options) {
-        const { maxBlockBytes = 2 ** 29, maxTotalBytes = 2 ** 30, maxHeldBytes = 2 ** 28, gap = 2 ** 16 } = options;
+        const { maxBlockBytes = 2 ** 29, maxTotalBytes = 2 ** 30, maxHeldBytes = 2 ** 28, gap = 2 ** 16, first = 2 ** 16 } = options;
         this.source = typeof source === 'string' ? new UrlSource(source, options) : new BlobSource(source);
         this.gap = gap;
+        this.first = first;
         this.maxHeldBytes = maxHeldBytes;
         this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes);
         /** The last job that does not overlap. @type {Promise<unknown>} */
@@ -155,7 +158,7 @@ export class CoreFile {
                 }
                 return made;
             }
-            const needed = this.session.needed(this.gap);
+            const needed = this.session.needed(this.gap, this.first);
             const now = `${needed.join()} of ${this.source.stats.length}, ${this.drops}`;
             if (now === before) throw new MeshmapError('io', `the job asks for bytes ${needed.join()} again, which it was given`);
             before = now;

@@ -22,7 +22,6 @@ import { MeshmapError } from './error.js';
  *
  * @typedef {object} FetchSettings
  * @property {RequestInit} [request] Headers, credentials and so on of every request.
- * @property {number} [first] The least that the first request asks for, in bytes; 4,096.
  * @property {number} [parallel] The most requests at a time; 6.
  * @property {number} [retries] The number of times that a request is sent again after no answer, or the status 429 or 5xx; 2. The
  *     wait that a server asks for in `Retry-After` is kept, up to 30 s.
@@ -36,9 +35,9 @@ export class UrlSource {
      * @param {string} url
      * @param {FetchSettings} [settings]
      */
-    constructor(url, { request = {}, first = 4096, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 30 } = {}) {
+    constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 30 } = {}) {
         this.url = url;
-        this.settings = { request, first, parallel, retries, timeout, maxWhole };
+        this.settings = { request, parallel, retries, timeout, maxWhole };
         /** @type {Stats} */
         this.stats = { requests: 0, bytes: 0, length: null };
         /** @type {Version | null} */
@@ -54,15 +53,10 @@ export class UrlSource {
      * @param {AbortSignal} [signal]
      */
     async read(ranges, sink, signal) {
-        let rest = ranges;
-        if (!this.version) {
-            // The first response determines the length, and the version that all other responses must have.
-            const [start, end] = ranges[0];
-            await this.#part([start, Math.max(end, start + this.settings.first)], sink, signal);
-            rest = ranges.slice(1);
-        }
+        // The first response determines the length, and the version that all other responses must have.
+        if (!this.version) return this.#part(ranges[0], sink, signal);
         const length = this.stats.length ?? Infinity;
-        const queue = rest.map(([start, end]) => [start, Math.min(end, length)]).filter(([start, end]) => start < end);
+        const queue = ranges.map(([start, end]) => [start, Math.min(end, length)]).filter(([start, end]) => start < end);
         const failed = new AbortController();
         const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
         const work = async () => {

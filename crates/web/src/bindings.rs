@@ -56,7 +56,7 @@ impl Session {
         Self(session::Session::new(length.map(|length| length as u64), settings))
     }
 
-    pub fn set_length(&self, length: f64) -> Outcome<()> {
+    pub fn set_length(&mut self, length: f64) -> Outcome<()> {
         self.0.set_length(length as u64).map_err(throw)
     }
 
@@ -65,8 +65,8 @@ impl Session {
     }
 
     /// Start and end of each range.
-    pub fn needed(&self, gap: f64) -> Vec<f64> {
-        let ranges = self.0.needed(gap as u64);
+    pub fn needed(&self, gap: f64, first: f64) -> Vec<f64> {
+        let ranges = self.0.needed(gap as u64, first as u64);
         ranges.iter().flat_map(|range| [range.start as f64, range.end as f64]).collect()
     }
 

@@ -35,7 +35,7 @@ impl Client {
             if let Some(reply) = job(&mut self.session)? {
                 return Ok(reply);
             }
-            for range in self.session.needed(0) {
+            for range in self.session.needed(0, 0) {
                 let end = range.end.min(self.body.len() as u64);
                 let part = self.body.get(range.start as usize..end as usize).unwrap_or_default();
                 self.requests += 1;
@@ -267,7 +267,7 @@ fn next_snapshot_is_fetched_at_once() {
 
 #[test]
 fn positions_are_fetched_without_normals() {
-    let (_, snapshots) = fixtures::cgeo::animation(60, 4);
+    let (_, snapshots) = fixtures::cgeo::animation(240, 4);
     let body = fixtures::cgeo::file(&snapshots, meshmap::cgeo::Dialect::default());
     let [alone, both] = [false, true].map(|with_normals| {
         let mut client = Client::of(body.clone(), Some(body.len() as u64));

@@ -234,6 +234,9 @@ impl Format {
         }
     }
 
+    /// The frames or snapshots per second at which programs play a file that does not store a rate: as Corona plays proxies.
+    pub const USUAL_RATE: f32 = 24.0;
+
     /// The up axis of most files: the one of [`conventions`](Self::conventions), or of the programs that write them. Programs that draw files
     /// without asking take this one.
     ///

@@ -11,9 +11,7 @@ from .model import Animation, Attribute, MeshData, Model, Skeleton
 from .notes import Notes, Unusable
 from .options import ReadOptions
 
-USUAL_FPS = 24.0
 STANDARD = {"position", "normal", "tangent", "texcoord", "joints", "weights", "color"}
-
 
 def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
     if not len(file.meshes()) and not file.joints and file.anims:
@@ -118,11 +116,9 @@ def read_animations(file: meshmap.IqmFile, source: meshmap.IqmFile, where: str, 
         if not np.isfinite(matrices).all():
             notes.add(f"animation {anim.name} is left out: a joint has NaN or infinite numbers, or no size in the bind pose")
             continue
-        fps = anim.framerate
-        if not (np.isfinite(fps) and fps > 0):
-            notes.add(f"animation {anim.name} does not store its frame rate: {USUAL_FPS:g} is assumed")
-            fps = USUAL_FPS
-        animations.append(Animation(anim.name or "animation", fps, anim.is_loop, matrices))
+        if anim.rate != anim.framerate:
+            notes.add(f"animation {anim.name} does not store its frame rate: {anim.rate:g} is assumed")
+        animations.append(Animation(anim.name or "animation", anim.rate, anim.is_loop, matrices))
     return animations
 
 

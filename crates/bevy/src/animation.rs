@@ -11,9 +11,6 @@ use meshmap::iqm;
 use crate::error::MeshmapError;
 use crate::skeleton::{Joints, transform};
 
-/// Frames per second of animations that do not store a rate, as in the SDK's viewer.
-const DEFAULT_RATE: f32 = 24.0;
-
 /// Animations may share frames, but a small file cannot ask for many more keys than it has frames.
 const MOST_SHARED: usize = 16;
 
@@ -59,9 +56,7 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
         }
         let range = anim.frames();
         let run = values.get(range.start as usize * width..range.end as usize * width).unwrap_or_default();
-        let rate =
-            if anim.framerate.is_normal() && anim.framerate > 0.0 { anim.framerate } else { DEFAULT_RATE };
-        let clip = clip(run, joints, rate, anim.is_loop());
+        let clip = clip(run, joints, anim.rate(), anim.is_loop());
         clips.push(Clip { name, clip, repeats: anim.is_loop() });
     }
     Ok(clips)

@@ -1,15 +1,12 @@
 //! The frame, snapshot or time of a file that is drawn or written.
 
-use meshmap::MeshFile;
 use meshmap::cgeo::{Proxy, Wrap};
 use meshmap::iqm::{Anim, Model};
+use meshmap::{Format, MeshFile};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::one_line;
-
-/// The snapshots or frames per second of a file that does not specify them.
-pub(crate) const USUAL_RATE: f32 = 24.0;
 
 /// The requested moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -136,7 +133,7 @@ impl Finder<'_> {
         let number = match self.when {
             When::Frame(number) => number,
             When::Seconds(seconds) => {
-                let Some((from, to, fraction)) = anim.frames_at(seconds, USUAL_RATE) else {
+                let Some((from, to, fraction)) = anim.frames_at(seconds, Format::USUAL_RATE) else {
                     return self.refused(format!("no frame at {seconds} s"));
                 };
                 (if fraction < 0.5 { from } else { to }) - anim.first_frame
@@ -197,7 +194,7 @@ impl Finder<'_> {
             }
             _ => return Ok(None),
         };
-        let delay = delay(rate.unwrap_or(USUAL_RATE.into()), every);
+        let delay = delay(rate.unwrap_or(Format::USUAL_RATE.into()), every);
         Ok(Some(Run { moments, delay, is_rate_assumed: rate.is_none() }))
     }
 }

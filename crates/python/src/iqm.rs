@@ -140,6 +140,7 @@ impl IqmFile {
             first_frame: anim.first_frame,
             num_frames: anim.num_frames,
             framerate: anim.framerate,
+            rate: anim.rate(),
             is_loop: anim.is_loop(),
         };
         Ok(model(slf)?.anims().map(anim).collect())
@@ -311,8 +312,10 @@ pub struct Anim {
     first_frame: u32,
     /// The number of its frames.
     num_frames: u32,
-    /// Frames per second.
+    /// Frames per second, as stored.
     framerate: f32,
+    /// Frames per second for playing: 24 if the file does not store a rate.
+    rate: f32,
     /// True if the first frame follows on the last one.
     is_loop: bool,
 }
@@ -321,15 +324,22 @@ pub struct Anim {
 impl Anim {
     /// The value with these fields: for pickle.
     #[new]
-    fn restore(name: String, first_frame: u32, num_frames: u32, framerate: f32, is_loop: bool) -> Self {
-        Self { name, first_frame, num_frames, framerate, is_loop }
+    fn restore(
+        name: String,
+        first_frame: u32,
+        num_frames: u32,
+        framerate: f32,
+        rate: f32,
+        is_loop: bool,
+    ) -> Self {
+        Self { name, first_frame, num_frames, framerate, rate, is_loop }
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let this = slf.get();
         again::value(
             slf,
-            (this.name.clone(), this.first_frame, this.num_frames, this.framerate, this.is_loop),
+            (this.name.clone(), this.first_frame, this.num_frames, this.framerate, this.rate, this.is_loop),
         )
     }
 

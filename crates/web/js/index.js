@@ -41,7 +41,8 @@ export { MeshmapError };
  * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.
  * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.
  * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds.
- * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims The animations of an IQM file.
+ * @property {{ name: string, frameCount: number, framerate: number, rate: number, isLoop: boolean }[]} anims The animations of an IQM
+ *     file: `framerate` as stored, `rate` for playing, which is 24 if none is stored.
  * @property {number} jointCount The number of joints of an IQM file.
  * @property {string | null} name The object name of a CGeo file.
  * @property {string[]} blocks The names of the blocks of a Second Life mesh, such as `skin`; else empty.

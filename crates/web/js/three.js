@@ -435,11 +435,11 @@ export class MeshmapObject extends Group {
     /** @param {import('three').Bone[]} bones */
     async #clips(bones) {
         const { anims } = this.file.info;
-        for (const [index, { name, framerate, isLoop }] of anims.entries()) {
+        for (const [index, { name, rate, isLoop }] of anims.entries()) {
             try {
                 const { frameCount, poseCount, values } = await this.file.frames(index, { signal: this.#options.signal });
                 if (poseCount !== bones.length) throw new MeshmapError('mismatch', `${poseCount} poses for ${bones.length} joints`);
-                const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate: framerate > 0 && framerate < Infinity ? framerate : 24, isLoop });
+                const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate, isLoop });
                 this.animations.push(clip);
             } catch (error) {
                 if (!(error instanceof MeshmapError) || error.kind === 'crash') throw error;

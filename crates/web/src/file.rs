@@ -170,6 +170,7 @@ impl File {
                         .text("name", &anim.name.to_string_lossy())
                         .with("frameCount", &anim.num_frames)
                         .float("framerate", Some(anim.framerate.into()))
+                        .float("rate", Some(anim.rate().into()))
                         .with("isLoop", &anim.is_loop())
                         .end()
                 };

@@ -14,6 +14,7 @@ use super::rules::FILE;
 use super::skeleton::Joint;
 use super::tables::parent;
 use crate::bytes::Text;
+use crate::format::Format;
 use crate::num::{as_usize, decimal};
 use crate::report::{Address, ErrorKind, Result, quoted};
 
@@ -204,6 +205,14 @@ impl Anim {
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.flags & raw::IQM_LOOP != 0
+    }
+
+    /// The frames per second at which it is played: [`Format::USUAL_RATE`] if the file does not store a rate, or one that is not finite
+    /// or not positive.
+    #[must_use]
+    pub fn rate(&self) -> f32 {
+        let is_stored = self.framerate > 0.0 && self.framerate.is_finite();
+        if is_stored { self.framerate } else { Format::USUAL_RATE }
     }
 
     /// The indices of its frames.

@@ -11,6 +11,7 @@ use bevy_mesh::{Mesh, Mesh3d, MeshVertexAttribute, VertexFormat};
 use bevy_tasks::futures::check_ready;
 use bevy_tasks::{AsyncComputeTaskPool, Task};
 use bevy_time::Time;
+use meshmap::Format;
 use meshmap::cgeo::{SnapshotCache, Timing, Wrap};
 
 use self::frame::{Clip, Frame, PARTS, Topology};
@@ -229,8 +230,8 @@ pub(crate) fn advance(
 /// The animation of a stream; `None` before its file is loaded, and for files of other formats.
 fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
     let proxy = files.get(&stream.file)?.proxy.clone()?;
-    // As Corona plays a file without times.
-    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / 24.0, proxy.snapshot_count()));
+    let usual = || Timing::new(0.0, 1.0 / f64::from(Format::USUAL_RATE), proxy.snapshot_count());
+    let timing = proxy.timing().unwrap_or_else(usual);
     Some(Clip { proxy, timing, material: stream.material })
 }
 

@@ -18,7 +18,7 @@ mod sheet;
 use std::num::NonZero;
 use std::path::Path;
 
-use meshmap::{Axis, MeshFile, Parallelism};
+use meshmap::{Axis, Format, MeshFile, Parallelism};
 
 pub use self::picture::Picture;
 pub use self::settings::{Mode, Render, Rendered, Samples};
@@ -31,7 +31,7 @@ use self::picture::written;
 use self::settings::{LONGEST, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, USUAL_RATE, When};
+use crate::moment::{Finder, Moment, Named, When};
 use crate::output::Output;
 use crate::scene::assume;
 
@@ -192,7 +192,10 @@ impl Render {
         let frame = self.frame();
         let (camera, first) = self.camera_of_all(file, &run.moments, budget, &mut rendered)?;
         if run.is_rate_assumed {
-            rendered.note(format!("the file does not store a frame rate: assuming {USUAL_RATE} per second"));
+            rendered.note(format!(
+                "the file does not store a frame rate: assuming {} per second",
+                Format::USUAL_RATE
+            ));
         }
         let count = u32::try_from(run.moments.len()).unwrap_or(u32::MAX);
         let mut ignored = Rendered::default();

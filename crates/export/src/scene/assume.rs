@@ -4,7 +4,6 @@ use meshmap::{Axis, Format};
 
 use super::cgeo::Snapshots;
 use super::{Scene, Unit};
-use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
 use crate::settings::Job;
 
@@ -37,10 +36,11 @@ pub(crate) fn step(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) 
         (None, None) => {
             if snapshots.indices.len() > 1 {
                 outcome.note(format!(
-                    "the file does not store the times of snapshots: assuming {USUAL_RATE} per second"
+                    "the file does not store the times of snapshots: assuming {} per second",
+                    Format::USUAL_RATE
                 ));
             }
-            1.0 / f64::from(USUAL_RATE)
+            1.0 / f64::from(Format::USUAL_RATE)
         }
     }
 }

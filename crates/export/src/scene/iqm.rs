@@ -12,7 +12,7 @@ use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::matrix::{multiply, of_rows};
-use crate::moment::{Moment, Still, USUAL_RATE, are_constant};
+use crate::moment::{Moment, Still, are_constant};
 use crate::outcome::{Outcome, Report};
 use crate::settings::Job;
 
@@ -254,18 +254,11 @@ impl Clip {
 
     /// The frames per second.
     pub(crate) fn rate(&self, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-        let stored = f64::from(self.anim.framerate);
-        match job.fps {
-            Some(rate) => rate,
-            None if stored > 0.0 && stored.is_finite() => stored,
-            None => {
-                let name = &self.name;
-                outcome.note(format!(
-                    "the animation {name} has no frame rate: assuming {USUAL_RATE} per second"
-                ));
-                USUAL_RATE.into()
-            }
+        let (name, rate) = (&self.name, self.anim.rate());
+        if job.fps.is_none() && rate != self.anim.framerate {
+            outcome.note(format!("the animation {name} has no frame rate: assuming {rate} per second"));
         }
+        job.fps.unwrap_or(rate.into())
     }
 
     /// The numbers of the frames that are written, from the first.

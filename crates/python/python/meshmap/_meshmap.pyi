@@ -1026,6 +1026,7 @@ class Anim:
         first_frame: int,
         num_frames: int,
         framerate: float,
+        rate: float,
         is_loop: bool,
     ) -> Self: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -1040,7 +1041,10 @@ class Anim:
         """The number of its frames."""
     @property
     def framerate(self) -> float:
-        """Frames per second."""
+        """Frames per second, as stored."""
+    @property
+    def rate(self) -> float:
+        """Frames per second for playing: 24 if the file does not store a rate."""
     @property
     def is_loop(self) -> bool:
         """True if the first frame follows on the last one."""

@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release --example shutter [FILE.cgeo [FRAMES_PER_SECOND]]
 
+use meshmap::Scratch;
 use meshmap::cgeo::{Parts, Proxy, SnapshotCache, Timing, Wrap};
 
 /// A shutter that is open for half of the time of a frame.
@@ -29,8 +30,9 @@ fn main() -> meshmap::Result<()> {
 
     // An acceleration structure that was built from the triangles is refitted as long as they are the same ones.
     let first = cache.get(&proxy, 0, Parts::ALL)?;
+    let mut scratch = Scratch::default();
     let same = (0..proxy.snapshot_count()).take_while(|index| {
-        let topology = proxy.snapshot(*index).and_then(|snapshot| snapshot.topology());
+        let topology = proxy.snapshot(*index).and_then(|snapshot| snapshot.topology(&mut scratch));
         topology.is_ok_and(|topology| topology == first.topology)
     });
     println!("{} of {} snapshots have the triangles of the first one", same.count(), proxy.snapshot_count());

@@ -107,7 +107,7 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
             (81, 81, 1, 128)
         );
         assert_eq!(snapshot.texcoords(1).unwrap_err().kind(), ErrorKind::OutOfRange);
-        assert_eq!(snapshot.is_complete().unwrap(), index == 0);
+        assert_eq!(snapshot.is_complete(&mut Scratch::default()).unwrap(), index == 0);
     }
 }
 
@@ -156,7 +156,7 @@ fn complete_snapshots_stand_among_differences() {
     let other = Mesh::sheet(5, 2, 1.0);
     snapshots[2] = snapshot(&other, other.complete());
     let proxy = proxy(file(&snapshots, Dialect::default()));
-    let topology = |index| proxy.snapshot(index).unwrap().topology().unwrap();
+    let topology = |index| proxy.snapshot(index).unwrap().topology(&mut Scratch::default()).unwrap();
     assert_eq!(topology(0), topology(1));
     assert_eq!(topology(1), topology(5));
     assert_ne!(topology(0), topology(2));
@@ -185,7 +185,7 @@ fn several_meshes_are_samples() {
     let (meshes, mut snapshots) = sheet();
     snapshots[1].push((raw::TAG_MESH_DATA, meshes[4].difference(&meshes[0])));
     let snapshot = proxy(file(&snapshots, Dialect::default())).snapshot(1).unwrap();
-    assert_eq!(snapshot.samples().unwrap(), 2);
+    assert_eq!(snapshot.samples(&mut Scratch::default()).unwrap(), 2);
     assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, 1));
     assert_eq!(snapshot.sample(1).positions().unwrap().to_vec(), expected(&meshes, 4));
     assert_eq!(snapshot.sample(2).positions().unwrap_err().kind(), ErrorKind::Malformed);
@@ -687,7 +687,7 @@ mod cache {
         let cache = SnapshotCache::new(1 << 30);
         let mesh = cache.get(&plain(), 1, Parts::ALL).unwrap();
         assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1, Parts::ALL).unwrap()));
-        assert_eq!(plain().snapshot(1).unwrap().topology().unwrap(), mesh.topology);
+        assert_eq!(plain().snapshot(1).unwrap().topology(&mut Scratch::default()).unwrap(), mesh.topology);
         // Frames of one handle and of another belong together.
         let (mut out, timing) = (Vec::new(), plain().timing().unwrap());
         cache.positions_at(&plain(), &timing, &[0.05], Wrap::Clamp, &mut out).unwrap();

@@ -342,7 +342,7 @@ fn prefix_of_positions(index: usize) -> u64 {
     let mut inflater = meshmap_inflate::Inflater::new();
     let mut stream =
         meshmap_inflate::Stream::new(&mut inflater, stream, meshmap_inflate::Format::Zlib).unwrap();
-    let head = if snapshot.is_complete().unwrap() { 17 } else { 1 };
+    let head = if snapshot.is_complete(&mut Scratch::default()).unwrap() { 17 } else { 1 };
     let mut content = vec![0; head + 250 * 250 * 12];
     stream.read_exact(&mut content).unwrap();
     block.range.start - snapshot.range().start + stream.consumed() as u64

@@ -188,7 +188,7 @@ impl Attribute {
     /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let mut missing = [0.0; N];
-        if let (Some(fourth), Fourth::One) = (missing.get_mut(3), self.fourth()) {
+        if let (Some(fourth), Fourth::One) = (missing.get_mut(3), Fourth::of(&self.semantic)) {
             *fourth = 1.0;
         }
         let convert = move |element: &[u8]| {
@@ -313,17 +313,9 @@ impl Attribute {
         BLOCK.checked_div(size.max(self.format.size())).unwrap_or(0).max(1)
     }
 
-    /// The value of a fourth component that is not stored.
-    fn fourth(&self) -> Fourth {
-        match self.semantic {
-            Semantic::Position | Semantic::Color(_) => Fourth::One,
-            _ => Fourth::Zero,
-        }
-    }
-
     /// The conversion of the elements to another format.
     pub(super) fn converter(&self, target: VertexFormat) -> Converter {
-        Converter::new(self.format, target, self.dequant, self.fourth())
+        Converter::new(self.format, target, self.dequant, Fourth::of(&self.semantic))
     }
 
     /// Converts `count` elements from `first` on.

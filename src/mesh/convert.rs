@@ -7,6 +7,7 @@ use super::dequant::Dequant;
 use super::packed;
 use super::place::{Places, place};
 use super::round::{limited, low, nearest};
+use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 use crate::codec::dequant;
@@ -39,7 +40,7 @@ enum Step {
 }
 
 /// Memory for the steps of a conversion, used again for each block.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Work {
     few: Vec<u8>,
     floats: Vec<f32>,
@@ -170,6 +171,15 @@ pub(super) struct NotHeld {
 pub(super) enum Fourth {
     Zero,
     One,
+}
+
+impl Fourth {
+    pub(super) fn of(semantic: &Semantic) -> Self {
+        match semantic {
+            Semantic::Position | Semantic::Color(_) => Self::One,
+            _ => Self::Zero,
+        }
+    }
 }
 
 fn components(format: VertexFormat) -> usize {

@@ -11,7 +11,7 @@ use super::view::MeshView;
 use super::write::{WriteResult, sized, written};
 use crate::limits::job;
 use crate::num::decimal;
-use crate::report::{ErrorKind, Result};
+use crate::report::{Error, ErrorKind, Result};
 
 /// The layout of one vertex in a vertex buffer: a list of attributes and their byte offsets.
 ///
@@ -62,6 +62,21 @@ pub struct LayoutAttribute {
 impl LayoutAttribute {
     fn end(&self) -> usize {
         self.offset.saturating_add(self.format.size())
+    }
+
+    /// The bytes of a value.
+    pub(super) fn element(&self, value: [f32; 4]) -> Result<Vec<u8>> {
+        let size = self.format.size();
+        let mut out = vec![0; size];
+        let stored = value.map(f32::to_le_bytes);
+        let converter = Converter::new(VertexFormat::FLOAT32X4, self.format, None, Fourth::Zero);
+        let converted =
+            converter.convert(stored.as_flattened(), Places::packed(&mut out, size), &mut Work::default());
+        converted.map_err(|not_held| {
+            let error = Error::new(ErrorKind::OutOfRange, "default of a vertex layout");
+            error.expected(format!("numbers that {} can hold", self.format)).found(not_held.value)
+        })?;
+        Ok(out)
     }
 }
 
@@ -128,6 +143,33 @@ impl VertexLayout {
         self.stride.unwrap_or_else(|| self.end().next_multiple_of(4))
     }
 
+    /// Returns `true` if there are bytes between attributes.
+    pub(super) fn has_gaps(&self) -> bool {
+        let sizes = self.attributes.iter().map(|attribute| attribute.format.size());
+        sizes.fold(0, usize::saturating_add) < self.stride()
+    }
+
+    /// Fails if attributes overlap, or are longer than the stride.
+    pub(super) fn check(&self) -> Result<()> {
+        let stride = self.stride();
+        let wrong = |what| Error::new(ErrorKind::OutOfRange, what);
+        if self.end() > stride || stride == 0 {
+            let error = wrong("stride of a vertex layout");
+            return Err(error.expected(format!("at least {} bytes", self.end().max(1))).found(stride));
+        }
+        if let Some((before, after)) = self.overlap() {
+            let error = wrong("vertex layout").expected("attributes that do not overlap");
+            return Err(error.found(format_args!(
+                "{} to byte {}, and {} from byte {}",
+                before.semantic,
+                before.end(),
+                after.semantic,
+                after.offset
+            )));
+        }
+        Ok(())
+    }
+
     /// Two attributes that have bytes in common.
     fn overlap(&self) -> Option<(&LayoutAttribute, &LayoutAttribute)> {
         let mut sorted: Vec<&LayoutAttribute> = self.attributes.iter().collect();
@@ -146,7 +188,7 @@ impl VertexLayout {
 const COPIED_BLOCK: usize = 4 << 10;
 
 /// The most bytes of vertices that are copied straight into the caller's memory, one attribute after the other.
-const DIRECT_BLOCK: usize = 2 << 10;
+pub(super) const DIRECT_BLOCK: usize = 2 << 10;
 
 /// The attributes of a mesh on their way into a layout, in the order of their offsets.
 struct Columns<'a> {
@@ -297,29 +339,10 @@ impl MeshView {
         Ok(())
     }
 
-    fn check_layout(&self, layout: &VertexLayout) -> Result<()> {
-        let stride = layout.stride();
-        let wrong = |what| self.place().error(ErrorKind::OutOfRange, what);
-        if layout.end() > stride || stride == 0 {
-            let error = wrong("stride of a vertex layout");
-            return Err(error.expected(format!("at least {} bytes", layout.end().max(1))).found(stride));
-        }
-        if let Some((before, after)) = layout.overlap() {
-            let error = wrong("vertex layout").expected("attributes that do not overlap");
-            return Err(error.found(format_args!(
-                "{} to byte {}, and {} from byte {}",
-                before.semantic,
-                before.end(),
-                after.semantic,
-                after.offset
-            )));
-        }
-        Ok(())
-    }
-
     /// The columns of a layout, which is checked.
     fn columns<'a>(&self, layout: &'a VertexLayout) -> Result<Columns<'a>> {
-        self.check_layout(layout)?;
+        let located = |error| self.place().locate(error);
+        layout.check().map_err(located)?;
         let stride = layout.stride();
         let meter = self.meter();
         let mut columns = Vec::new();
@@ -340,7 +363,7 @@ impl MeshView {
                 }
                 (None, Some(default)) => {
                     let count = BLOCK.checked_div(stride).unwrap_or(0).max(1).min(self.vertex_count());
-                    Origin::Same(self.one_element(default, to)?.repeat(count))
+                    Origin::Same(to.element(default).map_err(located)?.repeat(count))
                 }
                 (None, None) => {
                     let error = self.place().error(ErrorKind::Mismatch, "mesh and vertex layout");
@@ -351,28 +374,15 @@ impl MeshView {
             columns.push(Column { from, to, is_followed: false });
         }
         columns.sort_by_key(|column| column.to.offset);
-        let next = columns.iter().skip(1).map(|next| (next.to.format.size() >= 4).then_some(next.to.offset));
-        let next: Vec<Option<usize>> = next.collect();
-        for (column, next) in columns.iter_mut().zip(next) {
-            column.is_followed = next == Some(column.to.end());
-        }
-        let sizes = layout.attributes.iter().map(|attribute| attribute.format.size());
-        let has_gaps = sizes.fold(0, usize::saturating_add) < stride;
-        Ok(Columns { columns, stride, has_gaps, work: Work::default() })
+        let followers = followers(columns.iter().map(|column| column.to));
+        columns.iter_mut().zip(followers).for_each(|(column, is_followed)| column.is_followed = is_followed);
+        Ok(Columns { columns, stride, has_gaps: layout.has_gaps(), work: Work::default() })
     }
+}
 
-    /// The bytes of a default.
-    fn one_element(&self, default: [f32; 4], to: &LayoutAttribute) -> Result<Vec<u8>> {
-        let size = to.format.size();
-        let mut out = vec![0; size];
-        let stored = default.map(f32::to_le_bytes);
-        let converter = Converter::new(VertexFormat::FLOAT32X4, to.format, None, Fourth::Zero);
-        let converted =
-            converter.convert(stored.as_flattened(), Places::packed(&mut out, size), &mut Work::default());
-        converted.map_err(|not_held| {
-            let error = self.place().error(ErrorKind::OutOfRange, "default of a vertex layout");
-            error.expected(format!("numbers that {} can hold", to.format)).found(not_held.value)
-        })?;
-        Ok(out)
-    }
+/// For each attribute, in the order of their offsets: whether the next one overwrites the 4 bytes after it.
+pub(super) fn followers<'a>(attributes: impl Iterator<Item = &'a LayoutAttribute>) -> Vec<bool> {
+    let attributes: Vec<&LayoutAttribute> = attributes.collect();
+    let next = attributes.iter().skip(1).map(|next| (next.format.size() >= 4).then_some(next.offset));
+    attributes.iter().zip(next.chain([None])).map(|(this, next)| next == Some(this.end())).collect()
 }

@@ -183,7 +183,7 @@ impl VertexRemap {
         Ok(())
     }
 
-    fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
+    pub(crate) fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
         let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute)) else {
             let error = Error::new(ErrorKind::OutOfRange, "attribute of a vertex remap");
             return Err(error.expected(less_than(self.sources.len())).found(attribute));

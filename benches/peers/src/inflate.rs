@@ -88,7 +88,7 @@ fn all() -> Result<Vec<Packed>, Box<dyn Error>> {
     let mut all = Vec::new();
     for index in (0..proxy.snapshot_count()).step_by(4) {
         let snapshot = proxy.snapshot(index)?;
-        let kind = if snapshot.is_complete()? { Kind::Base } else { Kind::Difference };
+        let kind = if snapshot.is_complete(&mut Scratch::default())? { Kind::Base } else { Kind::Difference };
         for block in snapshot.blocks()?.iter().filter(|block| block.what == "TAG_MESH_DATA") {
             all.extend(packed(format!("CGeo, snapshot {index}"), kind, block, proxy.source())?);
         }

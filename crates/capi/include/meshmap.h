@@ -1435,18 +1435,22 @@ MM_API mm_status mm_cgeo_bounds(const mm_file *file, size_t snapshot, mm_scratch
 /**
  * Identifies the triangles of a snapshot. Decodes one byte.
  *
- * Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
+ * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
  */
-MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_topology *out);
+MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_topology *out);
 
 /**
  * Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in `sample_count` the
  * number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
  * be NULL.
  *
- * Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
+ * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
  */
-MM_API mm_status mm_cgeo_storage(const mm_file *file, size_t snapshot, uint32_t *is_complete, size_t *sample_count);
+MM_API mm_status mm_cgeo_storage(const mm_file *file,
+                                 size_t snapshot,
+                                 mm_scratch *scratch,
+                                 uint32_t *is_complete,
+                                 size_t *sample_count);
 
 /**
  * Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose fourth

@@ -822,9 +822,9 @@ public:
         MESHMAP_TRY(status);
         return std::optional<Bounds>(bounds);
     }
-    Returns<Topology> topology(std::size_t snapshot) const {
+    Returns<Topology> topology(std::size_t snapshot, const Scratch &scratch) const {
         Topology topology{};
-        MESHMAP_TRY(mm_cgeo_topology(file_.get(), snapshot, &topology));
+        MESHMAP_TRY(mm_cgeo_topology(file_.get(), snapshot, scratch.get(), &topology));
         return topology;
     }
     std::optional<Timing> timing() const noexcept {
@@ -856,10 +856,10 @@ public:
         bool is_complete = false;
         std::size_t sample_count = 0;
     };
-    Returns<Storage> storage(std::size_t snapshot) const {
+    Returns<Storage> storage(std::size_t snapshot, const Scratch &scratch) const {
         std::uint32_t is_complete = 0;
         Storage storage;
-        MESHMAP_TRY(mm_cgeo_storage(file_.get(), snapshot, &is_complete, &storage.sample_count));
+        MESHMAP_TRY(mm_cgeo_storage(file_.get(), snapshot, scratch.get(), &is_complete, &storage.sample_count));
         storage.is_complete = is_complete != 0;
         return storage;
     }

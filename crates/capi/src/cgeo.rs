@@ -218,16 +218,16 @@ pub unsafe extern "C" fn mm_cgeo_bounds(
 
 /// Identifies the triangles of a snapshot. Decodes one byte.
 ///
-/// Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
+/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_topology(
     file: *const mm_file,
     snapshot: usize,
+    scratch: *mut mm_scratch,
     out: *mut mm_topology,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
-        let topology = file.cgeo()?.snapshot(snapshot)?.topology()?;
+        let topology = on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.topology(&mut w.scratch)?))?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, topology.into()) }
     })
@@ -237,19 +237,22 @@ pub unsafe extern "C" fn mm_cgeo_topology(
 /// number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
 /// be NULL.
 ///
-/// Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
+/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_storage(
     file: *const mm_file,
     snapshot: usize,
+    scratch: *mut mm_scratch,
     is_complete: *mut u32,
     sample_count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
-        let snapshot = file.cgeo()?.snapshot(snapshot)?;
-        let complete = if is_complete.is_null() { false } else { snapshot.is_complete()? };
-        let samples = if sample_count.is_null() { 0 } else { snapshot.samples()? };
+        let (complete, samples) = on(file, snapshot, scratch, |_, snapshot, w| {
+            let complete =
+                if is_complete.is_null() { false } else { snapshot.is_complete(&mut w.scratch)? };
+            let samples = if sample_count.is_null() { 0 } else { snapshot.samples(&mut w.scratch)? };
+            Ok((complete, samples))
+        })?;
         // SAFETY: the caller's, as the header says.
         unsafe {
             crate::memory::put_if_any(is_complete, complete.into());

@@ -296,7 +296,7 @@ fn stored_positions(
 ) -> Result<Option<mm_view>> {
     working.shown = None;
     let is_stored = file.is_in_memory && file.cgeo()?.dialect().codec == Codec::Stored;
-    if wanted.array != MM_CGEO_POSITIONS || !is_stored || !snapshot.is_complete()? {
+    if wanted.array != MM_CGEO_POSITIONS || !is_stored || !snapshot.is_complete(&mut working.scratch)? {
         return Ok(None);
     }
     let positions = working.shown.insert(snapshot.positions()?);

@@ -324,12 +324,19 @@ fn snapshot(
         other => panic!("{other:?}"),
     }
     let (mut complete, mut samples) = (7, 0);
-    ok!(mm_cgeo_storage(file, index, &raw mut complete, &raw mut samples));
-    assert_eq!((complete == 1, samples), (expected.is_complete().unwrap(), expected.samples().unwrap()));
+    ok!(mm_cgeo_storage(file, index, scratch, &raw mut complete, &raw mut samples));
+    assert_eq!(
+        (complete == 1, samples),
+        (
+            expected.is_complete(&mut Scratch::default()).unwrap(),
+            expected.samples(&mut Scratch::default()).unwrap()
+        )
+    );
     let (mut topology, mut first) = (mm_topology::default(), mm_topology::default());
-    ok!(mm_cgeo_topology(file, index, &raw mut topology));
-    ok!(mm_cgeo_topology(file, 0, &raw mut first));
-    let same = ours.snapshot(0).unwrap().topology().unwrap() == expected.topology().unwrap();
+    ok!(mm_cgeo_topology(file, index, scratch, &raw mut topology));
+    ok!(mm_cgeo_topology(file, 0, scratch, &raw mut first));
+    let same = ours.snapshot(0).unwrap().topology(&mut Scratch::default()).unwrap()
+        == expected.topology(&mut Scratch::default()).unwrap();
     assert_eq!(topology == first, same);
 
     let mesh = expected.mesh(Parts::ALL).unwrap();

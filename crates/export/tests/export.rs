@@ -133,8 +133,9 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
     each(root, Target::Glb, &[Format::CGeo], |file, path| {
         let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
         let proxy = mesh.as_cgeo().unwrap();
-        let topology = proxy.snapshot(0).unwrap().topology().unwrap();
-        let is_same = |index| proxy.snapshot(index).unwrap().topology().unwrap() == topology;
+        let topology = proxy.snapshot(0).unwrap().topology(&mut Scratch::default()).unwrap();
+        let is_same =
+            |index| proxy.snapshot(index).unwrap().topology(&mut Scratch::default()).unwrap() == topology;
         if proxy.snapshot_count() == 0
             || !(0..proxy.snapshot_count()).all(is_same)
             || glb.gltf.meshes().count() != 1

@@ -40,7 +40,7 @@ pub(crate) fn moment(
     let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
     file.source().read(likely.start.min(end)..end)?;
     snapshot.positions_into(&mut elements, &mut now.scratch)?;
-    let is_same = snapshot.topology()? == now.topology;
+    let is_same = snapshot.topology(&mut Scratch::default())? == now.topology;
     let mut arrays = Vec::new();
     if is_same {
         arrays.push(bytes(now.remap.gather(0, &elements)?));

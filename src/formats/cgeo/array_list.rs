@@ -179,7 +179,7 @@ impl Proxy {
             list.push(Ok(ArrayEntry { range, ..listed.entry(Which::PointCloud) }));
         }
         let counts = listed.snapshot.counts(&mut Scratch::default())?;
-        listed.is_complete = listed.snapshot.is_complete()?;
+        listed.is_complete = listed.snapshot.is_complete(&mut Scratch::default())?;
         let shapes = match (together, listed.is_complete && index > 0) {
             (true, _) | (false, true) => listed.snapshot.mesh(Parts::ALL).map(Arc::new),
             // Decoded once for all differences, whose arrays have the same shapes.

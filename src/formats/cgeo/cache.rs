@@ -287,8 +287,26 @@ impl SnapshotCache {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
         let meter = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, meter: &meter };
+        let mut frames = Cached { cache: self, meter: &meter, part: Parts::POSITIONS };
         motion::positions_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
+    }
+
+    /// The normals at these times, equal to [`Proxy::normals_at`], by snapshots that the cache has or gets.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Proxy::normals_at`].
+    pub fn normals_at(
+        &self,
+        proxy: &Proxy,
+        timing: &Timing,
+        seconds: &[f64],
+        wrap: Wrap,
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<()> {
+        let meter = Meter::of_call(&proxy.options().limits);
+        let mut frames = Cached { cache: self, meter: &meter, part: Parts::NORMALS };
+        motion::normals_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
     /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.
@@ -304,7 +322,7 @@ impl SnapshotCache {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
         let meter = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, meter: &meter };
+        let mut frames = Cached { cache: self, meter: &meter, part: Parts::POSITIONS };
         motion::velocities(proxy, &mut frames, &meter, timing, index, out)
     }
 
@@ -518,20 +536,22 @@ impl CachedMeshes {
 struct Cached<'a> {
     cache: &'a SnapshotCache,
     meter: &'a Meter<'a>,
+    part: Parts,
 }
 
 impl Frames for Cached<'_> {
-    type Frame = Arc<Mesh>;
+    type Frame = Array<[f32; 3]>;
 
     fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
-        let mesh = self.cache.snapshot(snapshot, Parts::POSITIONS)?;
+        let mesh = self.cache.snapshot(snapshot, self.part)?;
         self.meter.count_read(&snapshot.extent);
         let topology = mesh.topology;
-        Ok((mesh, topology))
+        let array = if self.part == Parts::NORMALS { &mesh.normals } else { &mesh.positions };
+        Ok((array.clone(), topology))
     }
 
-    fn positions(mesh: &Self::Frame) -> Cow<'_, [[f32; 3]]> {
-        mesh.positions.to_native()
+    fn array(array: &Self::Frame) -> Cow<'_, [[f32; 3]]> {
+        array.to_native()
     }
 }
 

@@ -61,6 +61,7 @@ mod stream;
 mod time;
 mod triangles;
 mod validate;
+mod vertices;
 mod view;
 
 pub use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
@@ -77,5 +78,6 @@ pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::Counts;
 pub use triangles::Triangles;
+pub use vertices::VertexWriter;
 
 pub(crate) use layout::detect;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::layout::snapshot_address;
 use super::mesh::TopologyId;
+use super::parts::MeshArray;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -11,7 +12,7 @@ use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
 use crate::limits::Meter;
 use crate::num::as_u64;
-use crate::report::{ErrorKind, Result};
+use crate::report::{Error, ErrorKind, Result};
 
 impl Proxy {
     /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots.
@@ -33,8 +34,28 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { meter: &meter, scratch };
+        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Positions };
         positions_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
+    }
+
+    /// The normals at these times in seconds, like [`positions_at`](Self::positions_at): interpolated between snapshots, of length 1.
+    ///
+    /// Two normals that cancel each other give 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`positions_at`](Self::positions_at).
+    pub fn normals_at(
+        &self,
+        timing: &Timing,
+        seconds: &[f64],
+        wrap: Wrap,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let meter = Meter::of_call(&self.options().limits);
+        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Normals };
+        normals_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
@@ -52,28 +73,29 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { meter: &meter, scratch };
+        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Positions };
         velocities(self, &mut frames, &meter, timing, index, out)
     }
 }
 
-/// A provider of the positions of snapshots for motion.
+/// A provider of the positions or the normals of snapshots for motion.
 pub(super) trait Frames {
     type Frame;
 
-    /// Returns the positions of a snapshot, which may reuse the memory of `old`, and the topology that they belong to.
+    /// Returns the array of a snapshot, which may reuse the memory of `old`, and the topology that it belongs to.
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)>;
 
-    fn positions(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;
+    fn array(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;
 
     /// Takes back the memory of a frame that is needed no more.
     fn keep(&mut self, _: Self::Frame) {}
 }
 
-/// Positions that are decoded for this call.
+/// Positions or normals that are decoded for this call.
 struct Decoded<'a> {
     meter: &'a Meter<'a>,
     scratch: &'a mut Scratch,
+    part: MeshArray,
 }
 
 impl<'a> Frames for Decoded<'a> {
@@ -81,26 +103,26 @@ impl<'a> Frames for Decoded<'a> {
     type Frame = (Vec<[f32; 3]>, Meter<'a>);
 
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
-        let mut positions = old.map_or_else(
+        let mut array = old.map_or_else(
             || {
                 let [first, second] = &mut self.scratch.frames;
                 std::mem::take(if first.capacity() > 0 { first } else { second })
             },
-            |(positions, _)| positions,
+            |(array, _)| array,
         );
-        let topology = snapshot.topology_reusing(self.scratch)?;
+        let topology = snapshot.topology(self.scratch)?;
         let charged = self.meter.part();
-        snapshot.positions_within(&charged, &mut positions, self.scratch)?;
-        Ok(((positions, charged), topology))
+        snapshot.array_into(self.part, &charged, (&mut array).into(), self.scratch)?;
+        Ok(((array, charged), topology))
     }
 
-    fn positions((positions, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
-        Cow::Borrowed(positions)
+    fn array((array, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
+        Cow::Borrowed(array)
     }
 
-    fn keep(&mut self, (positions, _): Self::Frame) {
+    fn keep(&mut self, (array, _): Self::Frame) {
         let [first, second] = &mut self.scratch.frames;
-        *(if first.capacity() == 0 { first } else { second }) = positions;
+        *(if first.capacity() == 0 { first } else { second }) = array;
     }
 }
 
@@ -140,10 +162,7 @@ impl<F> Pair<F> {
         let old = self.older.take().map(|used| used.frame);
         let (frame, topology) = frames.frame(snapshot, old)?;
         if *self.topology.get_or_insert(topology) != topology {
-            let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots").of(snapshot.address());
-            return Err(error
-                .expected("those of the snapshot before")
-                .found("others; vertices cannot be matched"));
+            return Err(other_triangles(snapshot));
         }
         self.older = self.newer.replace(Used { offset: snapshot.extent.start, frame });
         Ok(())
@@ -170,6 +189,37 @@ impl<F> Pair<F> {
     }
 }
 
+/// The error of a snapshot with other triangles than the one before it.
+pub(super) fn other_triangles(snapshot: &Snapshot) -> Error {
+    let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots").of(snapshot.address());
+    error.expected("those of the snapshot before").found("others; vertices cannot be matched")
+}
+
+/// The error of a time without snapshots around it.
+pub(super) fn no_key(seconds: f64) -> Error {
+    FILE.out_of_range("time").expected("a time, and snapshots").found(seconds)
+}
+
+/// A vector of length 1 in the direction of another one; 0 if it has no direction.
+pub(super) fn direction([x, y, z]: [f32; 3]) -> [f32; 3] {
+    let length = (x * x + y * y + z * z).sqrt();
+    if length > 0.0 && length.is_finite() { [x / length, y / length, z / length] } else { [0.0; 3] }
+}
+
+/// The normals at these times, by frames that come from anywhere.
+pub(super) fn normals_at<S: Frames>(
+    proxy: &Proxy,
+    frames: &mut S,
+    meter: &Meter,
+    timing: &Timing,
+    at: (&[f64], Wrap),
+    out: &mut Vec<[f32; 3]>,
+) -> Result<()> {
+    positions_at(proxy, frames, meter, timing, at, out)?;
+    out.iter_mut().for_each(|normal| *normal = direction(*normal));
+    Ok(())
+}
+
 /// The positions at these times, by frames that come from anywhere.
 pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
@@ -182,20 +232,18 @@ pub(super) fn positions_at<S: Frames>(
     out.clear();
     let mut pair = Pair::new();
     for (number, time) in seconds.iter().enumerate() {
-        let key = timing
-            .index_at(*time, wrap)
-            .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
+        let key = timing.index_at(*time, wrap).ok_or_else(|| no_key(*time))?;
         let from = proxy.snapshot(key.from)?;
         let to = if key.fraction > 0.0 { proxy.snapshot(key.to)? } else { from.clone() };
         pair.bring_both(frames, &from, &to)?;
-        let Some(newer) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { continue };
+        let Some(newer) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else { continue };
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
             meter.resize(out, meter.read(), all, "positions at all times")?;
             out.clear();
         }
         let older = pair.older.as_ref().filter(|_| from.extent.start != to.extent.start);
-        match older.map(|used| S::positions(&used.frame)) {
+        match older.map(|used| S::array(&used.frame)) {
             None => out.extend_from_slice(&newer),
             Some(older) => {
                 let between = |from: &[f32; 3], to: &[f32; 3]| {
@@ -231,8 +279,8 @@ pub(super) fn velocities<S: Frames>(
     let mut pair = Pair::new();
     let (before, after) = (proxy.snapshot(before)?, proxy.snapshot(after)?);
     pair.bring_both(frames, &before, &after)?;
-    let Some(later) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { return Ok(()) };
-    let earlier = pair.older.as_ref().map_or_else(|| later.clone(), |used| S::positions(&used.frame));
+    let Some(later) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else { return Ok(()) };
+    let earlier = pair.older.as_ref().map_or_else(|| later.clone(), |used| S::array(&used.frame));
     meter.resize(out, meter.read(), as_u64(later.len()), "velocities")?;
     let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {

@@ -425,7 +425,7 @@ impl Play<'_> {
     fn first_size(&self) -> Option<u64> {
         let second = (self.len() > 1).then(|| self.at(1))?;
         let snapshot = self.proxy.snapshot(second).ok()?;
-        if snapshot.is_complete().ok()? {
+        if snapshot.is_complete(&mut Scratch::default()).ok()? {
             return None;
         }
         let base = self.proxy.base_within(self.parts, &Meter::of_call(&self.proxy.options().limits)).ok()?;

@@ -170,8 +170,8 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`counts`](Self::counts).
-    pub fn is_complete(&self) -> Result<bool> {
-        self.with_mesh(None, &self.meter(), &mut Scratch::default(), |_, stream, _| stream.is_complete())
+    pub fn is_complete(&self, scratch: &mut Scratch) -> Result<bool> {
+        self.with_mesh(None, &self.meter(), scratch, |_, stream, _| stream.is_complete())
     }
 
     /// Identifies the triangles. Inflates one byte.
@@ -179,11 +179,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`counts`](Self::counts).
-    pub fn topology(&self) -> Result<TopologyId> {
-        self.topology_reusing(&mut Scratch::default())
-    }
-
-    pub(super) fn topology_reusing(&self, scratch: &mut Scratch) -> Result<TopologyId> {
+    pub fn topology(&self, scratch: &mut Scratch) -> Result<TopologyId> {
         let own = self.with_mesh(None, &self.meter(), scratch, |section, stream, _| {
             Ok(stream.is_complete()?.then(|| self.proxy.topology_at(section.range.start)))
         })?;
@@ -208,15 +204,6 @@ impl Snapshot {
     /// [`mesh`](Self::mesh).
     pub fn positions_into<'a>(&self, out: impl Into<Out<'a, [f32; 3]>>, scratch: &mut Scratch) -> Result<()> {
         self.array_into(MeshArray::Positions, &self.meter(), out.into(), scratch)
-    }
-
-    pub(super) fn positions_within(
-        &self,
-        meter: &Meter,
-        out: &mut Vec<[f32; 3]>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        self.array_into(MeshArray::Positions, meter, out.into(), scratch)
     }
 
     /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` if the mesh is stored
@@ -288,7 +275,7 @@ impl Snapshot {
         self.array_into(part, &self.meter(), out, scratch)
     }
 
-    fn array_into(
+    pub(super) fn array_into(
         &self,
         part: MeshArray,
         meter: &Meter,
@@ -436,8 +423,13 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`sections`](Self::sections).
-    pub fn samples(&self) -> Result<usize> {
-        Ok(self.sections()?.iter().filter(|section| section.tag == raw::TAG_MESH_DATA).count())
+    pub fn samples(&self, scratch: &mut Scratch) -> Result<usize> {
+        let mut sections = self.walk(self.load()?, &mut scratch.decoders)?;
+        let mut count: usize = 0;
+        while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
+            count = count.saturating_add(usize::from(section.tag == raw::TAG_MESH_DATA));
+        }
+        Ok(count)
     }
 
     /// The snapshot with another of its meshes; the first is 0.

@@ -106,7 +106,7 @@ impl Check {
         let stored_box = snapshot.bounding_box(&mut self.scratch)?;
         // Its points are given back before the mesh is read.
         snapshot.point_cloud_into(&mut Vec::new(), &mut self.scratch)?;
-        let samples = snapshot.samples()?.max(1);
+        let samples = snapshot.samples(&mut Scratch::default())?.max(1);
         for sample in 0..samples {
             let sample = snapshot.sample(sample);
             let unused =
@@ -115,7 +115,7 @@ impl Check {
                 self.findings
                     .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));
             }
-            if sample.is_complete()? {
+            if sample.is_complete(&mut Scratch::default())? {
                 self.triangles(&sample);
             }
             self.numbers(&sample);

@@ -120,7 +120,7 @@ struct Glance {
 }
 
 fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
-    let is_complete = snapshot.is_complete()?;
+    let is_complete = snapshot.is_complete(&mut Scratch::default())?;
     let counts = if is_complete { Some(snapshot.counts(scratch)?) } else { None };
     Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? })
 }

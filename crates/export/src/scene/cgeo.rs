@@ -95,13 +95,13 @@ pub(crate) struct Topology {
 
 impl Topology {
     pub(crate) fn of(snapshot: Snapshot) -> Result<Self> {
-        let id = snapshot.topology()?;
+        let id = snapshot.topology(&mut Scratch::default())?;
         Ok(Self { snapshot, id, copy: None, triangles: None })
     }
 
     /// `true` if a snapshot has as many positions and the same triangles. They are decoded only if they are stored elsewhere.
     pub(crate) fn is_of(&mut self, other: &Snapshot, scratch: &mut Scratch, budget: &Budget) -> Result<bool> {
-        let id = other.topology()?;
+        let id = other.topology(&mut Scratch::default())?;
         if id == self.id || Some(id) == self.copy {
             return Ok(true);
         }

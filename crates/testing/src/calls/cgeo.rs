@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
-use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, Timing, Triangles, Wrap};
-use meshmap::{Options, Result, Scratch};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, Timing, Triangles, VertexWriter, Wrap};
+use meshmap::{Options, Result, Scratch, Semantic, VertexFormat, VertexLayout};
 
 use super::caller::{Caller, few};
 use super::look::{Look, Seen};
@@ -40,9 +40,21 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     caller.call("positions_at", || {
         proxy.positions_at(&timing, &[0.01, 0.05], Wrap::Loop, &mut out, &mut scratch)?;
+        proxy.normals_at(&timing, &[0.01, 0.05], Wrap::Loop, &mut out, &mut scratch)?;
         Ok(out.len())
     });
     drop((out, scratch));
+    caller.each("VertexWriter", all.clone(), |i| {
+        let layout = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3).with_default(
+            Semantic::Normal,
+            VertexFormat::SNORM8X4,
+            [0.0; 4],
+        );
+        let (mut writer, snapshot) = (VertexWriter::new(layout)?, proxy.snapshot(i)?);
+        let vertices = writer.remap(&snapshot)?.vertex_count();
+        // Its memory is the caller's: none of a mesh with vertices fits here.
+        Ok((vertices, writer.write(&snapshot, &mut []).map(drop)))
+    });
     let capacity = options.limits.max_total_bytes / 8;
     caller.call("play", || {
         let mut seen = Seen::new(looks);
@@ -85,11 +97,13 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     each(proxy, caller, "snapshot.bounding_box", |snapshot| snapshot.bounding_box(&mut Scratch::default()));
     each(proxy, caller, "snapshot.point_cloud", |snapshot| snapshot.point_cloud());
     each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts(&mut Scratch::default()));
-    each(proxy, caller, "snapshot.is_complete", |snapshot| snapshot.is_complete());
+    each(proxy, caller, "snapshot.is_complete", |snapshot| snapshot.is_complete(&mut Scratch::default()));
     // The number in it is new for every handle.
-    each(proxy, caller, "snapshot.topology", |snapshot| snapshot.topology().map(drop));
-    each(proxy, caller, "snapshot.samples", |snapshot| snapshot.samples());
-    each(proxy, caller, "snapshot.sample", |snapshot| snapshot.sample(snapshot.samples()?).positions());
+    each(proxy, caller, "snapshot.topology", |snapshot| snapshot.topology(&mut Scratch::default()).map(drop));
+    each(proxy, caller, "snapshot.samples", |snapshot| snapshot.samples(&mut Scratch::default()));
+    each(proxy, caller, "snapshot.sample", |snapshot| {
+        snapshot.sample(snapshot.samples(&mut Scratch::default())?).positions()
+    });
     each(proxy, caller, "snapshot.blocks", |snapshot| snapshot.blocks());
     each(proxy, caller, "snapshot.sections, the first read", |snapshot| {
         let first = snapshot.sections()?.first().map_or(0..0, |section| section.content.clone());

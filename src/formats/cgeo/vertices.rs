@@ -1,0 +1,317 @@
+//! Snapshots that are decoded straight into vertex buffers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use zerocopy::little_endian::F32;
+
+use super::mesh::{MeshBuffer, TopologyId};
+use super::motion::{direction, no_key, other_triangles};
+use super::parts::Parts;
+use super::proxy::Proxy;
+use super::rules::FILE;
+use super::snapshot::Snapshot;
+use super::time::{Timing, Wrap};
+use crate::decode::Scratch;
+use crate::limits::{Meter, job};
+use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap};
+use crate::num::{as_u64, as_usize};
+use crate::report::{ErrorKind, Result};
+
+/// Decodes snapshots straight into vertex buffers: positions, normals, texture coordinates and velocities in any layout.
+///
+/// A vertex is one combination of indices that a corner has, as in [`Snapshot::view`]. The vertices of a topology are found once, and
+/// kept as a [`VertexRemap`]; after the first call, nothing is allocated. Memory that vertices are written to is never read, so that it
+/// may be mapped memory of a GPU. Decoding runs on the calling thread.
+///
+/// Keep one for each thread and each proxy: it holds the remap of one topology, and two decoded snapshots. Clones share the remap.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::cgeo::{Proxy, VertexWriter, Wrap};
+/// use meshmap::{Semantic, VertexFormat, VertexLayout};
+///
+/// let layout = VertexLayout::new()
+///     .with(Semantic::Position, VertexFormat::FLOAT32X3)
+///     .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+///     .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.0; 4]);
+/// let stride = layout.stride();
+/// let mut writer = VertexWriter::new(layout)?;
+///
+/// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+/// let remap = writer.remap(&proxy.snapshot(0)?)?;
+/// let index_buffer: &[u32] = remap.indices();
+/// let mut vertex_buffer = vec![0; remap.vertex_count() * stride];
+///
+/// let timing = proxy.timing().unwrap();
+/// let first = writer.write(&proxy.snapshot(0)?, &mut vertex_buffer)?;
+/// let later = writer.write_at(&proxy, &timing, 0.07, Wrap::Loop, &mut vertex_buffer)?;
+/// assert_eq!(first, later, "the index buffer stays");
+/// # assert!(!index_buffer.is_empty());
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+pub struct VertexWriter {
+    gather: Gather,
+    /// The parts that the layout needs.
+    parts: Parts,
+    kept: Option<Kept>,
+    frames: [Frame; 2],
+    scratch: Scratch,
+}
+
+/// The vertices of a topology.
+#[derive(Clone)]
+struct Kept {
+    topology: TopologyId,
+    /// The attributes of the remap.
+    streams: Arc<[Semantic]>,
+    remap: Arc<VertexRemap>,
+}
+
+/// A decoded snapshot.
+#[derive(Default)]
+struct Frame {
+    /// The proxy, and the offset and the sample in it.
+    of: Option<(u64, u64, usize)>,
+    mesh: MeshBuffer,
+    /// The memory that decoding it was charged with, and the bytes that were read for it.
+    charged: u64,
+    read: Range<u64>,
+}
+
+/// A moment between two snapshots.
+struct Moment {
+    /// The frames, and the share of the second one.
+    frames: [usize; 2],
+    fraction: f32,
+    /// One by the seconds from one to the other; 0 if no time passes.
+    per_second: f32,
+    /// `true` for a time, `false` for a snapshot as it is stored.
+    is_time: bool,
+}
+
+/// The name of the attribute that has velocities.
+const VELOCITY: &str = "velocity";
+
+impl VertexWriter {
+    /// Makes a writer of vertices in a layout.
+    ///
+    /// The layout may have [`Position`](Semantic::Position), [`Normal`](Semantic::Normal), [`TexCoord`](Semantic::TexCoord) and, for
+    /// [`write_at`](Self::write_at), velocities: `Semantic::Custom("velocity".into())`. All are converted as by
+    /// [`MeshView::interleave_into`](crate::MeshView::interleave_into).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if attributes of the layout overlap or are longer than its stride, and if a default
+    /// does not fit its format.
+    pub fn new(layout: VertexLayout) -> Result<Self> {
+        let gather = Gather::new(&layout)?;
+        let part = |semantic: &Semantic| match semantic {
+            Semantic::Normal => Parts::NORMALS,
+            Semantic::TexCoord(_) => Parts::TEXCOORDS,
+            _ => Parts::POSITIONS,
+        };
+        let parts = gather.semantics().map(part).fold(Parts::POSITIONS, |parts, part| parts | part);
+        Ok(Self { gather, parts, kept: None, frames: Default::default(), scratch: Scratch::default() })
+    }
+
+    /// The vertices of a snapshot: the index buffer, and the number of vertices. It is made unless it is the one of the last snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Snapshot::view`].
+    pub fn remap(&mut self, snapshot: &Snapshot) -> Result<Arc<VertexRemap>> {
+        self.scratch.set_cancel(job::cancel_flag());
+        let topology = snapshot.topology(&mut self.scratch)?;
+        Ok(Arc::clone(&self.kept(snapshot, topology)?.remap))
+    }
+
+    /// Writes all vertices of a snapshot: the bytes that [`interleave_into`](crate::MeshView::interleave_into) of its
+    /// [`view`](Snapshot::view) writes. Returns the topology that they belong to: if it is another one than before, so is
+    /// [`remap`](Self::remap).
+    ///
+    /// Bytes of `out` after the vertices stay as they are; after an error, the vertices are undefined.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if `out` is too short, or a number does not fit the layout;
+    /// [`Mismatch`](ErrorKind::Mismatch) if the mesh lacks an attribute that has no default; and the errors of [`Snapshot::view`].
+    pub fn write(&mut self, snapshot: &Snapshot, out: &mut [u8]) -> Result<TopologyId> {
+        let meter = snapshot.meter();
+        let frame = self.bring(snapshot, None, &meter)?;
+        let moment = Moment { frames: [frame; 2], fraction: 0.0, per_second: 0.0, is_time: false };
+        self.fill(snapshot, &moment, out)
+    }
+
+    /// Writes all vertices at a time in seconds, by linear interpolation between snapshots: positions as
+    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Velocities, in units per second, are those of this motion:
+    /// from the snapshot at or before the time to the next one, or to the last one from the snapshot before it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`write`](Self::write) and of [`Proxy::positions_at`].
+    pub fn write_at(
+        &mut self,
+        proxy: &Proxy,
+        timing: &Timing,
+        seconds: f64,
+        wrap: Wrap,
+        out: &mut [u8],
+    ) -> Result<TopologyId> {
+        let key = timing.index_at(seconds, wrap).ok_or_else(|| no_key(seconds))?;
+        let has_velocity = self.gather.semantics().any(is_velocity);
+        let (mut from, mut to, mut fraction) = (key.from, key.to, key.fraction);
+        if has_velocity && from == to && from > 0 {
+            (from, fraction) = (from.saturating_sub(1), 1.0);
+        } else if fraction == 0.0 && !has_velocity {
+            to = from;
+        }
+        let (before, after) = (proxy.snapshot(from)?, proxy.snapshot(to)?);
+        let meter = before.meter();
+        let first = self.bring(&before, None, &meter)?;
+        let second = if from == to { first } else { self.bring(&after, Some(first), &meter)? };
+        let topology = |frame: usize| self.frames.get(frame).and_then(|frame| frame.mesh.topology);
+        if topology(first) != topology(second) {
+            return Err(other_triangles(&after));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
+        let per_second = if from != to && timing.moves() { (1.0 / timing.step()) as f32 } else { 0.0 };
+        let moment = Moment { frames: [first, second], fraction, per_second, is_time: true };
+        self.fill(&before, &moment, out)
+    }
+
+    /// Decodes a snapshot, unless it is there, in the place of another one than `kept`.
+    fn bring(&mut self, snapshot: &Snapshot, kept: Option<usize>, meter: &Meter) -> Result<usize> {
+        let of = Some((snapshot.proxy.id(), snapshot.extent.start, snapshot.sample));
+        if let Some(there) = self.frames.iter().position(|frame| frame.of == of) {
+            // No verdict depends on earlier calls.
+            let frame = self.frames.get(there);
+            frame.iter().for_each(|frame| meter.count_read(&frame.read));
+            let bytes = frame.map_or(0, |frame| frame.charged);
+            meter.take(bytes, "mesh of a snapshot").map_err(|error| snapshot.place().locate(error))?.keep();
+            return Ok(there);
+        }
+        let place = usize::from(kept == Some(0));
+        let Some(frame) = self.frames.get_mut(place) else { return Ok(place) };
+        frame.of = None;
+        self.scratch.set_cancel(job::cancel_flag());
+        let (held, read) = (meter.held(), meter.read());
+        snapshot.mesh_into_within(self.parts, meter, &mut frame.mesh, &mut self.scratch)?;
+        (frame.of, frame.charged) = (of, meter.held().saturating_sub(held));
+        let end = snapshot.extent.end;
+        frame.read = end.saturating_sub(meter.read().saturating_sub(read))..end;
+        Ok(place)
+    }
+
+    /// The vertices of this topology, which is the one of the snapshot.
+    fn kept(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<&Kept> {
+        if self.kept.as_ref().is_none_or(|kept| kept.topology != topology) {
+            let meter = snapshot.meter();
+            let mesh = snapshot.mesh_within(Parts::ALL, &meter)?;
+            let streams = mesh.streams();
+            let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
+            let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
+            let indices = corners.saturating_mul(4).saturating_mul(as_u64(counts.len()));
+            let points = as_u64(mesh.positions.len()).saturating_mul(4);
+            let memory = indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts));
+            meter.take(memory, "vertices of a mesh").map_err(|error| snapshot.place().locate(error))?.keep();
+            let remap = mesh.vertex_remap().map_err(|error| snapshot.place().locate(error))?;
+            let streams = streams.into_iter().map(|(semantic, _)| semantic).collect();
+            self.kept = Some(Kept { topology, streams, remap: Arc::new(remap) });
+        }
+        let missing = || FILE.error(ErrorKind::Mismatch, "vertices of a mesh").expected("a remap");
+        self.kept.as_ref().ok_or_else(missing)
+    }
+
+    fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [u8]) -> Result<TopologyId> {
+        let [first, second] = moment.frames;
+        let topology = self.frames.get(first).and_then(|frame| frame.mesh.topology);
+        let topology = topology.unwrap_or_else(|| snapshot.proxy.topology_at(0));
+        self.kept(snapshot, topology)?;
+        let Self { gather, kept: Some(kept), frames, .. } = self else { return Ok(topology) };
+        let (Some(first), Some(second)) = (frames.get(first), frames.get(second)) else {
+            return Ok(topology);
+        };
+        let written = gather.write(kept.remap.vertex_count(), out, |semantic, vertices, elements| {
+            moment.add(kept, [&first.mesh, &second.mesh], (semantic, vertices), elements)
+        });
+        written.map_err(|error| snapshot.place().locate(error))?;
+        Ok(topology)
+    }
+}
+
+impl Moment {
+    /// Adds an attribute of some vertices; returns `false` if there is none.
+    fn add(
+        &self,
+        kept: &Kept,
+        meshes: [&MeshBuffer; 2],
+        (semantic, vertices): (&Semantic, Range<usize>),
+        out: &mut Vec<[F32; 3]>,
+    ) -> Result<bool> {
+        let is_velocity = is_velocity(semantic);
+        if is_velocity && self.per_second == 0.0 {
+            return Ok(false);
+        }
+        let stored = if is_velocity { &Semantic::Position } else { semantic };
+        let Some(stream) = kept.streams.iter().position(|other| other == stored) else { return Ok(false) };
+        let [Some(from), Some(to)] = meshes.map(|mesh| array(mesh, stored)) else { return Ok(false) };
+        let sources = kept.remap.checked_sources(stream, from.len())?;
+        kept.remap.checked_sources(stream, to.len())?;
+        let sources = sources.get(vertices).unwrap_or_default();
+        let at = |array: &[[f32; 3]], source: &u32| array.get(as_usize(*source)).copied().unwrap_or_default();
+        // At the second snapshot, exactly this one.
+        let (from, fraction) =
+            if self.fraction < 1.0 || is_velocity { (from, self.fraction) } else { (to, 0.0) };
+        let mix = |[a, b, c]: [f32; 3], [d, e, f]: [f32; 3]| {
+            [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
+        };
+        match () {
+            () if is_velocity => out.extend(sources.iter().map(|source| {
+                let ([a, b, c], [d, e, f]) = (at(from, source), at(to, source));
+                [d - a, e - b, f - c].map(|number| F32::new(number * self.per_second))
+            })),
+            () if *semantic == Semantic::Normal && self.is_time => out.extend(sources.iter().map(|source| {
+                let normal = at(from, source);
+                direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(F32::new)
+            })),
+            () if fraction > 0.0 => {
+                out.extend(sources.iter().map(|source| mix(at(from, source), at(to, source)).map(F32::new)));
+            }
+            () => out.extend(sources.iter().map(|source| at(from, source).map(F32::new))),
+        }
+        Ok(true)
+    }
+}
+
+fn is_velocity(semantic: &Semantic) -> bool {
+    matches!(semantic, Semantic::Custom(name) if name == VELOCITY)
+}
+
+fn array<'a>(mesh: &'a MeshBuffer, semantic: &Semantic) -> Option<&'a [[f32; 3]]> {
+    match semantic {
+        Semantic::Position => Some(&mesh.positions),
+        Semantic::Normal => Some(&mesh.normals),
+        Semantic::TexCoord(set) => mesh.texcoords.get(as_usize(*set)).map(Vec::as_slice),
+        _ => None,
+    }
+}
+
+impl Clone for VertexWriter {
+    /// A writer that shares the vertices, and nothing else.
+    fn clone(&self) -> Self {
+        let (gather, kept) = (self.gather.clone(), self.kept.clone());
+        Self { gather, parts: self.parts, kept, frames: Default::default(), scratch: Scratch::default() }
+    }
+}
+
+impl std::fmt::Debug for VertexWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let vertices = self.kept.as_ref().map(|kept| kept.remap.vertex_count());
+        f.debug_struct("VertexWriter")
+            .field("parts", &self.parts)
+            .field("vertices", &vertices)
+            .finish_non_exhaustive()
+    }
+}

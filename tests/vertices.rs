@@ -1,0 +1,300 @@
+//! Snapshots that are decoded straight into vertex buffers, and what such calls allocate.
+
+use std::path::Path;
+
+use meshmap::cgeo::{
+    Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Timing, Triangles, VertexWriter, Wrap,
+};
+use meshmap::{
+    ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, VertexFormat, VertexLayout, iqm,
+    openctm, slmesh,
+};
+use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::fixtures::cgeo::{Mesh, animation, file, snapshot};
+use meshmap_testing::{data, test_files};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Positions, small normals and texture coordinates, with a gap of 4 bytes.
+fn layout() -> VertexLayout {
+    VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.5; 4])
+        .with_stride(28)
+}
+
+fn proxy(bytes: Vec<u8>) -> Proxy {
+    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+}
+
+/// The vertices of a snapshot, in memory that is filled with something else before.
+fn written(
+    writer: &mut VertexWriter,
+    proxy: &Proxy,
+    index: usize,
+    stride: usize,
+) -> meshmap::Result<Vec<u8>> {
+    let snapshot = proxy.snapshot(index)?;
+    let count = writer.remap(&snapshot)?.vertex_count();
+    let mut out = vec![0xa5; count * stride + 3];
+    writer.write(&snapshot, &mut out)?;
+    assert_eq!(out.split_off(count * stride), [0xa5; 3]);
+    Ok(out)
+}
+
+fn interleaved(proxy: &Proxy, index: usize, layout: &VertexLayout) -> meshmap::Result<Vec<u8>> {
+    let view = proxy.snapshot(index)?.view()?;
+    let mut out = vec![0; view.vertex_count() * layout.stride()];
+    view.interleave_into(layout, &mut out)?;
+    Ok(out)
+}
+
+fn every_snapshot_has_the_vertices_of_its_view(root: &Path) {
+    let layouts = [
+        layout(),
+        VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3),
+        VertexLayout::new()
+            .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT16X2, [0.0; 4])
+            .with(Semantic::Position, VertexFormat::FLOAT32X4)
+            .with_default(Semantic::Normal, VertexFormat::FLOAT32X3, [0.0; 4]),
+    ];
+    let (mut same, mut refused) = (0, 0);
+    for path in data::files(&root.join("cgeo/valid")) {
+        let Ok(MeshFile::CGeo(proxy)) = MeshFile::open(&path) else { continue };
+        for layout in &layouts {
+            let mut writer = VertexWriter::new(layout.clone()).unwrap();
+            for index in (0..proxy.snapshot_count()).chain([0]) {
+                let found = written(&mut writer, &proxy, index, layout.stride());
+                match (found, interleaved(&proxy, index, layout)) {
+                    (Ok(found), Ok(expected)) => {
+                        assert!(found == expected, "{} {index} {layout:?}", path.display());
+                        same += 1;
+                    }
+                    (Err(found), Err(expected)) => {
+                        assert_eq!(found.kind(), expected.kind(), "{}: {found} | {expected}", path.display());
+                        refused += 1;
+                    }
+                    (found, expected) => panic!("{}: {:?} {:?}", path.display(), found.err(), expected.err()),
+                }
+            }
+        }
+    }
+    assert!(same > 300 && refused < same / 10, "{same} {refused}");
+}
+
+test_files!(every_snapshot_has_the_vertices_of_its_view);
+
+#[test]
+fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() {
+    let (_, snapshots) = animation(9, 5);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = Timing::new(0.0, 0.5, 5);
+    let layout = VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with(Semantic::Normal, VertexFormat::FLOAT32X3)
+        .with_default(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3, [9.0; 4]);
+    let mut writer = VertexWriter::new(layout).unwrap();
+    let remap = writer.remap(&proxy.snapshot(0).unwrap()).unwrap();
+    let (mut out, mut scratch) = (vec![0; remap.vertex_count() * 36], Scratch::default());
+    let cache = SnapshotCache::new(1 << 20);
+    for (seconds, wrap) in
+        [(0.0, Wrap::Clamp), (0.6, Wrap::Clamp), (1.0, Wrap::Clamp), (2.0, Wrap::Clamp), (2.2, Wrap::Loop)]
+    {
+        writer.write_at(&proxy, &timing, seconds, wrap, &mut out).unwrap();
+        let (mut positions, mut normals, mut cached) = (Vec::new(), Vec::new(), Vec::new());
+        proxy.positions_at(&timing, &[seconds], wrap, &mut positions, &mut scratch).unwrap();
+        proxy.normals_at(&timing, &[seconds], wrap, &mut normals, &mut scratch).unwrap();
+        cache.normals_at(&proxy, &timing, &[seconds], wrap, &mut cached).unwrap();
+        assert_eq!(normals, cached);
+        let key = timing.index_at(seconds, wrap).unwrap();
+        // The last snapshot has no next one, and moves as before it.
+        let (from, to) = if key.from == key.to { (key.from - 1, key.to) } else { (key.from, key.to) };
+        let [from, to] = [from, to].map(|index| proxy.snapshot(index).unwrap().positions().unwrap().to_vec());
+        let velocity = |at: usize| std::array::from_fn(|axis| (to[at][axis] - from[at][axis]) * 2.0);
+        for (vertex, bytes) in out.chunks_exact(36).enumerate() {
+            let found: Vec<f32> =
+                bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+            let [at, normal] = [0, 1].map(|stream| remap.sources(stream).unwrap()[vertex] as usize);
+            let velocity: [f32; 3] = velocity(at);
+            assert_eq!(found, [positions[at], normals[normal], velocity].concat(), "{seconds} {vertex}");
+            assert!((normals[normal].iter().map(|n| n * n).sum::<f32>() - 1.0).abs() < 1e-5);
+        }
+    }
+    // A snapshot by itself does not move.
+    writer.write(&proxy.snapshot(1).unwrap(), &mut out).unwrap();
+    assert_eq!(out[24..28], 9.0_f32.to_le_bytes());
+}
+
+#[test]
+fn other_triangles_make_another_remap_and_no_motion() {
+    let (_, mut snapshots) = animation(5, 4);
+    let other = Mesh::sheet(7, 1, 0.5);
+    snapshots[2] = snapshot(&other, other.complete());
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let mut writer = VertexWriter::new(layout()).unwrap();
+    let sizes: Vec<usize> =
+        (0..4).map(|index| written(&mut writer, &proxy, index, 28).unwrap().len() / 28).collect();
+    assert!(sizes[0] == sizes[1] && sizes[1] == sizes[3] && sizes[2] > sizes[1], "{sizes:?}");
+    let clone = writer.clone();
+    assert!(format!("{clone:?}").contains(&sizes[3].to_string()));
+    let mut out = vec![0; sizes[2] * 28];
+    let timing = Timing::new(0.0, 1.0, 4);
+    let error = writer.write_at(&proxy, &timing, 1.5, Wrap::Clamp, &mut out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+    let at = |index: usize| proxy.snapshot(index).unwrap();
+    let ids = [0, 2].map(|index| writer.write(&at(index), &mut out).unwrap());
+    assert_ne!(ids[0], ids[1]);
+    assert_eq!(writer.write(&at(0), &mut out[..28]).unwrap_err().kind(), ErrorKind::OutOfRange);
+    let error = writer.write_at(&proxy, &timing, f64::NAN, Wrap::Clamp, &mut out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    let overlapping = layout().with(Semantic::Normal, VertexFormat::FLOAT32X3).at(8);
+    assert_eq!(VertexWriter::new(overlapping).unwrap_err().kind(), ErrorKind::OutOfRange);
+}
+
+#[test]
+fn limits_hold_whatever_was_decoded_before() {
+    let (_, snapshots) = animation(60, 3);
+    let bytes = file(&snapshots, Dialect::default());
+    let timing = Timing::new(0.0, 1.0, 3);
+    let open = |most: u64| {
+        let options =
+            Options::default().with_limits(Limits::default().with_max_total_bytes(most).with_free_ratio(0));
+        Proxy::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
+    };
+    let mut verdicts = Vec::new();
+    for most in (1..60).map(|step| step * 100_000) {
+        let proxy = open(most);
+        let write = |times: &[f64]| {
+            let mut writer = VertexWriter::new(layout()).unwrap();
+            let mut out = vec![0; 60 * 60 * 28 * 2];
+            let results: Vec<bool> = times
+                .iter()
+                .map(|time| writer.write_at(&proxy, &timing, *time, Wrap::Clamp, &mut out).is_ok())
+                .collect();
+            *results.last().unwrap()
+        };
+        assert_eq!(write(&[1.5]), write(&[1.0, 1.5, 1.5]), "{most}");
+        verdicts.push(write(&[1.5]));
+    }
+    assert!(verdicts.contains(&false) && verdicts.contains(&true));
+}
+
+/// The bytes that a call allocates once its memory is large enough.
+fn again(mut job: impl FnMut()) -> i64 {
+    (0..2).for_each(|_| job());
+    counted(job).1.total
+}
+
+/// Functions of a renderer's inner loop allocate nothing, with the default options and streams above 1 MB.
+#[test]
+fn calls_with_a_scratch_allocate_nothing() {
+    let (_, snapshots) = animation(245, 4);
+    let bytes = file(&snapshots, Dialect::default());
+    let proxy = proxy(bytes);
+    let timing = proxy.timing().unwrap();
+    let (first, one) = (proxy.snapshot(0).unwrap(), proxy.snapshot(2).unwrap());
+    let mut s = Scratch::default();
+    let (mut vectors, mut mesh, mut triangles) = (Vec::new(), MeshBuffer::default(), Triangles::default());
+    let mut slice = vec![[0.0_f32; 3]; 245 * 245];
+    let mut writer = VertexWriter::new(layout()).unwrap();
+    let mut buffer = vec![0; writer.remap(&first).unwrap().vertex_count() * 28];
+    let cache = SnapshotCache::new(1 << 30);
+    let mut keys = Vec::new();
+    let mut table = vec![("snapshot", again(|| drop(proxy.snapshot(1))))];
+    table.push(("positions_into", again(|| one.positions_into(&mut vectors, &mut s).unwrap())));
+    table.push(("positions_into a slice", again(|| one.positions_into(&mut slice[..], &mut s).unwrap())));
+    table.push(("normals_into", again(|| one.normals_into(&mut vectors, &mut s).unwrap())));
+    table.push(("texcoords_into", again(|| one.texcoords_into(0, &mut vectors, &mut s).unwrap())));
+    table.push(("triangles_into", again(|| one.triangles_into(&mut triangles, &mut s).unwrap())));
+    table.push(("mesh_into", again(|| one.mesh_into(Parts::ALL, &mut mesh, &mut s).unwrap())));
+    table.push(("mesh_into, complete", again(|| first.mesh_into(Parts::ALL, &mut mesh, &mut s).unwrap())));
+    table.push(("point_cloud_into", again(|| drop(one.point_cloud_into(&mut vectors, &mut s)))));
+    table.push((
+        "position_differences_into",
+        again(|| drop(one.position_differences_into(&mut vectors, &mut s))),
+    ));
+    table.push(("counts", again(|| assert!(one.counts(&mut s).is_ok()))));
+    table.push(("bounding_box", again(|| assert!(one.bounding_box(&mut s).is_ok()))));
+    table.push(("topology", again(|| assert!(one.topology(&mut s).is_ok()))));
+    table.push(("is_complete", again(|| assert!(one.is_complete(&mut s).is_ok()))));
+    table.push(("samples", again(|| assert!(one.samples(&mut s).is_ok()))));
+    table.push(("keys_into", again(|| timing.keys_into(0.01, 0.1, Wrap::Loop, &mut keys).unwrap())));
+    let times = [0.01, 0.05];
+    table.push((
+        "positions_at",
+        again(|| proxy.positions_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s).unwrap()),
+    ));
+    table.push((
+        "normals_at",
+        again(|| proxy.normals_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s).unwrap()),
+    ));
+    table.push(("velocities", again(|| proxy.velocities(&timing, 1, &mut vectors, &mut s).unwrap())));
+    table.push(("VertexWriter::remap", again(|| drop(writer.remap(&one).unwrap()))));
+    table.push(("VertexWriter::write", again(|| assert!(writer.write(&one, &mut buffer).is_ok()))));
+    let mut number = 0;
+    table.push((
+        "VertexWriter::write, others",
+        again(|| {
+            number = number % 3 + 1;
+            writer.write(&proxy.snapshot(number).unwrap(), &mut buffer).unwrap();
+        }),
+    ));
+    let mut time = 0.0;
+    table.push((
+        "VertexWriter::write_at",
+        again(|| {
+            time += 0.03;
+            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut buffer).unwrap();
+        }),
+    ));
+    table.push(("SnapshotCache::get", again(|| drop(cache.get(&proxy, 1, Parts::ALL).unwrap()))));
+    table.push((
+        "SnapshotCache::positions_at",
+        again(|| cache.positions_at(&proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+    ));
+    table.push((
+        "SnapshotCache::normals_at",
+        again(|| cache.normals_at(&proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+    ));
+    others(&mut table);
+    for (call, bytes) in &table {
+        println!("| {call} | {bytes} |");
+    }
+    assert!(table.iter().all(|(_, bytes)| *bytes == 0), "{table:?}");
+}
+
+/// The calls of other formats.
+fn others(table: &mut Vec<(&'static str, i64)>) {
+    let bytes =
+        |format: &str, name: &str| Source::from_bytes(std::fs::read(data::valid(format, name)).unwrap());
+    let options = Options::default();
+    let model = iqm::Model::from_source(bytes("iqm", "skin_multi_anim.iqm"), &options).unwrap();
+    let (frames, skeleton) = (model.frames(), model.skeleton().unwrap());
+    let mut pose = vec![iqm::Trs::default(); frames.pose_count()];
+    let mut matrices = vec![iqm::IDENTITY; pose.len()];
+    table.push(("Frames::read_frame_into", again(|| frames.read_frame_into(1, &mut pose).unwrap())));
+    table
+        .push(("Frames::interpolate_into", again(|| frames.interpolate_into(0, 1, 0.5, &mut pose).unwrap())));
+    table.push((
+        "Skeleton::skinning_matrices_into",
+        again(|| skeleton.skinning_matrices_into(&pose, &mut matrices).unwrap()),
+    ));
+    let mut s = Scratch::default();
+    for (name, call) in [
+        ("cyl_RAW_pn.ctm", "openctm RAW arrays_into"),
+        ("conv_sphere_obj_MG1.ctm", "openctm MG1 arrays_into"),
+    ] {
+        let mesh = openctm::Mesh::at(&bytes("openctm", name), 0, &options).unwrap();
+        let mut buffer = openctm::MeshBuffer::default();
+        table.push((call, again(|| mesh.arrays_into(&mut buffer, &mut s).unwrap())));
+    }
+    let asset =
+        slmesh::Asset::from_source(bytes("slmesh", "nodemv_02_static_4lod.slmesh"), &options).unwrap();
+    let mut buffer = slmesh::MeshBuffer::default();
+    table.push((
+        "slmesh lod_into",
+        again(|| assert!(asset.lod_into(slmesh::Lod::High, &mut buffer, &mut s).unwrap())),
+    ));
+}

@@ -10,8 +10,8 @@ use child::Run as _;
 use meshmap::cgeo::{Dialect, Parts};
 use meshmap::{MeshFile, Result, Role, Scratch};
 use meshmap_object_store::Remote;
-use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, slmesh, tmf};
+use meshmap_testing::{data, kinds};
 use server::{Act, Server, serve};
 
 mod child;
@@ -138,6 +138,20 @@ fn large(name: &str, made: fn() -> Vec<u8>) -> Vec<u8> {
     corpus.map_or_else(made, |folder| std::fs::read(Path::new(&folder).join(name)).unwrap())
 }
 
+/// A proxy whose snapshots have 20 samples of motion blur: sections that are longer than the least request.
+fn blurred_proxy() -> Vec<u8> {
+    let (_, mut snapshots) = cgeo::animation(60, 40);
+    let sample = snapshots[1].last().cloned().unwrap();
+    snapshots.iter_mut().for_each(|snapshot| snapshot.extend(vec![sample.clone(); 19]));
+    cgeo::file(&snapshots, Dialect::default())
+}
+
+/// A file of many tiny items of a kind.
+fn many(format: &str, name: &str) -> Vec<u8> {
+    let kind = kinds::all().into_iter().find(|kind| kind.format == format && kind.name == name);
+    (kind.unwrap().build)(20_000)
+}
+
 /// The files. In commands, `FILE` is the address and `OUT` a path without its extension.
 fn rows() -> Vec<File> {
     let proxy = || {
@@ -157,6 +171,7 @@ fn rows() -> Vec<File> {
     vec![
         ("CGeo, 4,000 snapshots", long_proxy(), of_proxy),
         ("CGeo", proxy(), of_short_proxy),
+        ("CGeo, 20 samples", blurred_proxy(), vec![("info FILE", beginnings)]),
         (
             "IQM",
             large("iqm/large/large_mesh.iqm", || {
@@ -205,6 +220,16 @@ fn rows() -> Vec<File> {
                 ("dump FILE bodies[0].positions --head 1", |file| array(file, "bodies[0].positions")),
                 ("dump FILE bodies[0].indices --head 1", |file| array(file, "bodies[0].indices")),
             ],
+        ),
+        (
+            "OpenCTM, many bodies",
+            many("openctm", "bodies, RAW"),
+            vec![("info FILE", |file| meshes(file, |_| true))],
+        ),
+        (
+            "TMF, many meshes",
+            many("tmf", "meshes of different names"),
+            vec![("info FILE", |file| meshes(file, |_| true))],
         ),
         (
             "TMF",

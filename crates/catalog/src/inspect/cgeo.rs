@@ -86,7 +86,7 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
                 let state = if is_beyond { State::Missing } else { State::Broken };
                 (state, error.byte_range(), error)
             }
-            Ok(snapshot) if all || bytes == Some(snapshot.range().end) => {
+            Ok(snapshot) if all || bytes == Some(snapshot.range().end) && !has_end_tag(proxy, &snapshot) => {
                 let range = snapshot.range();
                 let walk = if all { Snapshot::sections } else { Snapshot::section_headers };
                 let walked = seen.entry(range.start).or_insert_with(|| walk(&snapshot).err());
@@ -98,6 +98,13 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
         };
         damages.add(Damage { address: address(), state, range, problem: problem.into(), rule: None });
     }
+}
+
+/// Returns `true` if the last snapshot ends with its end tag, so that it is not truncated, however many sections it has.
+fn has_end_tag(proxy: &Proxy, snapshot: &Snapshot) -> bool {
+    let end = snapshot.range().end;
+    let tag = proxy.source().read(end.saturating_sub(4)..end);
+    tag.is_ok_and(|tag| *tag == raw::TAG_ANIMATION_SNAPSHOT_END.to_le_bytes())
 }
 
 /// The reason why a snapshot cannot be read.

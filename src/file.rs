@@ -11,7 +11,7 @@ use crate::limits::{Limits, job};
 use crate::mesh::{Bounds, Entries, MeshCounts, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
 use crate::options::Options;
-use crate::report::{Address, Cause, Error, ErrorKind, Finding, Item, Result, Rule};
+use crate::report::{Address, Cause, Error, ErrorKind, Finding, Item, Result, Rule, Segment};
 
 /// A file of any of the formats.
 ///
@@ -161,7 +161,7 @@ impl MeshFile {
     ///
     /// The iterator shares the file, and does not borrow the `MeshFile`.
     pub fn arrays(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
-        self.array_list(false)
+        self.array_list(false, &[])
     }
 
     /// Like [`arrays`](Self::arrays), but decodes all arrays of a snapshot or body together, when its first array is listed.
@@ -169,14 +169,26 @@ impl MeshFile {
     /// For callers that read every array. The entries of a snapshot or body hold its decoded values, so drop them before the
     /// next one.
     pub fn arrays_together(&self) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
-        self.array_list(true)
+        self.array_list(true, &[])
     }
 
-    fn array_list(&self, together: bool) -> ArrayList {
+    /// Like [`arrays_together`](Self::arrays_together), but lists only the arrays of one part, such as `snapshots[7]` or `lowest_lod`,
+    /// and the errors of parts whose address is unknown. No other snapshot and no other block is read.
+    pub fn arrays_of(&self, part: &Address) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+        let entries = self.array_list(true, part.segments());
+        let part = part.clone();
+        let is_of = move |entry: &Result<ArrayEntry>| {
+            let address = entry.as_ref().map_or_else(Error::address, |entry| Some(&entry.address));
+            address.is_none_or(|address| address.segments().starts_with(part.segments()))
+        };
+        entries.filter(is_of)
+    }
+
+    fn array_list(&self, together: bool, part: &[Segment]) -> ArrayList {
         let file = self.clone();
         let list = match &file {
-            Self::CGeo(proxy) => proxy.array_list(together),
-            Self::SlMesh(asset) => asset.array_list(),
+            Self::CGeo(proxy) => proxy.array_list(together, part),
+            Self::SlMesh(asset) => asset.array_list(part),
             Self::Iqm(model) => model.array_list(),
             Self::OpenCtm(bodies) => bodies.array_list(together),
             Self::Tmf(document) => document.array_list(together),

@@ -162,6 +162,14 @@ fn assert_arrays(path: &Path) {
     }
     assert_eq!(count, file.arrays_together().count());
     assert_eq!(count, entries.len());
+    if let Some(last) = entries.last().map(|entry| entry.address.to_string()) {
+        // `snapshots[3]` of `snapshots[3].positions`
+        let part: Address = last.split_inclusive(']').next().unwrap().parse().unwrap();
+        let is_of_part = |address: &Address| address.segments().starts_with(part.segments());
+        let of_part = entries.iter().map(|entry| entry.address.clone()).filter(is_of_part);
+        let listed = file.arrays_of(&part).map(|entry| entry.unwrap().address);
+        assert_eq!(listed.collect::<Vec<_>>(), of_part.collect::<Vec<_>>(), "{part}");
+    }
     let none = Address::field("no_such_array").index(7);
     assert_eq!(file.array(&none).unwrap_err().kind(), ErrorKind::OutOfRange);
 }

@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "stores")]
+use meshmap::ReadRange;
 use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
 
-use crate::text;
+use crate::text::{self, is_address, without_secrets};
 
 /// A meter of what is held of a file.
 #[must_use]
@@ -49,14 +51,6 @@ pub struct Input {
     pub is_named: bool,
     /// Its size, if it is known without reading the file.
     pub bytes: u64,
-}
-
-/// Returns `true` if a text is the URL of a file in a store or on a server, and not a path.
-#[must_use]
-pub fn is_address(text: &str) -> bool {
-    const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
-    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
 }
 
 /// The path that stands for standard input.
@@ -110,24 +104,63 @@ impl Input {
         self.address.is_some()
     }
 
-    /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store, once something of
-    /// it was read.
-    #[cfg(feature = "stores")]
+    /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store.
     pub(crate) fn source_and_version(
         &self,
         how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        let stored = self.address.as_deref().map(stored).transpose()?;
-        let source = stored.as_ref().map_or_else(|| self.source(how), |stored| Ok(stored.source()))?;
+        let stored = self.address.as_ref().map(|address| self.stored(address, how)).transpose()?;
+        let (source, stored) = match stored {
+            Some((source, stored)) => (source, Some(stored)),
+            None => (self.source(how)?, None),
+        };
         Ok((source, move || stored.as_ref()?.version()))
     }
 
+    /// A file in a store, of which the first bytes have been fetched. A file on a server without ranges is in memory.
+    #[cfg(feature = "stores")]
+    fn stored(&self, address: &str, how: &Reading) -> Result<(Source, Stored), Problem> {
+        /// The share of the memory that retains what was fetched.
+        const RETAINED: u64 = 16;
+        let mut settings = meshmap_object_store::Settings::default();
+        settings.retain = how.memory / RETAINED;
+        let limits = Limits::default().with_max_total_bytes(how.memory);
+        settings.options = Options::default().with_limits(limits);
+        let stored = Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
+        let length = stored.fetch_length().map_err(|error| self.not_fetched(&error))?;
+        if !stored.remote().is_whole() {
+            return Ok((stored.source(), stored));
+        }
+        let bytes = ReadRange::read(&stored, 0..length)?;
+        if let Some(note) = how.note {
+            note(&format!(
+                "{}: the server sends no ranges: the whole file was read, {}",
+                self.shown(),
+                text::size(length)
+            ));
+        }
+        Ok((Source::from_bytes(bytes), stored))
+    }
+
+    /// The problem of a file in a store of which nothing can be fetched, without the path that precedes it.
+    #[cfg(feature = "stores")]
+    fn not_fetched(&self, error: &meshmap_object_store::Error) -> Problem {
+        if let meshmap_object_store::Error::TooLong { length, limit, .. } = error {
+            let [length, limit] = [*length, *limit].map(text::size);
+            let what = "the server sends no ranges, and the whole file";
+            let message =
+                format!("{what} of {length} is longer than the limit of {limit}; raise it with --max-memory");
+            return Problem::other("limit_exceeded", message);
+        }
+        let (text, path) = (error.to_string(), format!("{}: ", self.path.display()));
+        Problem::other("io", text.strip_prefix(&path).unwrap_or(&text).to_owned())
+    }
+
+    /// A file in a store, in builds that cannot read any.
     #[cfg(not(feature = "stores"))]
-    pub(crate) fn source_and_version(
-        &self,
-        how: &Reading,
-    ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        Ok((self.source(how)?, || None))
+    fn stored(&self, _: &str, _: &Reading) -> Result<(Source, Stored), Problem> {
+        let why = "this build cannot read URLs; build it with `--features stores`";
+        Err(Problem::other("unsupported", why.to_owned()))
     }
 
     /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
@@ -137,7 +170,7 @@ impl Input {
     /// Returns an error if the file cannot be opened or read.
     pub fn source(&self, how: &Reading) -> Result<Source, Problem> {
         if let Some(address) = &self.address {
-            return Ok(stored(address)?.source());
+            return Ok(self.stored(address, how)?.0);
         }
         if self.is_standard_input() {
             return Ok(Source::from_bytes(read_to_end(io::stdin().lock(), how.memory)?));
@@ -182,8 +215,6 @@ impl Input {
     ///
     /// Returns an error if the file cannot be opened or read.
     pub fn open(&self, source: &Source, how: &Reading) -> Result<Option<MeshFile>, Problem> {
-        let held = if self.is_stream() { source.len()?.unwrap_or_default() } else { 0 };
-        let options = how.options_beside(held);
         let format = match Format::detect(source) {
             Ok(format) => format,
             Err(error)
@@ -202,46 +233,24 @@ impl Input {
                 Ok(None)
             };
         }
-        Ok(Some(MeshFile::from_source(source.clone(), &options)?))
+        // A file in a store of which nothing was read by now is in memory.
+        let is_held = self.is_stream() || self.is_in_store() && source.read_stats().reads == 0;
+        let held = if is_held { source.len()?.unwrap_or_default() } else { 0 };
+        Ok(Some(MeshFile::from_source(source.clone(), &how.options_beside(held))?))
     }
 }
 
 #[cfg(feature = "stores")]
-use meshmap_object_store::without_secrets;
-
-/// An address that is shown in a message.
-#[cfg(not(feature = "stores"))]
-fn without_secrets(address: &str) -> String {
-    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
-    let cut = if is_cut { "?.." } else { "" };
-    match (shown.split_once("://"), shown.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
-        _ => format!("{shown}{cut}"),
-    }
-}
-
-#[cfg(feature = "stores")]
-fn stored(address: &str) -> Result<meshmap_object_store::Blocking, Problem> {
-    meshmap_object_store::Blocking::at(address).map_err(|error| Problem::other("io", error.to_string()))
-}
-
-/// A file in a store, in builds that cannot read any.
-#[cfg(not(feature = "stores"))]
-enum NoStore {}
+use meshmap_object_store::Blocking as Stored;
 
 #[cfg(not(feature = "stores"))]
-impl NoStore {
-    fn source(&self) -> Source {
+enum Stored {}
+
+#[cfg(not(feature = "stores"))]
+impl Stored {
+    fn version(&self) -> Option<String> {
         match *self {}
     }
-}
-
-#[cfg(not(feature = "stores"))]
-fn stored(_: &str) -> Result<NoStore, Problem> {
-    Err(Problem::other(
-        "unsupported",
-        "this build cannot read URLs; build it with `--features stores`".to_owned(),
-    ))
 }
 
 /// The settings for reading files.
@@ -259,6 +268,8 @@ pub struct Reading {
     pub memory: u64,
     /// The limits of each share of the memory.
     pub limits: Limits,
+    /// Prints a line about how a file is read.
+    pub note: Option<fn(&str)>,
 }
 
 /// The equal shares of the memory for one file: one for what the library holds, and one for what is made of it. Messages about limits
@@ -269,7 +280,7 @@ impl Default for Reading {
     fn default() -> Self {
         let limits = Limits::default().with_shares(SHARES);
         let memory = limits.max_total_bytes;
-        Self { mmap: false, format: None, dialect: None, is_one_of_many: false, memory, limits }
+        Self { mmap: false, format: None, dialect: None, is_one_of_many: false, memory, limits, note: None }
     }
 }
 
@@ -360,23 +371,6 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_of_windows_are_no_addresses() {
-        for path in [
-            r"C:\scans\a.iqm",
-            "C:/scans/a.iqm",
-            "C://scans/a.iqm",
-            "c:a.iqm",
-            r"\\server\share\a.iqm",
-            "//server/share/a.iqm",
-            r"\\?\C:\scans\a.iqm",
-            r"s3:\bucket\a.iqm",
-        ] {
-            assert!(!is_address(path), "{path}");
-        }
-        assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
-    }
 
     #[test]
     fn bytes_of_a_stream_are_memory_that_is_used() {

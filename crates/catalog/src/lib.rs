@@ -11,7 +11,6 @@ pub mod topology;
 mod windows;
 
 pub use find::{Found, Glob, Selection, Skipped, find};
-pub use input::{
-    Input, Problem, Reading, SHARES, STANDARD_INPUT, is_address, memory_for, meter_of, read_to_end,
-};
+pub use input::{Input, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of, read_to_end};
 pub use inspect::info;
+pub use text::is_address;

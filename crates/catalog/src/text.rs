@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+#[cfg(feature = "stores")]
+pub use meshmap_object_store::without_secrets;
+
 /// `1234567` as `1,234,567`.
 #[must_use]
 pub fn count(number: impl TryInto<u64>) -> String {
@@ -73,10 +76,31 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A path on one line, whole.
+/// Returns `true` if a text is the URL of a file in a store or on a server, and not a path.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
+    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
+}
+
+/// An address without its user, its password and its query string, for messages.
+#[must_use]
+#[cfg(not(feature = "stores"))]
+pub fn without_secrets(address: &str) -> String {
+    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
+    let cut = if is_cut { "?.." } else { "" };
+    match (shown.split_once("://"), shown.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
+        _ => format!("{shown}{cut}"),
+    }
+}
+
+/// A path on one line, whole; or an address without its secrets.
 #[must_use]
 pub fn path(path: &Path) -> String {
-    line(&path.to_string_lossy())
+    let path = path.to_string_lossy();
+    if is_address(&path) { line(&without_secrets(&path)) } else { line(&path) }
 }
 
 #[cfg(test)]
@@ -112,6 +136,23 @@ mod tests {
         assert_eq!(plural(3_u64, "body"), "3 bodies");
         assert_eq!(plural(3_u64, "vertex"), "3 vertices");
         assert_eq!(plural(3_u64, "array"), "3 arrays");
+    }
+
+    #[test]
+    fn paths_of_windows_are_no_addresses() {
+        for path in [
+            r"C:\scans\a.iqm",
+            "C:/scans/a.iqm",
+            "C://scans/a.iqm",
+            "c:a.iqm",
+            r"\\server\share\a.iqm",
+            "//server/share/a.iqm",
+            r"\\?\C:\scans\a.iqm",
+            r"s3:\bucket\a.iqm",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+        assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
     }
 
     #[test]

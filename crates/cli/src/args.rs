@@ -20,11 +20,12 @@ use crate::commands::catalog;
 use crate::commands::convert::ConvertArgs;
 use crate::commands::render::RenderArgs;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, print_stderr, render, verify, view};
-use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
+use crate::inputs::{Choice, FileList, Memory, output_parser, parse_size as parse_bytes};
 use crate::interrupt;
 use crate::page::List;
 use crate::rules::{self, Allowed};
 use crate::screen::{Color, Screen};
+use crate::text;
 
 /// The schemas of the objects that `--json` prints.
 const SCHEMA: &str = include_str!("../schema/info-1.json");
@@ -154,7 +155,7 @@ enum Command {
         #[arg(long, conflicts_with = "form")]
         stats: bool,
         /// Write to this file instead of standard output.
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_parser = output_parser())]
         output: Option<PathBuf>,
         /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
@@ -177,7 +178,7 @@ enum Command {
         #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance, allow_negative_numbers = true)]
         tolerance: f64,
         /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", value_parser = output_parser())]
         picture: Option<PathBuf>,
         /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
         #[arg(long)]
@@ -244,7 +245,7 @@ enum Command {
         paths: Vec<PathBuf>,
         /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
         /// standard output.
-        #[arg(short, long)]
+        #[arg(short, long, value_parser = output_parser())]
         output: Option<PathBuf>,
         /// Decode and check everything: every count and box, and the findings and errors that `verify` reports.
         #[arg(long)]
@@ -320,7 +321,7 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
 /// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
-    let cli = match Cli::try_parse_from(args).map_err(with_tip) {
+    let cli = match Cli::try_parse_from(args).map_err(with_tip).map_err(without_secrets) {
         Ok(cli) => cli,
         Err(error) => {
             // If the error stream is closed, the message is lost.
@@ -370,6 +371,27 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     if !commands.is_empty() {
         let tip = format!("'{name}' is an option of {commands}").into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
+}
+
+/// An error that shows addresses without their secrets.
+fn without_secrets(mut error: clap::Error) -> clap::Error {
+    let addresses = error.context().filter_map(|(kind, value)| {
+        let ContextValue::String(argument) = value else { return None };
+        let shown = argument.trim_start_matches('-');
+        text::is_address(shown).then(|| (kind, text::without_secrets(shown)))
+    });
+    for (kind, shown) in addresses.collect::<Vec<_>>() {
+        if error.kind() == ErrorKind::ValueValidation {
+            // The reason may quote the value.
+            let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+            let message = format!("invalid value '{shown}' for '{option}': an address\n");
+            return clap::Error::raw(ErrorKind::ValueValidation, message);
+        }
+        error.insert(kind, ContextValue::String(shown));
+        // The tips have the argument as well.
+        error.remove(ContextKind::Suggested);
     }
     error
 }
@@ -429,7 +451,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let choice = with_list(choice, list);
             let (limits, memory) = (choice.memory.limits_of(SHARES), choice.memory.whole());
             let (mmap, formats) = (choice.mmap, Vec::new());
-            let options = Options { full, hash, mmap, formats, limits, memory, max_output };
+            let note: Option<fn(&str)> = Some(|line| print_stderr(line));
+            let options = Options { full, hash, mmap, formats, limits, memory, max_output, note };
             catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

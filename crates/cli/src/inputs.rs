@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
-use meshmap_catalog::{Glob, STANDARD_INPUT, Selection, read_to_end};
+use meshmap_catalog::{Glob, STANDARD_INPUT, Selection, is_address, read_to_end};
+
+use crate::screen::print_stderr;
 
 /// The files below directories that are selected, and how files are read.
 #[derive(Clone, Debug, clap::Args)]
@@ -103,7 +106,8 @@ impl Memory {
 
     /// The settings for a command that needs `parts` equal shares of the memory: see [`limits_of`](Self::limits_of).
     pub(crate) fn reading(self, parts: u64) -> Reading {
-        Reading { memory: self.whole(), limits: self.limits_of(parts), ..Reading::default() }
+        let (memory, limits) = (self.whole(), self.limits_of(parts));
+        Reading { memory, limits, note: Some(|line| print_stderr(line)), ..Reading::default() }
     }
 
     /// The whole of the memory, of which the limits are shares.
@@ -135,6 +139,14 @@ pub(crate) fn parse_from_one(text: &str) -> Result<NonZero<usize>, &'static str>
 
 fn parse_format(text: &str) -> Result<Format, String> {
     text.parse().map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
+}
+
+/// The parser of the path of an output, which is not an address.
+pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_address) {
+        true => Err("outputs are files on this machine"),
+        false => Ok(path),
+    })
 }
 
 impl Choice {

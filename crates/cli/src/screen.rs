@@ -1,5 +1,8 @@
 //! The terminal: how wide it is, and whether it has colours.
 
+use std::fmt::Display;
+use std::io::{self, Write as _};
+
 use console::Term;
 
 /// Wider lines are hard to read.
@@ -87,4 +90,9 @@ impl Screen {
     pub(crate) fn problem(self, text: &str) -> String {
         Self { color: self.colors_problems, ..self }.paint(Style::Bad, text)
     }
+}
+
+/// Prints a line on standard error. Where that is full or closed, the exit status has to do.
+pub(crate) fn print_stderr(line: impl Display) {
+    drop(writeln!(io::stderr(), "{line}"));
 }

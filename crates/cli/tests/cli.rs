@@ -431,7 +431,7 @@ fn reads(arguments: &[&str], path: &Path) -> u64 {
     words[at - 1].replace(',', "").parse().unwrap_or_else(|_| panic!("{page}"))
 }
 
-/// Snapshots that lie megabytes apart take a read each, and those next to each other share reads.
+/// Only the first snapshots are inspected: snapshots that are megabytes apart take a read each, and neighbours share reads.
 #[test]
 fn a_proxy_of_thousands_of_snapshots_is_inspected_in_few_reads() {
     const SNAPSHOTS: usize = 5000;
@@ -443,10 +443,10 @@ fn a_proxy_of_thousands_of_snapshots_is_inspected_in_few_reads() {
         snapshots.iter().map(|snapshot| fixtures::cgeo::snapshot_bytes(snapshot, dialect)).collect();
     fixtures::cgeo::spread(&file, &snapshots[..1], SNAPSHOTS, 40_000_000_000).unwrap();
     let far = reads(&["info"], &file);
-    assert!((SNAPSHOTS as u64..2 * SNAPSHOTS as u64).contains(&far), "{far} reads");
+    assert!((32..100).contains(&far), "{far} reads");
     fixtures::cgeo::repeated(&file, &snapshots, SNAPSHOTS).unwrap();
     let near = reads(&["info"], &file);
-    assert!(near < 500, "{near} reads");
+    assert!(near < 32, "{near} reads");
 }
 
 /// Files of many tiny meshes are read in windows, also where every value is checked.

@@ -1,6 +1,8 @@
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use meshmap::{ReadRange, Source};
@@ -13,12 +15,25 @@ use crate::remote::Remote;
 
 /// A file in an object store, for programs without an asynchronous runtime: reads block until the bytes are there.
 ///
+/// The bytes that were fetched last are retained, up to [`Settings::retain`], so that reading them again is not another request.
+///
 /// Not for use within a runtime of tokio, whose threads must not block.
 #[derive(Clone, Debug)]
 pub struct Blocking {
     remote: Remote,
     runtime: Arc<Runtime>,
+    recent: Arc<Mutex<Recent>>,
 }
+
+/// The ranges that were fetched and are retained, the latest last.
+#[derive(Debug, Default)]
+struct Recent {
+    ranges: VecDeque<Range<u64>>,
+    bytes: u64,
+}
+
+/// The least that a request asks for: a few bytes cost as much as a few thousand.
+const LEAST: u64 = 4 << 10;
 
 impl Blocking {
     /// Opens a file in a store, with a separate thread for requests.
@@ -29,7 +44,7 @@ impl Blocking {
     pub fn new(remote: Remote) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().map_err(Error::Runtime)?;
-        Ok(Self { remote, runtime: Arc::new(runtime) })
+        Ok(Self { remote, runtime: Arc::new(runtime), recent: Arc::default() })
     }
 
     /// The files below an address; see [`list`](crate::list).
@@ -74,33 +89,66 @@ impl Blocking {
         Some(version.tag.unwrap_or_else(|| format!("{}-{}", version.length, version.modified)))
     }
 
+    /// The length of the file, which the first response has.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Remote::run`].
+    pub fn fetch_length(&self) -> Result<u64> {
+        if self.remote.inner.version().is_none() {
+            self.runtime.block_on(self.remote.inner.fetch(std::slice::from_ref(&(0..1))))?;
+        }
+        Ok(self.remote.stats().length)
+    }
+
     /// The file itself, with what was fetched of it.
     #[must_use]
     pub fn remote(&self) -> &Remote {
         &self.remote
     }
+
+    /// Retains a range that was fetched, and forgets the oldest ones.
+    fn retain(&self, range: Range<u64>) {
+        let length = |range: &Range<u64>| range.end - range.start;
+        let most = self.remote.inner.settings.retain;
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if length(&range) > most {
+            return self.remote.forget(range);
+        }
+        recent.bytes += length(&range);
+        recent.ranges.push_back(range);
+        while recent.bytes > most
+            && let Some(oldest) = recent.ranges.pop_front()
+        {
+            recent.bytes -= length(&oldest);
+            self.remote.forget(oldest);
+        }
+    }
 }
 
 impl ReadRange for Blocking {
     fn len(&self) -> io::Result<Option<u64>> {
-        if self.remote.inner.version().is_none() {
-            // The first response says it.
-            let first = self.remote.inner.fetch(std::slice::from_ref(&(0..1)));
-            self.runtime.block_on(first)?;
-        }
-        Ok(self.remote.inner.version().map(|version| version.length))
+        Ok(Some(self.fetch_length()?))
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let wanted = async {
-            let bytes = self.remote.run(|source| {
-                let end = source.len()?.map_or(range.end, |length| length.min(range.end));
-                source.read(range.start.min(end)..end)
-            });
-            let bytes = bytes.await?;
-            self.remote.forget(range.clone());
-            Ok::<_, Error>(bytes)
-        };
-        Ok(self.runtime.block_on(wanted)?)
+        let is_missing = Cell::new(false);
+        let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
+        let read = self.remote.run(|source| {
+            let within =
+                |end: u64| Ok::<_, meshmap::Error>(source.len()?.map_or(end, |length| length.min(end)));
+            let (end, longest) = (within(range.end)?, within(longest.end)?);
+            let start = range.start.min(end);
+            source.read(start..end).or_else(|_| {
+                is_missing.set(true);
+                let bytes = source.read(start..longest)?;
+                Ok(bytes.slice(..usize::try_from(end - start).unwrap_or(bytes.len())))
+            })
+        });
+        let bytes = self.runtime.block_on(read)?;
+        if is_missing.get() {
+            self.retain(longest.clone());
+        }
+        Ok(bytes)
     }
 }

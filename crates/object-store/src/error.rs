@@ -13,7 +13,7 @@ pub enum Error {
         error: meshmap::Error,
     },
     /// The store does not return the bytes, after several tries if these could help.
-    #[error("{address}: {error}")]
+    #[error("{address}: {}", reason(error))]
     Store {
         /// The address of the file.
         address: String,
@@ -39,6 +39,18 @@ pub enum Error {
         /// The response that came instead.
         what: String,
     },
+    /// A server without ranges, which would have to send the whole file.
+    #[error(
+        "{address}: the server sends no ranges, and the whole file of {length} bytes is longer than the limit of {limit}"
+    )]
+    TooLong {
+        /// The address of the file.
+        address: String,
+        /// The length of the file.
+        length: u64,
+        /// The limit: `max_total_bytes` of `Settings::options`.
+        limit: u64,
+    },
     /// A response, or 64 KiB of it, that did not come in time.
     #[error("{address}: bytes {}..{}: nothing came within {timeout:?} (Settings::timeout)", range.start, range.end)]
     Timeout {
@@ -63,6 +75,19 @@ pub enum Error {
     /// No thread or no timer for requests can be had.
     #[error("no runtime for requests: {0}")]
     Runtime(#[source] std::io::Error),
+}
+
+/// The reason that a store reports, without the words around it.
+fn reason(error: &object_store::Error) -> String {
+    use object_store::Error as Store;
+    match error {
+        Store::NotFound { source, .. }
+        | Store::PermissionDenied { source, .. }
+        | Store::Unauthenticated { source, .. }
+        | Store::NotSupported { source }
+        | Store::Generic { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// A result of this crate.

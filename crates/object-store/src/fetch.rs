@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
 use url::Url;
 
+use crate::address::without_secrets;
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
 
@@ -35,10 +36,13 @@ pub struct Settings {
     /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
     /// that the store sends again meanwhile are included.
     pub timeout: Duration,
+    /// The most bytes that [`Blocking`](crate::Blocking) retains, so that they are not fetched again. Default: 4 MiB.
+    pub retain: u64,
     /// Headers of all requests to addresses of plain HTTP, such as `("Authorization", "Bearer ..")`. Used by
     /// [`Remote::at_with`](crate::Remote::at_with) and [`Blocking::at_with`](crate::Blocking::at_with). Default: none.
     pub headers: Vec<(String, String)>,
-    /// Options for reading files.
+    /// Options for reading files. A file on a server without ranges is fetched whole unless it is longer than
+    /// [`max_total_bytes`](meshmap::Limits::max_total_bytes).
     pub options: Options,
 }
 
@@ -51,6 +55,7 @@ impl Default for Settings {
             retries: 3,
             backoff: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
+            retain: 4 << 20,
             headers: Vec::new(),
             options: Options::default(),
         }
@@ -60,7 +65,7 @@ impl Default for Settings {
 /// Without the values of headers, which are often secrets.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gap, first, parallel, retries, backoff, timeout, headers, options } = self;
+        let Self { gap, first, parallel, retries, backoff, timeout, retain, headers, options } = self;
         let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
             .field("gap", gap)
@@ -69,6 +74,7 @@ impl fmt::Debug for Settings {
             .field("retries", retries)
             .field("backoff", backoff)
             .field("timeout", timeout)
+            .field("retain", retain)
             .field("headers", &headers)
             .field("options", options)
             .finish()
@@ -135,6 +141,8 @@ pub(crate) struct Stored {
     pub(crate) fragments: Fragments,
     /// The version of the file in the first response.
     pub(crate) version: Mutex<Option<Version>>,
+    /// `true` if the server sends no ranges, and the whole file has been fetched.
+    pub(crate) is_whole: AtomicBool,
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
 }
@@ -170,6 +178,7 @@ impl Stored {
     async fn fetch_first(&self, range: Range<u64>) -> Result<()> {
         let (start, bytes, version) = match self.get(range.clone(), None).await {
             Ok(response) => response,
+            Err(Error::Store { error, .. }) if has_no_ranges(&error) => self.whole().await?,
             Err(Error::Store { error, address }) => match self.in_time(&range, self.head()).await? {
                 Ok(meta) if meta.size <= range.start => (range.start, Bytes::new(), Version::of(&meta)),
                 _ => return Err(Error::Store { error, address }),
@@ -191,6 +200,27 @@ impl Stored {
         }
         self.fragments.set_len(length).map_err(|error| self.mesh_error(error))?;
         self.supply(start, bytes)
+    }
+
+    /// The whole file, of a server without ranges.
+    async fn whole(&self) -> Result<(u64, Bytes, Version)> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let most = self.settings.options.limits.max_total_bytes;
+        let response = self.store.get_opts(&self.path, GetOptions::default());
+        let response = self.in_time(&(0..most), response).await?.map_err(|error| self.store_error(error))?;
+        let version = Version::of(&response.meta);
+        let range = 0..version.length;
+        if version.length > most {
+            return Err(Error::TooLong { address: self.shown.clone(), length: version.length, limit: most });
+        }
+        self.refuse_encoding(&response, &range)?;
+        let bytes =
+            self.body(response, &range, version.length).await?.map_err(|error| self.store_error(error))?;
+        if bytes.len() as u64 != version.length {
+            return Err(self.refused(&range, format!("the response has {} bytes", bytes.len())));
+        }
+        self.is_whole.store(true, Ordering::Relaxed);
+        Ok((0, bytes, version))
     }
 
     pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
@@ -319,10 +349,7 @@ impl Stored {
         if let Some(what) = pinned.and_then(|pinned| pinned.difference(&version)) {
             return Err(self.changed(what));
         }
-        if let Some(encoding) = encoding(&response) {
-            let what = format!("compressed by the server ({encoding}), so that its bytes are not the file's");
-            return Err(self.refused(&range, what));
-        }
+        self.refuse_encoding(&response, &range)?;
         if response.range != (range.start..range.end.min(version.length)) {
             let Range { start, end } = response.range;
             return Err(self.refused(&range, format!("the response is bytes {start}..{end}")));
@@ -330,17 +357,19 @@ impl Stored {
         Ok((response, version))
     }
 
+    /// Returns an error for a response that the server has compressed.
+    fn refuse_encoding(&self, response: &GetResult, range: &Range<u64>) -> Result<()> {
+        let Some(encoding) = encoding(response) else { return Ok(()) };
+        let what = format!("compressed by the server ({encoding}), so that its bytes are not the file's");
+        Err(self.refused(range, what))
+    }
+
     fn refused(&self, range: &Range<u64>, what: String) -> Error {
         Error::Response { address: self.shown.clone(), range: range.clone(), what }
     }
 
     fn store_error(&self, error: object_store::Error) -> Error {
-        let error = if self.shown == self.address {
-            error
-        } else {
-            without_address(error, &self.address, &self.shown)
-        };
-        Error::Store { address: self.shown.clone(), error: Box::new(error) }
+        Error::Store { address: self.shown.clone(), error: Box::new(brief(error, &self.address)) }
     }
 
     fn changed(&self, what: String) -> Error {
@@ -348,26 +377,45 @@ impl Stored {
     }
 }
 
-/// An error of a store whose text has no secrets: stores name the address, with its query string.
-fn without_address(error: object_store::Error, address: &str, shown: &str) -> object_store::Error {
+/// An error of a store in a few words, without secrets: stores name the address with its query string, and add the body of the
+/// response, which may repeat the request.
+pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::Error {
     use object_store::Error as Store;
     // As it is in requests.
     let url = Url::parse(address).ok();
     let query = url.as_ref().and_then(Url::query).unwrap_or_default();
     let clean = |source: Box<dyn std::error::Error + Send + Sync>| {
         let text = source.to_string();
+        let text = match text.split_once(" - ") {
+            Some((request, rest)) if request.contains("Error performing ") => rest,
+            _ => &text,
+        };
+        let status = text.strip_prefix("Server returned non-2xx status code: ");
+        let mut text = status.map_or(text, |status| status.split(": ").next().unwrap_or(status)).to_owned();
+        let causes = std::iter::successors(source.source(), |error| error.source());
+        if let Some(cause) =
+            causes.last().map(ToString::to_string).filter(|cause| status.is_none() && !text.contains(cause))
+        {
+            text = format!("{text}: {cause}");
+        }
         // Whatever part of the address is left out, its query string is what is secret.
         let text = if query.is_empty() { text } else { text.replace(query, "..") };
-        text.replace(address, shown).into()
+        text.replace(address, &without_secrets(address)).into()
     };
     match error {
         Store::NotFound { path, source } => Store::NotFound { path, source: clean(source) },
         Store::PermissionDenied { path, source } => Store::PermissionDenied { path, source: clean(source) },
         Store::Unauthenticated { path, source } => Store::Unauthenticated { path, source: clean(source) },
         Store::NotModified { path, source } => Store::NotModified { path, source: clean(source) },
+        Store::NotSupported { source } => Store::NotSupported { source: clean(source) },
         Store::Generic { store, source } => Store::Generic { store, source: clean(source) },
         other => Store::Generic { store: "HTTP", source: clean(other.to_string().into()) },
     }
+}
+
+/// Returns `true` for a response with the whole file in place of a range.
+fn has_no_ranges(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::NotSupported { .. })
 }
 
 /// Returns the compression that the server has applied to a response.

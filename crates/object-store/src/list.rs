@@ -3,7 +3,7 @@ use url::Url;
 
 use crate::address::{Place, parse};
 use crate::error::{Error, Result};
-use crate::fetch::Settings;
+use crate::fetch::{Settings, brief};
 
 /// A file in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub async fn list(address: &str) -> Result<Vec<Listed>> {
     let url = Url::parse(address).map_err(|error| refused(&error.to_string()))?;
     let mut files = Vec::new();
     let mut stream = store.list(Some(&prefix));
-    let failed = |error| Error::Store { address: shown.clone(), error: Box::new(error) };
+    let failed = |error| Error::Store { address: shown.clone(), error: Box::new(brief(error, address)) };
     while let Some(file) = stream.try_next().await.map_err(failed)? {
         let Some(below) = file.location.prefix_match(&prefix) else { continue };
         let mut file_url = url.clone();

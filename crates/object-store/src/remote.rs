@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use meshmap::{Fragments, MeshFile, Source};
@@ -78,6 +78,7 @@ impl Remote {
             cache,
             fragments: Fragments::new(None),
             version: Mutex::new(None),
+            is_whole: AtomicBool::new(false),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         };
@@ -167,9 +168,17 @@ impl Remote {
         }
     }
 
-    /// Drops the bytes of a range: they are fetched again when they are needed.
+    /// `true` if the server sends no ranges, and the whole file was fetched with the first bytes.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.inner.is_whole.load(Ordering::Relaxed)
+    }
+
+    /// Drops the bytes of a range: they are fetched again when they are needed. Bytes of a server without ranges stay.
     pub fn forget(&self, range: std::ops::Range<u64>) {
-        self.inner.fragments.remove(range);
+        if !self.is_whole() {
+            self.inner.fragments.remove(range);
+        }
     }
 
     /// The number of bytes of the file that are in memory.

@@ -65,12 +65,54 @@ fn every_good_file_has_the_values_that_it_has_on_the_disk() {
             let blocking = Blocking::at(&server.address).unwrap();
             let remote = MeshFile::from_source(blocking.source(), &Options::default()).unwrap();
             assert!(values(&remote) == values(&local), "{}", path.display());
-            // No more than the surplus of the first request.
-            assert!(blocking.remote().held() <= 64 << 10);
+            // No more than what is retained, and the surplus of the first request.
+            assert!(blocking.remote().held() <= (4 << 20) + (64 << 10));
             seen += 1;
         }
     }
     assert!(seen > 60, "{seen}");
+}
+
+#[test]
+fn a_server_without_ranges_sends_the_whole_file_within_the_limit() {
+    let bytes = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let server = serve(bytes.clone(), |_, _| Act::Whole);
+    let blocking = Blocking::at(&server.address).unwrap();
+    let source = blocking.source();
+    for range in [0..100, 100..bytes.len() as u64] {
+        assert_eq!(source.read(range.clone()).unwrap(), bytes[range.start as usize..range.end as usize]);
+        blocking.remote().forget(range);
+    }
+    assert!(blocking.remote().is_whole());
+    assert_eq!(server.requests.load(Ordering::SeqCst), 2);
+    let mut settings = Settings::default();
+    settings.options.limits = settings.options.limits.with_max_total_bytes(1000);
+    let error = Blocking::at_with(&server.address, settings).unwrap().fetch_length().unwrap_err();
+    assert!(matches!(error, Error::TooLong { limit: 1000, .. }), "{error}");
+}
+
+#[test]
+fn bytes_that_are_read_again_are_fetched_again_only_beyond_what_is_retained() {
+    let server = serve(vec![7; 1 << 20], |_, _| Act::Right);
+    let mut settings = Settings::default();
+    (settings.first, settings.retain) = (0, 64 << 10);
+    let source = Blocking::at_with(&server.address, settings).unwrap();
+    assert_eq!(source.fetch_length().unwrap(), 1 << 20);
+    let requests = |range: std::ops::Range<u64>| {
+        let before = server.requests.load(Ordering::SeqCst);
+        assert_eq!(source.source().read(range.clone()).unwrap().len() as u64, range.end - range.start);
+        server.requests.load(Ordering::SeqCst) - before
+    };
+    let [a, b, long] = [100_000..100_010, 300_000..350_000, 400_000..500_000];
+    assert_eq!(
+        [&a, &a, &(100_004..104_000), &b, &a, &b].map(|range| requests(range.clone())),
+        [1, 0, 0, 1, 0, 0]
+    );
+    // More than is retained leaves the rest as it is; the oldest goes first.
+    assert_eq!([&long, &long, &a, &b].map(|range| requests(range.clone())), [1, 1, 0, 0]);
+    assert_eq!([&(600_000..620_000), &b, &a].map(|range| requests(range.clone())), [1, 1, 1]);
+    // And the byte of the first request.
+    assert!(source.remote().held() <= (64 << 10) + 1, "{}", source.remote().held());
 }
 
 #[tokio::test]
@@ -134,7 +176,6 @@ async fn faults_that_stay_are_errors_that_name_the_file() {
         (Act::Status(403), "403"),
         (Act::Status(416), "416"),
         (Act::Status(500), "500"),
-        (Act::Whole, "Range request not supported"),
         (Act::OtherRange, "Requested"),
         (Act::Compressed, "compressed by the server (gzip)"),
         (Act::LongLength, "body"),

@@ -15,7 +15,7 @@ use super::triangles::Triangles;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
 use crate::bytes::{Array, Out, Scalar};
 use crate::decode::Scratch;
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Error, Result, Segment};
 
 /// An array of a snapshot.
@@ -96,12 +96,21 @@ struct Listed {
 }
 
 impl Proxy {
-    /// All arrays, snapshot by snapshot. With `together`, each mesh is decoded when it is listed, and its entries hold it.
-    pub(crate) fn array_list(&self, together: bool) -> ArrayList {
+    /// All arrays, snapshot by snapshot, or only the arrays of the snapshot that a part is in. With `together`, each mesh is decoded
+    /// when it is listed, and its entries hold it.
+    pub(crate) fn array_list(&self, together: bool, part: &[Segment]) -> ArrayList {
+        let count = self.snapshot_count();
+        let indices = match part {
+            [Segment::Field(field), Segment::Index(index), ..] if field == "snapshots" => {
+                let index = as_usize(*index).min(count);
+                index..index.saturating_add(1).min(count)
+            }
+            _ => 0..count,
+        };
         let (proxy, repeated) = (self.clone(), self.layout().repeated());
         // Entries of the offset table that name the same snapshot are listed by decoding it once.
         let mut known: HashMap<u64, (usize, Vec<Result<ArrayEntry>>)> = HashMap::new();
-        Box::new((0..self.snapshot_count()).flat_map(move |index| {
+        Box::new(indices.flat_map(move |index| {
             let start = match proxy.snapshot(index) {
                 Ok(snapshot) => snapshot.extent.start,
                 Err(error) => return vec![Err(error)],

@@ -87,6 +87,16 @@ impl Snapshot {
         self.list(self.load()?, &mut Decoders::default()).map(<[Section]>::to_vec)
     }
 
+    /// Like [`sections`](Self::sections), but reads only the headers of the sections, except in dialects that store the inflated
+    /// size. For callers that do not read the snapshot afterwards.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`sections`](Self::sections).
+    pub fn section_headers(&self) -> Result<Vec<Section>> {
+        self.list(self.proxy.source(), &mut Decoders::default()).map(<[Section]>::to_vec)
+    }
+
     /// The compressed content of the known sections, to plan reads or to decode them with
     /// [`decode_all`](crate::decode_all).
     ///

@@ -23,14 +23,28 @@ enum ArrayBlock {
     Convex,
 }
 
+impl ArrayBlock {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mesh(key) => key.name(),
+            Self::Skin => SKIN,
+            Self::Convex => PHYSICS_CONVEX,
+        }
+    }
+}
+
 impl Asset {
-    /// All arrays, block by block. Reads and inflates each block.
-    pub(crate) fn array_list(&self) -> ArrayList {
+    /// All arrays, block by block, or only the arrays of the block that a part is in. Reads and inflates each of these blocks.
+    pub(crate) fn array_list(&self, part: &[Segment]) -> ArrayList {
         let meshes = MeshKey::ALL.into_iter().map(ArrayBlock::Mesh);
         let asset = self.clone();
+        let wanted = part.first().cloned();
         Box::new(
             meshes
                 .chain([ArrayBlock::Skin, ArrayBlock::Convex])
+                .filter(move |block| {
+                    wanted.as_ref().is_none_or(|wanted| *wanted == Segment::Field(block.name().into()))
+                })
                 .flat_map(move |block| asset.block_arrays(block).unwrap_or_else(crate::arrays::failed)),
         )
     }

@@ -13,14 +13,15 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Group, MeshInfo, PartDetail, State, Summary, WORTH_READING,
-    corners, lossy,
+    AttributeInfo, Damage, Damages, Depth, Facts, Group, MeshInfo, PartDetail, SMALL, State, Summary,
+    WORTH_READING, corners, lossy,
 };
 use crate::input::Problem;
 use crate::text;
 
-/// The number of snapshots that are inspected without a request, because reading the first bytes of each takes time.
-const WORTH_LOOKING: usize = 10_000;
+/// The number of snapshots that are inspected without a request, because reading the beginning of each takes time: in a store one or
+/// two requests.
+const WORTH_LOOKING: usize = 32;
 
 const CODECS: [(&str, Codec); 4] =
     [("none", Codec::Stored), ("zlib", Codec::Zlib), ("deflate", Codec::Deflate), ("gzip", Codec::Gzip)];
@@ -73,8 +74,6 @@ pub(super) fn variant(proxy: &Proxy) -> String {
 
 /// Follows each snapshot to its end tag, to find truncated snapshots and wrong offsets.
 pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mut Damages) {
-    /// Reading this much costs no more than reading a part of it.
-    const SMALL: u64 = 1 << 20;
     // The parts of a snapshot can be truncated only at the end of the file; the other snapshots are read whole to be checked.
     let all = depth == Depth::Check || bytes.is_some_and(|bytes| bytes <= SMALL);
     let mut seen: HashMap<u64, Option<meshmap::Error>> = HashMap::new();
@@ -87,9 +86,10 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
                 let state = if is_beyond { State::Missing } else { State::Broken };
                 (state, error.byte_range(), error)
             }
-            Ok(snapshot) if all || bytes == Some(snapshot.range().end) => {
+            Ok(snapshot) if all || bytes == Some(snapshot.range().end) && !has_end_tag(proxy, &snapshot) => {
                 let range = snapshot.range();
-                let walked = seen.entry(range.start).or_insert_with(|| snapshot.sections().err());
+                let walk = if all { Snapshot::sections } else { Snapshot::section_headers };
+                let walked = seen.entry(range.start).or_insert_with(|| walk(&snapshot).err());
                 let Some(error) = walked else { continue };
                 let ends = bytes == Some(range.end);
                 (if ends { State::Incomplete } else { State::Broken }, Some(range), error.clone())
@@ -98,6 +98,13 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
         };
         damages.add(Damage { address: address(), state, range, problem: problem.into(), rule: None });
     }
+}
+
+/// Returns `true` if the last snapshot ends with its end tag, so that it is not truncated, however many sections it has.
+fn has_end_tag(proxy: &Proxy, snapshot: &Snapshot) -> bool {
+    let end = snapshot.range().end;
+    let tag = proxy.source().read(end.saturating_sub(4)..end);
+    tag.is_ok_and(|tag| *tag == raw::TAG_ANIMATION_SNAPSHOT_END.to_le_bytes())
 }
 
 /// The reason why a snapshot cannot be read.
@@ -154,7 +161,8 @@ pub(super) fn facts(
     damages: &mut Damages,
     lists: &mut Lists,
 ) -> Facts {
-    let looked = if depth == Depth::Look { WORTH_LOOKING } else { usize::MAX };
+    let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
+    let looked = if depth == Depth::Look && !is_small { WORTH_LOOKING } else { usize::MAX };
     let looked = proxy.snapshot_count().min(looked);
     let seen = self::glances(proxy, looked, threads);
     let mut glances: Vec<Option<Glance>> = Vec::new();
@@ -264,7 +272,7 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
     let topology = match complete.as_slice() {
         [] => "unknown",
         [_] if count == 1 => "single",
-        all if all.contains(&None) => "unknown",
+        all if all.len() < count || all.contains(&None) => "unknown",
         all if all.iter().all(|kind| *kind == Some(true)) => "all_complete",
         [Some(true), rest @ ..] if rest.iter().all(|kind| *kind == Some(false)) => "constant",
         _ => "mixed",
@@ -294,6 +302,7 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
         },
         "snapshots": count,
         "looked_at": glances.len(),
+        "not_read": not_read(proxy, glances).into_iter().collect::<Vec<_>>(),
         "topology": topology,
         "complete": lists.cut("cgeo.complete", runs_of_complete(glances)),
         "time": timing.map(|timing| json!({
@@ -313,6 +322,12 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
     })
 }
 
+/// The snapshots that were not inspected.
+fn not_read(proxy: &Proxy, glances: &[Option<Glance>]) -> Option<String> {
+    let last = proxy.snapshot_count().checked_sub(1).filter(|last| *last >= glances.len())?;
+    Some(format!("snapshots[{}..{last}]", glances.len()))
+}
+
 /// Adds the facts that need decoding the first snapshot; returns the triangles of each material.
 fn first_snapshot(
     proxy: &Proxy,
@@ -324,14 +339,14 @@ fn first_snapshot(
 ) -> Result<Option<Vec<Group>>> {
     let Some(counts) = glance.and_then(|glance| glance.counts) else { return Ok(None) };
     let range = snapshot.range();
-    let worth = depth != Depth::Look || range.end - range.start <= WORTH_READING;
+    let worth = depth == Depth::Check || range.end - range.start <= WORTH_READING;
     let name = |tag: u32| match tag {
         raw::TAG_BOUNDING_BOX => Some("box"),
         raw::TAG_MESH_DATA => Some("mesh"),
         raw::TAG_POINTCLOUD => Some("cloud"),
         _ => None,
     };
-    let sections = snapshot.sections()?;
+    let sections = if worth { snapshot.sections() } else { snapshot.section_headers() }?;
     let points = if worth { snapshot.point_cloud()?.map(|points| points.len() as u64) } else { None };
     let sections = sections.iter().map(|section| {
         let stored = section.content.end - section.content.start;
@@ -430,5 +445,7 @@ fn words_of(proxy: &Proxy, glances: &[Option<Glance>], values: &Value) -> Vec<(&
     });
     let mut words = vec![("complete", complete.join(", ")), ("properties", String::new())];
     words.extend(time.map(|time| ("time", time)));
+    let hint = "the beginnings are read with --snapshots, --boxes or --full";
+    words.extend(not_read(proxy, glances).map(|which| ("not_read", format!("{which}: {hint}"))));
     words
 }

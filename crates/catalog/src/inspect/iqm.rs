@@ -119,7 +119,7 @@ fn positions(
 ) -> Option<meshmap::Attribute> {
     let kind = VertexArrayType::Position;
     let (index, array) = model.vertex_arrays().enumerate().find(|(_, array)| array.kind == kind)?;
-    if array.range.end - array.range.start > WORTH_READING && depth == Depth::Look {
+    if array.range.end - array.range.start > WORTH_READING && depth != Depth::Check {
         return None;
     }
     match model.vertex_array(index) {

@@ -12,7 +12,7 @@ pub use self::lists::cut;
 pub use self::model::{
     AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
 };
-use self::model::{Damages, cut_off};
+use self::model::{Damages, SMALL, cut_off};
 use crate::input::{Input, Problem, Reading, memory_for};
 use crate::{json as json_text, windows};
 
@@ -69,7 +69,15 @@ fn open(
     let mut reads = Reads { opened, windows: None };
     let source = reads.source(input, how.mmap)?;
     match input.open(&source, how) {
-        Ok(file) => Ok(file.map(|file| (reads, file))),
+        Ok(Some(file)) => {
+            let len = inspection.bytes.unwrap_or(u64::MAX);
+            if input.is_in_store() && len <= SMALL && file.as_cgeo().is_some() {
+                // All snapshots are inspected: one request fetches what thousands would.
+                source.read(0..len)?;
+            }
+            Ok(Some((reads, file)))
+        }
+        Ok(None) => Ok(None),
         Err(problem) => {
             inspection.salvaged = iqm::salvage(&source, inspection.bytes);
             Err(problem)
@@ -86,9 +94,10 @@ struct Reads {
 impl Reads {
     /// A source that needs few reads: a small file in memory, because most of it would be read anyway, or a file in windows.
     fn source(&mut self, input: &Input, mmap: bool) -> Result<Source, Problem> {
-        const SMALL: u64 = 1 << 20;
         match self.opened.len()? {
-            Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(self.opened.read(0..len)?)),
+            Some(len) if !mmap && len <= SMALL && !input.is_in_store() => {
+                Ok(Source::from_bytes(self.opened.read(0..len)?))
+            }
             // Only files of the system have an identity, not those in stores or in memory.
             Some(len) if !mmap && self.opened.identity().is_some() => {
                 let (source, reads) = windows::open(&input.path, len)?;
@@ -134,7 +143,7 @@ fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>,
     }
     unusable(file.findings(), file, &mut damages);
     let findings = match depth {
-        Depth::Look => file.findings().to_vec(),
+        Depth::Look | Depth::Snapshots => file.findings().to_vec(),
         Depth::Check => validate(file, bytes, &mut damages),
     };
     (findings, damages)

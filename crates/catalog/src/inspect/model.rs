@@ -14,6 +14,9 @@ use super::lists::Lists;
 use crate::input::{Input, Problem};
 use crate::text;
 
+/// Reading a file of this size costs no more than reading parts of it.
+pub(super) const SMALL: u64 = 1 << 20;
+
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
 
@@ -22,6 +25,8 @@ pub(super) const WORTH_READING: u64 = 16 << 20;
 pub enum Depth {
     /// Only what costs little.
     Look,
+    /// Also the beginning of each snapshot.
+    Snapshots,
     /// Everything, with a check of every value.
     Check,
 }

@@ -114,5 +114,5 @@ fn are_boxes_worth_it(bodies: &Bodies, depth: Depth) -> bool {
     let (stored, decoded) = blocks.fold((0_u64, 0_u64), |sum, block| {
         (sum.0 + block.range.end - block.range.start, sum.1 + block.decoded_len.unwrap_or(0))
     });
-    depth != Depth::Look || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
+    depth == Depth::Check || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
 }

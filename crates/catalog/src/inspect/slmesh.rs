@@ -61,7 +61,7 @@ pub(super) fn facts(
     damages: &mut Damages,
     lists: &mut Lists,
 ) -> Facts {
-    let decoded = (depth != Depth::Look || is_worth_reading(asset)).then(|| asset.decode_all());
+    let decoded = (depth == Depth::Check || is_worth_reading(asset)).then(|| asset.decode_all());
     let decoded = match decoded.transpose() {
         Ok(decoded) => decoded,
         Err(error) => {

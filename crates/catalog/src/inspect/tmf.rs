@@ -27,7 +27,7 @@ pub(super) fn facts(
 ) -> Facts {
     let vertices = document.meshes().filter_map(|mesh| mesh.positions());
     let stored: u64 = vertices.map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>()).sum();
-    let worth = depth != Depth::Look || stored <= WORTH_READING;
+    let worth = depth == Depth::Check || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
         let bounds = mesh.positions().filter(|_| worth).and_then(|vertices| match bounds(&vertices) {
             Ok(bounds) => bounds,

@@ -68,6 +68,7 @@ pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>
         memory: how.memory,
         limits: how.limits,
         is_one_of_many: true,
+        note: how.note,
         ..Reading::default()
     };
     let opened = match &item.0 {

@@ -49,12 +49,23 @@ pub struct Options {
     pub memory: u64,
     /// The bytes of rows that a file may have, in place of the usual limit.
     pub max_output: Option<u64>,
+    /// Prints a line about how a file is read.
+    pub note: Option<fn(&str)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let Reading { memory, limits, .. } = Reading::default();
-        Self { full: false, hash: false, mmap: false, formats: Vec::new(), limits, memory, max_output: None }
+        Self {
+            full: false,
+            hash: false,
+            mmap: false,
+            formats: Vec::new(),
+            limits,
+            memory,
+            max_output: None,
+            note: None,
+        }
     }
 }
 

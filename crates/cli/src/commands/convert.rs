@@ -31,7 +31,7 @@ pub(crate) struct ConvertArgs {
     paths: Vec<PathBuf>,
     /// The file to write, in a folder that exists; for directories and several files the directory, which is created; `-` is
     /// standard output.
-    #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
+    #[arg(short, long, value_name = "PATH", required_unless_present = "schema", value_parser = inputs::output_parser())]
     output: Option<PathBuf>,
     #[arg(long, value_name = "FORMAT", help = help_of_targets())]
     to: Option<Target>,

@@ -48,7 +48,7 @@ pub(crate) fn run(
             return Ok(Outcome::Bad);
         }
     };
-    let Some(address) = address else { return list(&file, &[], out).map(|listed| listed.outcome) };
+    let Some(address) = address else { return list(&file, None, out).map(|listed| listed.outcome) };
     let parsed = address.parse::<Address>().ok();
     let values = match parsed.as_ref().and_then(|address| find(&file, address)) {
         Some(Ok((values, None))) => values,
@@ -60,7 +60,7 @@ pub(crate) fn run(
         None => {
             let is_list = args.form == Form::Table && !args.stats && args.output.is_none();
             if let Some(part) = parsed.as_ref().filter(|_| is_list) {
-                let listed = list(&file, part.segments(), out)?;
+                let listed = list(&file, Some(part), out)?;
                 if listed.lines > 0 {
                     return Ok(listed.outcome);
                 }
@@ -72,7 +72,7 @@ pub(crate) fn run(
                 }
                 if let Some(around) = bytes::part_around(&file, part.segments()) {
                     if around.address != *part {
-                        let (shown, at) = (text::line(address), &around.address);
+                        let (shown, at) = (text::path(Path::new(address)), &around.address);
                         print_stderr(format_args!(
                             "{}: no array {shown}; the bytes of {at} follow",
                             input.shown()
@@ -88,7 +88,7 @@ pub(crate) fn run(
             } else {
                 format!("it has {}", some.join(", "))
             };
-            let shown = text::line(address);
+            let shown = text::path(Path::new(address));
             print_stderr(format_args!(
                 "{}: no array {shown}; {some} (`meshmap dump FILE` lists all)",
                 input.shown()
@@ -216,18 +216,18 @@ struct Listed {
     lines: u64,
 }
 
-/// The addresses of the arrays of a part, with their shapes and types. Without segments, the part is the whole file, which is
-/// also checked: then the parts that cannot be used follow. A large file should not be decoded to list the arrays of one part.
-fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<Listed> {
-    let damage = if part.is_empty() { inspect::check(file).damage } else { Vec::new() };
+/// The addresses of the arrays of a part, with their shapes and types. Without a part, all arrays of the file, which is also
+/// checked: then the parts that cannot be used follow. A large file should not be decoded to list the arrays of one part.
+fn list(file: &MeshFile, part: Option<&Address>, out: &mut impl Write) -> io::Result<Listed> {
+    let damage = if part.is_none() { inspect::check(file).damage } else { Vec::new() };
     let known = ByAddress::new(&damage);
     let mut good = damage.is_empty();
     let mut lines = damage.len() as u64;
-    for array in file.arrays_together() {
-        let address = array.as_ref().map_or_else(|error| error.address(), |array| Some(&array.address));
-        if address.is_some_and(|address| !address.segments().starts_with(part)) {
-            continue;
-        }
+    let arrays: Box<dyn Iterator<Item = _>> = match part {
+        Some(part) => Box::new(file.arrays_of(part)),
+        None => Box::new(file.arrays_together()),
+    };
+    for array in arrays {
         let (address, shape) = match array {
             Ok(array) => {
                 let shape = match (array.encoding, &array.shape) {

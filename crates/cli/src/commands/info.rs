@@ -32,7 +32,11 @@ pub(crate) struct InfoArgs {
 
 impl InfoArgs {
     fn depth(&self) -> Depth {
-        if self.full { Depth::Check } else { Depth::Look }
+        match self.list {
+            _ if self.full => Depth::Check,
+            Some(_) => Depth::Snapshots,
+            None => Depth::Look,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The commands: each takes its arguments, writes to `out`, and returns how it ended.
 
-use std::fmt::Display;
 use std::io::{self, Write};
+
+pub(crate) use crate::screen::print_stderr;
 
 mod bytes;
 pub(crate) mod catalog;
@@ -64,9 +65,4 @@ fn taking_negative_numbers(argument: clap::Arg) -> clap::Arg {
     let has_one_value =
         argument.get_long().is_some_and(|name| name != "with") && argument.get_action().takes_values();
     argument.allow_negative_numbers(has_one_value)
-}
-
-/// Prints a line on standard error. Where that is full or closed, the exit status has to do.
-pub(crate) fn print_stderr(line: impl Display) {
-    drop(writeln!(io::stderr(), "{line}"));
 }

@@ -30,7 +30,7 @@ pub(crate) struct RenderArgs {
     paths: Vec<PathBuf>,
     /// The PNG to write, in a folder that exists; for directories and several files the directory, which is created [default: the
     /// terminal].
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "PATH", value_parser = inputs::output_parser())]
     output: Option<PathBuf>,
     /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
     #[arg(long, requires = "output", conflicts_with = "motion")]

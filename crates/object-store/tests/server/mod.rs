@@ -15,6 +15,8 @@ pub(crate) enum Act {
     Slow(u64),
     /// This status, and no more.
     Status(u16),
+    /// 403 with a body that repeats the request, as S3 does.
+    Echo,
     /// The whole file, as if there were no range.
     Whole,
     /// A range that begins later.
@@ -89,6 +91,8 @@ pub(crate) fn serve(
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
             let (bytes, choose, (requests, sent, log)) = shared.clone();
+            // Head and body are written one after the other, which must not wait for an acknowledgement.
+            stream.set_nodelay(true).unwrap();
             std::thread::spawn(move || {
                 let mut lines = BufReader::new(stream.try_clone().unwrap());
                 while let Some(request) = read(&mut lines) {
@@ -245,6 +249,11 @@ fn answer(
     let status = |status: u16| format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
     if let Act::Status(code) = act {
         return stream.write_all(status(code).as_bytes()).ok();
+    }
+    if act == Act::Echo {
+        let body = request.lines.join("\n");
+        let head = format!("HTTP/1.1 403 x\r\nContent-Length: {}\r\n\r\n", body.len());
+        return stream.write_all((head + &body).as_bytes()).ok();
     }
     if request.if_match.as_ref().is_some_and(|wanted| wanted != tag) {
         return stream.write_all(status(412).as_bytes()).ok();

@@ -113,7 +113,7 @@ fn beginnings(file: &MeshFile) -> Result<()> {
     for index in 0..proxy.snapshot_count().min(32) {
         let (snapshot, mut scratch) = (proxy.snapshot(index)?, Scratch::default());
         snapshot.bounding_box(&mut scratch)?;
-        if snapshot.is_complete()? {
+        if snapshot.is_complete(&mut scratch)? {
             snapshot.counts(&mut scratch)?;
         }
     }

@@ -319,6 +319,24 @@ impl<'a> Meter<'a> {
         T::new_vec_zeroed(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))
     }
 
+    /// Empties a vector and makes room for the given count, charged until this meter is dropped.
+    pub(crate) fn reserve<T>(
+        &self,
+        out: &mut Vec<T>,
+        stored: u64,
+        count: u64,
+        what: &'static str,
+    ) -> Result<()> {
+        let bytes = count.saturating_mul(size_u64::<T>());
+        out.clear();
+        self.take_block(stored, bytes, what)?.keep();
+        if count > as_u64(out.capacity()) {
+            *out = Vec::new();
+            out.try_reserve_exact(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))?;
+        }
+        Ok(())
+    }
+
     /// Resizes a vector to the given count, charged until this meter is dropped. Its elements may be old ones or zero: the caller
     /// overwrites them.
     pub(crate) fn resize<T: FromZeros + Clone>(

@@ -4,6 +4,7 @@ mod assimp;
 mod igzip;
 mod inflate;
 mod libopenctm;
+mod loaded;
 mod lzma;
 mod openctm;
 mod slmesh;
@@ -21,10 +22,15 @@ use meshmap_testing::measure::iqm::{files, plain_loop};
 use meshmap_testing::measure::{Table, interleave};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let wanted = std::env::args().nth(1);
+    if wanted.as_deref() == Some(loaded::SPIN) {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
     let folder = tempfile::tempdir()?;
     let (mesh, animation) = files(folder.path());
     let mut table = Table::default();
-    let wanted = std::env::args().nth(1);
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     if is_wanted("load") {
         load(&mesh, &mut table)?;
@@ -49,6 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("lzma") {
         lzma::blocks(&mut table)?;
+    }
+    if is_wanted("loaded") {
+        loaded::rows()?;
     }
     if is_wanted("inflate") {
         inflate::streams()?;

@@ -239,8 +239,7 @@ pub(super) fn positions_at<S: Frames>(
         let Some(newer) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else { continue };
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
-            meter.resize(out, meter.read(), all, "positions at all times")?;
-            out.clear();
+            meter.reserve(out, meter.read(), all, "positions at all times")?;
         }
         let older = pair.older.as_ref().filter(|_| from.extent.start != to.extent.start);
         match older.map(|used| S::array(&used.frame)) {

@@ -145,7 +145,7 @@ impl VertexWriter {
     }
 
     /// Writes all vertices at a time in seconds, by linear interpolation between snapshots: positions as
-    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Velocities, in units per second, are those of this motion:
+    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Velocities are this motion in units per second:
     /// from the snapshot at or before the time to the next one, or to the last one from the snapshot before it.
     ///
     /// # Errors

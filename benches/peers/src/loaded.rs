@@ -91,7 +91,7 @@ fn compare(rounds: usize, order: &[usize], mut sides: [&mut dyn FnMut(usize); 2]
     costs
 }
 
-/// What a renderer that knows the format keeps: the streams, the decoded first snapshot, and the vertices.
+/// The memory of a renderer that knows the format: the streams, the decoded first snapshot, and the vertices.
 struct Hand {
     streams: Vec<Vec<u8>>,
     base: Vec<f32>,

@@ -1179,7 +1179,7 @@ MM_API mm_status mm_array_free(mm_array *array);
 
 /* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads an
  * array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
- * mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs. */
+ * mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex buffers. */
 
 /** The positions. */
 #define MM_PARTS_POSITIONS 1
@@ -1275,6 +1275,12 @@ typedef struct mm_cache mm_cache;
  * look at what is there.
  */
 typedef struct mm_snapshot mm_snapshot;
+
+/**
+ * Decodes snapshots of CGeo files straight into vertex buffers of one layout. It keeps the vertices of a topology and two decoded
+ * snapshots: one for each thread and each file. Two threads that use one at the same time get MM_ERROR_BUSY.
+ */
+typedef struct mm_vertex_writer mm_vertex_writer;
 
 /** The description of an open proxy. */
 typedef struct mm_cgeo_info {
@@ -1632,6 +1638,23 @@ MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
                                       size_t *count);
 
 /**
+ * The normals at these times in seconds, like mm_cgeo_positions_at: between those of the snapshots, of length 1. Triangles have
+ * indices of their own for them.
+ *
+ * Ownership, threads, errors: as of mm_cgeo_positions_at.
+ */
+MM_API mm_status mm_cgeo_normals_at(const mm_file *file,
+                                    const mm_timing *timing,
+                                    const double *seconds,
+                                    size_t time_count,
+                                    mm_wrap wrap,
+                                    mm_scratch *scratch,
+                                    float *out,
+                                    size_t stride,
+                                    size_t capacity,
+                                    size_t *count);
+
+/**
  * The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
  * each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory, nothing is allocated
  * once the scratch is large enough.
@@ -1776,6 +1799,76 @@ MM_API mm_status mm_cache_remove(const mm_cache *cache, const mm_file *file);
  * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 MM_API mm_status mm_cache_clear(const mm_cache *cache);
+
+/**
+ * Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at, velocities, the
+ * custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve.
+ *
+ * Ownership: `*out` is the caller's, for mm_vertex_writer_free; `attributes` stay the caller's. Threads: any. Errors:
+ * MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride; MM_ERROR_ARGUMENT.
+ */
+MM_API mm_status mm_vertex_writer_new(const mm_layout_attribute *attributes,
+                                      size_t attribute_count,
+                                      size_t stride,
+                                      mm_vertex_writer **out);
+
+/**
+ * Frees a writer. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+MM_API mm_status mm_vertex_writer_free(mm_vertex_writer *writer);
+
+/**
+ * The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in `vertex_count`, which may
+ * be NULL, the number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). `out` NULL asks for the
+ * count of indices.
+ *
+ * Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` indices are
+ * too few; as of mm_mesh_at.
+ */
+MM_API mm_status mm_vertex_writer_indices(mm_vertex_writer *writer,
+                                          const mm_file *file,
+                                          size_t snapshot,
+                                          uint32_t *out,
+                                          size_t stride,
+                                          size_t capacity,
+                                          size_t *count,
+                                          size_t *vertex_count);
+
+/**
+ * Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which may be NULL,
+ * identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the bytes. If the file is mapped
+ * or in memory, nothing is allocated after the first call.
+ *
+ * Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` bytes are too
+ * few; MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for a number that a type cannot
+ * hold; as of mm_mesh_at.
+ */
+MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer,
+                                        const mm_file *file,
+                                        size_t snapshot,
+                                        void *out,
+                                        size_t capacity,
+                                        size_t *bytes,
+                                        mm_topology *topology);
+
+/**
+ * Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
+ * between those of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
+ * the file.
+ *
+ * Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and those of mm_cgeo_positions_at.
+ */
+MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer,
+                                           const mm_file *file,
+                                           const mm_timing *timing,
+                                           double seconds,
+                                           mm_wrap wrap,
+                                           void *out,
+                                           size_t capacity,
+                                           size_t *bytes,
+                                           mm_topology *topology);
 
 
 /* == 8. IQM: skeletons and animations ================================================================================== */

@@ -932,6 +932,13 @@ public:
                                          stride, capacity, &count));
         return count;
     }
+    Returns<std::size_t> normals_at(const Timing *timing, Span<const double> seconds, mm_wrap wrap, const Scratch &scratch,
+                                    float *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_normals_at(file_.get(), timing, seconds.data(), seconds.size(), wrap, scratch.get(), out,
+                                       stride, capacity, &count));
+        return count;
+    }
     Returns<std::size_t> velocities(const Timing *timing, std::size_t snapshot, const Scratch &scratch, float *out,
                                     std::size_t stride, std::size_t capacity) const {
         std::size_t count = 0;
@@ -945,6 +952,38 @@ private:
 
     File file_;
     mm_cgeo_info info_;
+};
+
+/** Decodes snapshots straight into vertex buffers: one for each thread and each proxy. */
+class VertexWriter : public detail::Handle<mm_vertex_writer, mm_vertex_writer_free> {
+public:
+    using Handle::Handle;
+    static Returns<VertexWriter> make(Span<const mm_layout_attribute> attributes, std::size_t stride = 0) {
+        mm_vertex_writer *writer = nullptr;
+        MESHMAP_TRY(mm_vertex_writer_new(attributes.data(), attributes.size(), stride, &writer));
+        return VertexWriter(writer);
+    }
+    /** The index buffer of a snapshot; `vertex_count` receives the number of vertices. */
+    Returns<std::vector<std::uint32_t>> indices(const Proxy &proxy, std::size_t snapshot, std::size_t &vertex_count) const {
+        std::vector<std::uint32_t> out;
+        MESHMAP_TRY(detail::fetch(out, [&](std::uint32_t *to, std::size_t capacity, std::size_t *count) {
+            return mm_vertex_writer_indices(handle_, proxy.file().get(), snapshot, to, 0, capacity, count, &vertex_count);
+        }));
+        return out;
+    }
+    /** Writes all vertices; returns the topology that they belong to. */
+    Returns<Topology> write(const Proxy &proxy, std::size_t snapshot, void *out, std::size_t capacity) const {
+        Topology topology{};
+        MESHMAP_TRY(mm_vertex_writer_write(handle_, proxy.file().get(), snapshot, out, capacity, nullptr, &topology));
+        return topology;
+    }
+    Returns<Topology> write_at(const Proxy &proxy, const Timing *timing, double seconds, mm_wrap wrap, void *out,
+                               std::size_t capacity) const {
+        Topology topology{};
+        MESHMAP_TRY(mm_vertex_writer_write_at(handle_, proxy.file().get(), timing, seconds, wrap, out, capacity, nullptr,
+                                              &topology));
+        return topology;
+    }
 };
 
 /** Decoded snapshots, shared by all threads. */

@@ -53,6 +53,7 @@ mod slmesh;
 mod snapshot;
 mod vertices;
 mod view;
+mod writer;
 
 pub use allocator::mm_allocator;
 pub use arrays::*;
@@ -77,3 +78,4 @@ pub use slmesh::*;
 pub use snapshot::*;
 pub use vertices::*;
 pub use view::*;
+pub use writer::*;

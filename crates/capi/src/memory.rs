@@ -314,6 +314,13 @@ impl ByteTarget<'_> {
         Ok(Some(Self { start: out.cast(), capacity, life: PhantomData }))
     }
 
+    /// The first bytes of the memory, which are only to be written.
+    pub(crate) fn first(&mut self, length: usize) -> &mut [u8] {
+        let length = length.min(self.capacity).min(isize::MAX.unsigned_abs());
+        // SAFETY: it may be written, is not the library's, and bytes are valid whatever they are.
+        unsafe { std::slice::from_raw_parts_mut(self.start, length) }
+    }
+
     /// Writes bytes at an offset; what does not fit is left out.
     pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) {
         if offset.checked_add(bytes.len()).is_some_and(|end| end <= self.capacity) {

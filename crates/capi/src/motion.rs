@@ -62,7 +62,7 @@ pub struct mm_cgeo_key {
     pub fraction: f32,
 }
 
-fn wrap(number: mm_wrap) -> Result<Wrap> {
+pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
     Ok(match number {
         MM_WRAP_CLAMP => Wrap::Clamp,
         MM_WRAP_LOOP => Wrap::Loop,
@@ -258,6 +258,39 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
         };
         write_positions(proxy, times, scratch, target, |timing, seconds, wrap, working| {
             proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
+        })
+    })
+}
+
+/// The normals at these times in seconds, like mm_cgeo_positions_at: between those of the snapshots, of length 1. Triangles have
+/// indices of their own for them.
+///
+/// Ownership, threads, errors: as of mm_cgeo_positions_at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_normals_at(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    seconds: *const f64,
+    time_count: usize,
+    wrap: mm_wrap,
+    scratch: *mut mm_scratch,
+    out: *mut f32,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (mut target, timing, seconds) = unsafe {
+            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+            (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+        };
+        let wrap = self::wrap(wrap)?;
+        with(scratch, |working| {
+            proxy.normals_at(&timing, seconds, wrap, &mut working.triples, &mut working.scratch)?;
+            target.write(&working.triples)
         })
     })
 }

@@ -310,7 +310,7 @@ pub unsafe extern "C" fn mm_mesh_read_attribute_new(
     })
 }
 
-unsafe fn layout(
+pub(crate) unsafe fn layout(
     attributes: *const mm_layout_attribute,
     count: usize,
     stride: usize,

@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap};
 use meshmap::iqm::{IDENTITY, Model, Trs};
-use meshmap::{Codec, Options, Parallelism, Scratch, Source};
+use meshmap::{Codec, Options, Scratch, Source};
 use meshmap_capi::*;
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{data, fixtures};
@@ -38,15 +38,14 @@ fn write(folder: &Path) -> std::path::PathBuf {
 fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where_mapped() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path());
-    let how = options(MM_PARALLELISM_OFF);
-    let ours = Options::default().with_parallelism(Parallelism::Off);
+    let ours = Options::default();
     for is_mapped in [true, false] {
         let file = if is_mapped {
-            map(&path, Some(&how))
+            map(&path, None)
         } else {
             let (mut file, path) = (null_mut(), c_path(&path));
             // SAFETY: places and text that are there.
-            assert_eq!(unsafe { mm_open(path.as_ptr(), &raw const how, &raw mut file) }, MM_OK);
+            assert_eq!(unsafe { mm_open(path.as_ptr(), null(), &raw mut file) }, MM_OK);
             file
         };
         // SAFETY: nobody changes the file.
@@ -100,6 +99,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
                         &raw mut count,
                     )
                     + mm_cgeo_get_counts(file, i, scratch, &mut sized())
+                    + mm_cgeo_topology(file, i, scratch, &mut mm_topology::default())
+                    + mm_cgeo_storage(file, i, scratch, &mut 0, &mut 0)
                     + mm_cgeo_bounds(file, i, scratch, &mut mm_bounds::default())
             };
             assert_eq!(status, MM_OK);
@@ -153,6 +154,55 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         if is_mapped {
             assert_eq!(c, 0);
         }
+
+        // Vertices in a buffer, and normals between snapshots.
+        let attribute = |semantic| mm_layout_attribute {
+            semantic,
+            scalar: MM_SCALAR_F32,
+            components: 3,
+            offset: usize::MAX,
+            ..sized()
+        };
+        let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL].map(attribute);
+        let mut writer = null_mut();
+        // SAFETY: places that are there.
+        assert_eq!(unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) }, MM_OK);
+        let mut vertices = vec![0_u8; capacity * 24];
+        let c = again(|i| {
+            let (out, seconds) = (vertices.as_mut_ptr(), timing.time_of(i) + 0.01);
+            // SAFETY: memory that is large enough.
+            let status = unsafe {
+                mm_vertex_writer_write(writer, file, i, out.cast(), vertices.len(), null_mut(), null_mut())
+                    + mm_vertex_writer_write_at(
+                        writer,
+                        file,
+                        null(),
+                        seconds,
+                        MM_WRAP_LOOP,
+                        out.cast(),
+                        vertices.len(),
+                        null_mut(),
+                        null_mut(),
+                    )
+                    + mm_cgeo_normals_at(
+                        file,
+                        null(),
+                        &raw const seconds,
+                        1,
+                        MM_WRAP_LOOP,
+                        scratch,
+                        memory.as_mut_ptr(),
+                        0,
+                        capacity,
+                        &raw mut count,
+                    )
+            };
+            assert_eq!((status, count), (MM_OK, capacity));
+        });
+        if is_mapped {
+            assert_eq!(c, 0);
+        }
+        assert_eq!(mm_vertex_writer_free(writer), MM_OK);
 
         // A snapshot that is in the cache.
         let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));

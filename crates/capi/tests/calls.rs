@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
+use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, VertexWriter, Wrap};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
@@ -592,6 +592,96 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
         }
     }
     assert_eq!(mm_cache_free(cache), MM_OK);
+}
+
+#[test]
+fn vertices_are_written_as_the_library_writes_them() {
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let (file, mut writer, proxy) = (open(&path), null_mut(), Proxy::open(&path).unwrap());
+    let attribute = |semantic, scalar, components, normalized| mm_layout_attribute {
+        semantic,
+        scalar,
+        components,
+        normalized,
+        offset: usize::MAX,
+        ..sized()
+    };
+    let attributes = [
+        attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3, 0),
+        attribute(MM_SEMANTIC_NORMAL, MM_SCALAR_I8, 4, 1),
+        mm_layout_attribute {
+            name: c"velocity".as_ptr(),
+            has_default: 1,
+            ..attribute(MM_SEMANTIC_CUSTOM, MM_SCALAR_F32, 3, 0)
+        },
+    ];
+    ok!(mm_vertex_writer_new(attributes.as_ptr(), 3, 32, &raw mut writer));
+    let layout = VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with(Semantic::Normal, VertexFormat::SNORM8X4)
+        .with_default(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3, [0.0; 4])
+        .with_stride(32);
+    let mut ours = VertexWriter::new(layout).unwrap();
+    let remap = ours.remap(&proxy.snapshot(2).unwrap()).unwrap();
+    let mut vertices = 0;
+    let indices = all(16, |out: *mut u32, stride, capacity, count| {
+        status!(mm_vertex_writer_indices(writer, file, 2, out, stride, capacity, count, &raw mut vertices))
+    });
+    assert_eq!((indices.unwrap().as_slice(), vertices), (remap.indices(), remap.vertex_count()));
+
+    let (timing, mut topology, mut bytes) = (proxy.timing().unwrap(), mm_topology::default(), 0);
+    let seconds = timing.time_of(2) + timing.step() * 0.25;
+    let mut expected = vec![0; vertices * 32];
+    for is_between in [false, true] {
+        let mut write = |out: *mut u8, capacity| {
+            let (out, bytes, topology) = (out.cast(), &raw mut bytes, &raw mut topology);
+            if is_between {
+                status!(mm_vertex_writer_write_at(
+                    writer,
+                    file,
+                    null(),
+                    seconds,
+                    MM_WRAP_LOOP,
+                    out,
+                    capacity,
+                    bytes,
+                    topology
+                ))
+            } else {
+                status!(mm_vertex_writer_write(writer, file, 2, out, capacity, bytes, topology))
+            }
+        };
+        let mut out = vec![7; vertices * 32 + 1];
+        assert_eq!(write(null_mut(), 0), MM_OK);
+        assert_eq!(write(out.as_mut_ptr(), vertices * 32 - 1), MM_ERROR_BUFFER);
+        assert_eq!(write(out.as_mut_ptr(), usize::MAX), MM_OK);
+        assert_eq!(bytes, vertices * 32);
+        let id = if is_between {
+            ours.write_at(&proxy, &timing, seconds, Wrap::Loop, &mut expected).unwrap()
+        } else {
+            ours.write(&proxy.snapshot(2).unwrap(), &mut expected).unwrap()
+        };
+        assert!(topology == id.into() && out.pop() == Some(7) && out == expected);
+    }
+    let mut normals = Vec::new();
+    proxy.normals_at(&timing, &[seconds], Wrap::Loop, &mut normals, &mut Scratch::default()).unwrap();
+    let found = all(16, |out: *mut [f32; 3], stride, capacity, count| {
+        status!(mm_cgeo_normals_at(
+            file,
+            null(),
+            &raw const seconds,
+            1,
+            MM_WRAP_LOOP,
+            null_mut(),
+            out.cast(),
+            stride,
+            capacity,
+            count
+        ))
+    });
+    assert_eq!(found.unwrap(), normals);
+    assert_eq!((mm_vertex_writer_free(writer), mm_close(file)), (MM_OK, MM_OK));
+    assert_eq!(mm_vertex_writer_free(writer), MM_ERROR_HANDLE);
 }
 
 #[test]

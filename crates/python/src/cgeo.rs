@@ -77,6 +77,31 @@ fn triples(
     })
 }
 
+/// The positions, or the normals, at several times.
+fn motion(
+    file: &Bound<'_, CGeoFile>,
+    times: &[f64],
+    wrap: &str,
+    timing: Option<&Bound<'_, TimingInfo>>,
+    cache: Option<&Bound<'_, Cache>>,
+    out: Option<Bound<'_, PyAny>>,
+    are_normals: bool,
+) -> PyResult<Py<PyAny>> {
+    let (py, proxy) = (file.py(), proxy(file)?);
+    let (timing, wrap) = (timing_of(py, &proxy, timing)?, crate::timing::wrap(wrap)?);
+    let cache = cache.map(|cache| cache.get().get()).transpose()?;
+    let file = file.as_super().get();
+    let shape = |count: usize| vec![times.len(), count.checked_div(times.len()).unwrap_or(0), 3];
+    triples(py, out, shape, |values, scratch| {
+        file.run(py, || match (cache, are_normals) {
+            (Some(cache), false) => cache.positions_at(&proxy, &timing, times, wrap, values),
+            (Some(cache), true) => cache.normals_at(&proxy, &timing, times, wrap, values),
+            (None, false) => proxy.positions_at(&timing, times, wrap, values, scratch),
+            (None, true) => proxy.normals_at(&timing, times, wrap, values, scratch),
+        })
+    })
+}
+
 #[pymethods]
 impl CGeoFile {
     /// The snapshots, a sequence.
@@ -156,18 +181,20 @@ impl CGeoFile {
         cache: Option<&Bound<'_, Cache>>,
         out: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
-        let proxy = proxy(slf)?;
-        let (timing, wrap) = (timing_of(py, &proxy, timing)?, crate::timing::wrap(wrap)?);
-        let cache = cache.map(|cache| cache.get().get()).transpose()?;
-        let file = slf.as_super().get();
-        let shape = |count: usize| vec![times.len(), count.checked_div(times.len()).unwrap_or(0), 3];
-        triples(py, out, shape, |values, scratch| {
-            file.run(py, || match cache {
-                Some(cache) => cache.positions_at(&proxy, &timing, &times, wrap, values),
-                None => proxy.positions_at(&timing, &times, wrap, values, scratch),
-            })
-        })
+        motion(slf, &times, wrap, timing, cache, out, false)
+    }
+
+    /// The normals at several times, of length 1: as `positions_at`. Triangles have indices of their own for them.
+    #[pyo3(signature = (times, *, wrap="clamp", timing=None, cache=None, out=None))]
+    fn normals_at(
+        slf: &Bound<'_, Self>,
+        times: Vec<f64>,
+        wrap: &str,
+        timing: Option<&Bound<'_, TimingInfo>>,
+        cache: Option<&Bound<'_, Cache>>,
+        out: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        motion(slf, &times, wrap, timing, cache, out, true)
     }
 
     /// The velocity of each vertex at a snapshot, in units per second: `float32 [vertices, 3]`, by central differences. `out` is
@@ -318,7 +345,7 @@ impl Snapshot {
     /// True if it holds positions; False if it holds differences to the first snapshot.
     #[getter]
     fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
-        self.run(py, cgeo::Snapshot::is_complete)
+        self.run(py, |snapshot| snapshot.is_complete(&mut Scratch::default()))
     }
 
     /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.

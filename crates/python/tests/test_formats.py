@@ -67,6 +67,12 @@ def test_positions_between_snapshots_are_interpolated(cgeo: Path) -> None:
     cache = meshmap.SnapshotCache(1 << 26)
     np.testing.assert_array_equal(file.positions_at(times, cache=cache), found)
     assert cache.stats["decodes"] >= 2
+    normals = file.normals_at(times)
+    np.testing.assert_array_equal(file.normals_at(times, cache=cache), normals)
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1, atol=1e-5)
+    at_first = file.normals_at([file.timing.time_of(0)])[0]
+    stored = file.snapshots[0].normals()
+    np.testing.assert_allclose(at_first, stored / np.linalg.norm(stored, axis=-1, keepdims=True), atol=1e-6)
     clamped = file.positions_at([-100.0, 100.0])
     np.testing.assert_array_equal(clamped[0], file.snapshots[0].positions())
     np.testing.assert_array_equal(clamped[1], file.snapshots[-1].positions())

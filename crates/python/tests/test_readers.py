@@ -82,6 +82,7 @@ CGEO: list[Use] = [
     ("decode", lambda file, folder: file.snapshots[5].decode()),
     ("cache", lambda file, folder: meshmap.SnapshotCache(1 << 24).get(file, 5)),
     ("positions_at", lambda file, folder: file.positions_at([0.1])),
+    ("normals_at", lambda file, folder: file.normals_at([0.1])),
     ("velocities", lambda file, folder: file.velocities(1)),
 ]
 

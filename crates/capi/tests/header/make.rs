@@ -38,8 +38,8 @@ and one index buffer.",
         "CGeo: snapshots of an animation",
         "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads an
 array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
-mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs.",
-        &["cgeo.rs", "cgeo_array.rs", "snapshot.rs", "motion.rs", "cache.rs"],
+mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex buffers.",
+        &["cgeo.rs", "cgeo_array.rs", "snapshot.rs", "motion.rs", "cache.rs", "writer.rs"],
     ),
     ("IQM: skeletons and animations", "Skinning matrices at a time of an animation.", &["iqm.rs"]),
     ("Second Life mesh: levels of detail", "Each level is stored in a separate block.", &["slmesh.rs"]),

@@ -749,6 +749,16 @@ class CGeoFile(File):
         `cache`, once for all calls. `out`, a writable float32 array of exactly that shape in native byte order, is filled and
         returned if it is given.
         """
+    def normals_at(
+        self,
+        times: _Times,
+        *,
+        wrap: _Wrap = "clamp",
+        timing: Timing | None = None,
+        cache: SnapshotCache | None = None,
+        out: _Floats | None = None,
+    ) -> _Floats:
+        """The normals at several times, of length 1: as `positions_at`. Triangles have indices of their own for them."""
     def velocities(
         self,
         snapshot: int,

@@ -1,0 +1,190 @@
+//! Snapshots that are decoded straight into vertex buffers.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, TryLockError};
+
+use meshmap::cgeo::VertexWriter;
+
+use crate::cgeo::mm_topology;
+use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::file::{File, mm_file};
+use crate::handle::{self, Kind};
+use crate::memory::{ByteTarget, Target, put, put_if_any};
+use crate::motion::{mm_timing, mm_wrap, timing, wrap};
+use crate::vertices::{layout, mm_layout_attribute};
+
+/// Decodes snapshots of CGeo files straight into vertex buffers of one layout. It keeps the vertices of a topology and two decoded
+/// snapshots: one for each thread and each file. Two threads that use one at the same time get MM_ERROR_BUSY.
+pub struct mm_vertex_writer {
+    _opaque: [u8; 0],
+}
+
+/// The object behind an `mm_vertex_writer`.
+struct Held {
+    stride: usize,
+    writer: Mutex<VertexWriter>,
+}
+
+impl Kind for Held {
+    type Opaque = mm_vertex_writer;
+    const NAME: &'static str = "mm_vertex_writer";
+}
+
+/// Runs a job with the writer of a handle, and its stride.
+fn with<T>(
+    writer: *mut mm_vertex_writer,
+    job: impl FnOnce(&mut VertexWriter, usize) -> Result<T>,
+) -> Result<T> {
+    let held = handle::get::<Held>(writer)?;
+    let mut writer = match held.writer.try_lock() {
+        Ok(writer) => writer,
+        // A panic was reported when it happened; the contents are made again.
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            return Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this writer"));
+        }
+    };
+    job(&mut writer, held.stride)
+}
+
+/// Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at, velocities, the
+/// custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve.
+///
+/// Ownership: `*out` is the caller's, for mm_vertex_writer_free; `attributes` stay the caller's. Threads: any. Errors:
+/// MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride; MM_ERROR_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_vertex_writer_new(
+    attributes: *const mm_layout_attribute,
+    attribute_count: usize,
+    stride: usize,
+    out: *mut *mut mm_vertex_writer,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says.
+        let layout = unsafe {
+            put(out, std::ptr::null_mut())?;
+            layout(attributes, attribute_count, stride)?
+        };
+        let stride = layout.stride();
+        let handle = handle::new(Arc::new(Held { stride, writer: Mutex::new(VertexWriter::new(layout)?) }))?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, handle) }
+    })
+}
+
+/// Frees a writer. NULL is passed over.
+///
+/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_vertex_writer_free(writer: *mut mm_vertex_writer) -> mm_status {
+    guard(|| handle::close::<Held>(writer))
+}
+
+/// The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in `vertex_count`, which may
+/// be NULL, the number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). `out` NULL asks for the
+/// count of indices.
+///
+/// Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` indices are
+/// too few; as of mm_mesh_at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_vertex_writer_indices(
+    writer: *mut mm_vertex_writer,
+    file: *const mm_file,
+    snapshot: usize,
+    out: *mut u32,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+    vertex_count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
+        with(writer, |writer, _| {
+            let remap = writer.remap(&file.cgeo()?.snapshot(snapshot)?)?;
+            // SAFETY: the caller's, as the header says.
+            unsafe { put_if_any(vertex_count, remap.vertex_count()) };
+            target.write(remap.indices())
+        })
+    })
+}
+
+/// Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which may be NULL,
+/// identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the bytes. If the file is mapped
+/// or in memory, nothing is allocated after the first call.
+///
+/// Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` bytes are too
+/// few; MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for a number that a type cannot
+/// hold; as of mm_mesh_at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_vertex_writer_write(
+    writer: *mut mm_vertex_writer,
+    file: *const mm_file,
+    snapshot: usize,
+    out: *mut c_void,
+    capacity: usize,
+    bytes: *mut usize,
+    topology: *mut mm_topology,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let snapshot = file.cgeo()?.snapshot(snapshot)?;
+        with(writer, |writer, stride| {
+            let needed = needed(writer.remap(&snapshot)?.vertex_count(), stride)?;
+            // SAFETY: the caller's, as the header says.
+            let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
+                return Ok(());
+            };
+            let id = writer.write(&snapshot, target.first(needed))?;
+            // SAFETY: the caller's, as the header says.
+            unsafe { put_if_any(topology, id.into()) };
+            Ok(())
+        })
+    })
+}
+
+/// Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
+/// between those of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
+/// the file.
+///
+/// Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and those of mm_cgeo_positions_at.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_vertex_writer_write_at(
+    writer: *mut mm_vertex_writer,
+    file: *const mm_file,
+    timing: *const mm_timing,
+    seconds: f64,
+    wrap: mm_wrap,
+    out: *mut c_void,
+    capacity: usize,
+    bytes: *mut usize,
+    topology: *mut mm_topology,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let timing = unsafe { self::timing(proxy, timing) }?;
+        let wrap = self::wrap(wrap)?;
+        with(writer, |writer, stride| {
+            let key = timing.index_at(seconds, wrap);
+            let key = key.ok_or_else(|| Fail::argument("expected a time that is a number, and snapshots"))?;
+            let needed = needed(writer.remap(&proxy.snapshot(key.from)?)?.vertex_count(), stride)?;
+            // SAFETY: the caller's, as the header says.
+            let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
+                return Ok(());
+            };
+            let id = writer.write_at(proxy, &timing, seconds, wrap, target.first(needed))?;
+            // SAFETY: the caller's, as the header says.
+            unsafe { put_if_any(topology, id.into()) };
+            Ok(())
+        })
+    })
+}
+
+/// The bytes of vertices.
+fn needed(vertices: usize, stride: usize) -> Result<usize> {
+    let needed = vertices.checked_mul(stride);
+    needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))
+}

@@ -1638,7 +1638,7 @@ MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
                                       size_t *count);
 
 /**
- * The normals at these times in seconds, like mm_cgeo_positions_at: between those of the snapshots, of length 1. Triangles have
+ * The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
  * indices of their own for them.
  *
  * Ownership, threads, errors: as of mm_cgeo_positions_at.
@@ -1855,10 +1855,10 @@ MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer,
 
 /**
  * Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
- * between those of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
+ * between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
  * the file.
  *
- * Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and those of mm_cgeo_positions_at.
+ * Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and the errors of mm_cgeo_positions_at.
  */
 MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer,
                                            const mm_file *file,

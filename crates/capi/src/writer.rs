@@ -145,10 +145,10 @@ pub unsafe extern "C" fn mm_vertex_writer_write(
 }
 
 /// Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
-/// between those of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
+/// between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
 /// the file.
 ///
-/// Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and those of mm_cgeo_positions_at.
+/// Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and the errors of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_write_at(
     writer: *mut mm_vertex_writer,

@@ -455,7 +455,11 @@ fn unknown(head: &[u8]) -> Error {
         (b"glTF", "binary glTF (.glb)"),
         (b"ply\n", "a PLY file"),
         (b"ply\r", "a PLY file"),
-        (b"\x1f\x8b", "compressed with gzip: unpack it first"),
+        (
+            b"\x1f\x8b",
+            "compressed with gzip: unpack it first (with tar if it is an archive of OpenSimulator, .iar or .oar: the meshes are \
+             assets/*.llmesh)",
+        ),
         (b"BZh", "compressed with bzip2: unpack it first"),
         (b"\xfd7zXZ\x00", "compressed with xz: unpack it first"),
         (b"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"),

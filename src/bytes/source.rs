@@ -377,6 +377,14 @@ impl Source {
         }
     }
 
+    /// Has the system read nothing of a map but what is used or announced.
+    pub(crate) fn reads_at_random(&self) {
+        #[cfg(all(feature = "mmap", unix, not(miri)))]
+        if let Some(map) = &self.map {
+            let _ = map.advise(memmap2::Advice::Random);
+        }
+    }
+
     /// Returns `true` if no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))

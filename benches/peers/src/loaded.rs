@@ -285,3 +285,47 @@ pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
     print!("{out}");
     Ok(())
 }
+
+/// The bytes that the system reads of a file for random pulls of positions, of which nothing is in memory.
+pub(crate) fn cold() -> Result<(), Box<dyn Error>> {
+    use std::os::fd::AsRawFd;
+
+    let folder = tempfile::tempdir_in(".")?;
+    let path = folder.path().join("cold.cgeo");
+    std::fs::write(&path, file(&animation(SIDE, 100).1, Dialect::default()))?;
+    std::fs::File::open(&path)?.sync_all()?;
+    // As far as the system counts them, of all processes that wait for this one's pages: only this one.
+    let read = || -> Result<u64, Box<dyn Error>> {
+        let text = std::fs::read_to_string("/proc/self/io")?;
+        let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")).ok_or("no read_bytes")?;
+        Ok(line.parse()?)
+    };
+    let forget = || -> Result<(), Box<dyn Error>> {
+        let file = std::fs::File::open(&path)?;
+        // SAFETY: a file that is open.
+        let status = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        if status == 0 { Ok(()) } else { Err("the system keeps the file in memory".into()) }
+    };
+    println!("| source | MB per pull | ms per pull |\n|---|--:|--:|");
+    for is_mapped in [false, true] {
+        forget()?;
+        let source = if is_mapped { crate::map(&path) } else { meshmap::Source::open(&path)? };
+        let proxy = Proxy::from_source(source, &Options::default())?;
+        let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+        let count = proxy.snapshot_count();
+        // The first pulls read the first snapshot, and show how much of the others is needed.
+        for index in 1..4 {
+            proxy.snapshot(index)?.positions_into(&mut out, &mut scratch)?;
+        }
+        let order: Vec<usize> = (0..40_usize).map(|turn| 4 + turn * 7919 % (count - 4)).collect();
+        let (before, start) = (read()?, Instant::now());
+        for index in &order {
+            proxy.snapshot(*index)?.positions_into(&mut out, &mut scratch)?;
+        }
+        let (bytes, time) = (read()? - before, start.elapsed().as_secs_f64());
+        let name = if is_mapped { "Source::map" } else { "Source::open" };
+        let pulls = order.len() as f64;
+        println!("| {name} | {:.2} | {:.1} |", bytes as f64 / pulls / 1e6, time * 1e3 / pulls);
+    }
+    Ok(())
+}

@@ -56,6 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if is_wanted("lzma") {
         lzma::blocks(&mut table)?;
     }
+    if wanted.as_deref() == Some("cold") {
+        return loaded::cold();
+    }
     if is_wanted("loaded") {
         loaded::rows()?;
     }

@@ -95,6 +95,8 @@ impl Proxy {
             findings,
         };
         let proxy = Self { inner: Arc::new(inner) };
+        // Snapshots are far from each other: each call asks for what it needs.
+        proxy.source().reads_at_random();
         refuse_forbidden(options, Format::CGeo, || proxy.validate())?;
         Ok(proxy)
     }

@@ -124,7 +124,10 @@ impl Snapshot {
 
     /// The ranges that are read of the headers and the mesh; the first one is empty if both are read at once.
     pub(super) fn likely_ranges(&self, parts: Parts, is_file: bool) -> Option<[Range<u64>; 2]> {
-        let last = parts.last();
+        self.likely_ranges_to(parts.last(), is_file)
+    }
+
+    fn likely_ranges_to(&self, last: MeshArray, is_file: bool) -> Option<[Range<u64>; 2]> {
         if self.index == 0 || !self.may_end_before(last) {
             return Some([0..0, self.start()..self.extent.end]);
         }
@@ -404,9 +407,23 @@ impl Snapshot {
         self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| stream.in_part().is_complete()).0
     }
 
+    /// Has the system read what is likely needed of a map, in which it does not read ahead.
+    fn advise(&self, last: MeshArray) {
+        match self.likely_ranges_to(last, true) {
+            Some(ranges) => ranges
+                .into_iter()
+                .filter(|range| !range.is_empty())
+                .for_each(|range| self.proxy.source().will_read(range)),
+            None => self.proxy.source().will_read(self.beginning(PIECE)),
+        }
+    }
+
     /// Reads the beginning of the mesh for an array, or for the counts.
     pub(super) fn begin_mesh(&self, last: Option<MeshArray>, scratch: &mut Scratch) -> Result<Begun> {
         let length = self.first_length(last);
+        if let Some(last) = last.filter(|_| self.proxy.source().is_in_memory()) {
+            self.advise(last);
+        }
         let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
         begun.ok_or_else(|| {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());

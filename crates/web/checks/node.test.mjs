@@ -14,6 +14,7 @@ import { AnimationMixer, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vect
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
+import { objectOf } from '../pkg/geometry.js';
 import { rigOfJoints, skinnedMesh } from '../pkg/rig.js';
 import { MeshmapLoader, MeshmapObject } from '../pkg/three.js';
 import { serve } from '../serve.mjs';
@@ -300,6 +301,19 @@ test('the loader gives geometry with the positions of the library', async () => 
             object.dispose();
         }
     }
+});
+
+test('normalized integers of 32 bits are drawn as numbers up to 1', () => {
+    const drawnOf = (array, type, normalized) => {
+        const position = { array, itemSize: 3, type, normalized, dequant: null };
+        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), triangleCount: 0, bounds: null };
+        const [points] = drawn(objectOf(mesh, { rig: null, isClockwise: false, hue: 0 }));
+        return points.map((point) => point.toArray());
+    };
+    const [wide, signed] = [Uint32Array.of(0, 2 ** 31, 2 ** 32 - 1), Int32Array.of(-(2 ** 31), 2 ** 30, 2 ** 31 - 1)];
+    assert.deepEqual(drawnOf(wide, 'u32', true), [[0, 0.5, 1]]);
+    assert.deepEqual(drawnOf(signed, 'i32', true), [[-1, 0.5, 1]]);
+    assert.deepEqual(drawnOf(wide, 'u32', false), [[0, 2 ** 31, 2 ** 32]]);
 });
 
 test('triangles run counter-clockwise around their normals', async () => {

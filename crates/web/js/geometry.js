@@ -106,8 +106,11 @@ function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
 function attributeOf({ array, itemSize, type, normalized }, isShaded) {
     if (type === 'f16') return new Float16BufferAttribute(/** @type {Uint16Array} */ (array), itemSize);
     // Integers of 32 bits would go to shaders as such.
-    const isWide = isShaded && (type === 'u32' || type === 'i32');
-    return new BufferAttribute(isWide ? Float32Array.from(array) : array, itemSize, normalized);
+    if (isShaded && (type === 'u32' || type === 'i32')) {
+        const most = type === 'u32' ? 2 ** 32 - 1 : 2 ** 31 - 1;
+        return new BufferAttribute(Float32Array.from(array, (value) => normalized ? Math.max(value / most, -1) : value), itemSize);
+    }
+    return new BufferAttribute(array, itemSize, normalized);
 }
 
 /**

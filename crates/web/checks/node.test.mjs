@@ -316,6 +316,13 @@ test('normalized integers of 32 bits are drawn as numbers up to 1', () => {
     assert.deepEqual(drawnOf(wide, 'u32', false), [[0, 2 ** 31, 2 ** 32]]);
 });
 
+test('a cloud with one triangle of equal corners is drawn as points', async () => {
+    const [object] = (await new MeshmapLoader().parseAsync(readFileSync(join(data, 'openctm/valid/fakepointb_MG2.ctm')))).children;
+    assert.ok(object.isPoints);
+    assert.equal(object.geometry.attributes.position.count, 720);
+    assert.equal(object.geometry.index, null);
+});
+
 test('triangles run counter-clockwise around their normals', async () => {
     let turned = 0;
     for (const format of ['cgeo', 'slmesh', 'openctm']) {

@@ -42,7 +42,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     } else {
         setBounds(geometry, mesh.bounds);
     }
-    if (mesh.triangleCount === 0) {
+    if (mesh.triangleCount === 0 || isCloud(indices, mesh.vertexCount)) {
         const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
         return place(points, mesh, dequant);
     }
@@ -74,6 +74,22 @@ function place(object, mesh, dequant) {
         object.position.fromArray(dequant.offset);
     }
     return object;
+}
+
+/**
+ * Returns `true` if most vertices are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
+ * format of triangles write one such triangle.
+ *
+ * @param {Uint16Array | Uint32Array} indices
+ * @param {number} vertexCount
+ */
+function isCloud(indices, vertexCount) {
+    if (indices.length >= vertexCount) return false;
+    for (let i = 0; i + 2 < indices.length; i += 3) {
+        const [a, b, c] = indices.subarray(i, i + 3);
+        if (a !== b && b !== c && c !== a) return false;
+    }
+    return true;
 }
 
 /**

@@ -163,8 +163,8 @@ def compare_mesh(target: bpy.types.Object, expected: Expected, counts: dict[str,
         same(f"UVs of {name}", uvs_of(mesh, 0), expected.uv)
         counts["uvs"] += 1
     if expected.normals is not None and len(expected.normals):
-        lengths = np.linalg.norm(expected.normals, axis=-1)
-        is_usual = lengths > 1e-6
+        lengths = np.linalg.norm(expected.normals.astype(np.float64), axis=-1)
+        is_usual = lengths > 0
         wanted = expected.normals / np.where(is_usual, lengths, 1)[..., None]
         # Normals of deformed meshes are stored as two 16-bit angles around Blender's own normal.
         is_deformed = bool(target.vertex_groups)

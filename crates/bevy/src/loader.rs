@@ -15,7 +15,7 @@ use crate::animation::{Clip, clips};
 use crate::assets::{
     MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
 };
-use crate::convert::{conventions, convert};
+use crate::convert::{conventions, convert, is_cloud};
 use crate::error::MeshmapError;
 use crate::label::MeshmapLabel;
 use crate::read::{self, Access};
@@ -247,18 +247,19 @@ impl Load<'_, '_> {
         if view.vertex_count() == 0 || !view.has(&Semantic::Position) {
             return Ok(Vec::new());
         }
-        // Without triangles there are no groups.
+        let is_cloud = is_cloud(&view);
         let mut parts: Vec<_> = Vec::new();
-        for group in view.groups() {
-            parts.push((group.material, view.group(group.index)?));
-        }
-        if parts.is_empty() {
+        if is_cloud {
             parts.push((0, view.clone()));
+        } else {
+            for group in view.groups() {
+                parts.push((group.material, view.group(group.index)?));
+            }
         }
         let name = view.material().unwrap_or_default().to_owned();
         let mut primitives = Vec::new();
         for (material, part) in parts {
-            let converted = convert(&part, self.settings, joints)?;
+            let converted = convert(&part, is_cloud, self.settings, joints)?;
             self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;

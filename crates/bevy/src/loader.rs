@@ -6,6 +6,7 @@ use bevy_animation::graph::AnimationGraph;
 use bevy_asset::io::Reader;
 use bevy_asset::{AssetLoader, LoadContext};
 use bevy_color::Color;
+use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
@@ -264,11 +265,13 @@ impl Load<'_, '_> {
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;
             }
+            let bounds = part.bounds()?;
+            let is_skinned = converted.mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX);
             let label = MeshmapLabel::Primitive { lod, mesh, primitive: primitives.len() };
             primitives.push(MeshmapPrimitive {
                 mesh: self.context.add_labeled_asset(label.to_string(), converted.mesh),
                 material: self.materials.index(&name, material),
-                bounds: part.bounds()?,
+                bounds: if is_skinned { bounds.map(|bounds| joints.in_bind_pose(bounds)) } else { bounds },
             });
         }
         Ok(primitives)

@@ -2,9 +2,9 @@
 
 use bevy_animation::AnimationTargetId;
 use bevy_ecs::name::Name;
-use bevy_math::{Mat4, Quat, Vec3, Vec4};
+use bevy_math::{BVec3, Mat4, Quat, Vec3, Vec4};
 use bevy_transform::components::Transform;
-use meshmap::{MeshFile, iqm, slmesh};
+use meshmap::{Bounds, MeshFile, iqm, slmesh};
 
 use crate::error::MeshmapError;
 
@@ -66,6 +66,19 @@ impl Joints {
         self.parents.push(None);
         self.bind_pose.push(Transform::IDENTITY);
         self.inverse.push(self.shape);
+    }
+
+    /// The bounding box of vertices that follow joints, in the bind pose.
+    pub(crate) fn in_bind_pose(&self, bounds: Bounds) -> Bounds {
+        let [min, max] = [bounds.min, bounds.max].map(Vec3::from_array);
+        let corner = |number: u32| {
+            let is_max = BVec3::new(number & 1 > 0, number & 2 > 0, number & 4 > 0);
+            self.shape.transform_point3(Vec3::select(is_max, max, min))
+        };
+        let (min, max) = (1..8)
+            .map(corner)
+            .fold((corner(0), corner(0)), |(min, max), corner| (min.min(corner), max.max(corner)));
+        Bounds::new(min.to_array(), max.to_array())
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bevy_animation::{AnimatedBy, AnimationClip, AnimationPlayer};
 use bevy_app::App;
 use bevy_asset::{AssetPath, AssetServer, Assets, Handle};
+use bevy_camera::primitives::Aabb;
 use bevy_camera::visibility::VisibilityRange;
 use bevy_ecs::name::Name;
 use bevy_math::{Mat4, Vec3};
@@ -186,7 +187,13 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
     spawn(&mut app, Path::new("asset.slmesh"));
     let shape = Mat4::from_cols_array_2d(&shape.map(|row| row.map(|number| number as f32)));
     let is_at_rest = |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
-    assert!(skinned(&mut app).iter().all(is_at_rest));
+    let found = skinned(&mut app);
+    assert!(found.iter().all(is_at_rest));
+    let drawn = || found.iter().map(|(drawn, _)| *drawn);
+    let mut boxes = app.world_mut().query::<&Aabb>();
+    let shown = boxes.single(app.world()).unwrap();
+    assert!(Vec3::from(shown.min()).abs_diff_eq(drawn().reduce(Vec3::min).unwrap(), 1e-4), "{shown:?}");
+    assert!(Vec3::from(shown.max()).abs_diff_eq(drawn().reduce(Vec3::max).unwrap(), 1e-4), "{shown:?}");
     let mut joints = app.world_mut().query::<(&Name, &AnimatedBy, &mut Transform)>();
     for (name, _, mut transform) in joints.iter_mut(app.world_mut()) {
         if name.as_str() != "meshmap_rest" {

@@ -82,7 +82,7 @@ pub(crate) fn convert(
         mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
     }
     let mut rests = false;
-    if skin && skeleton.len() > 0 {
+    if skin && skeleton.are_followed() {
         match influences(view, skeleton) {
             Ok(Some(influences)) => {
                 rests = influences.resting > 0;

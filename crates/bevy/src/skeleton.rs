@@ -46,11 +46,11 @@ impl Joints {
     /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
         let mut joints = Self::default();
-        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
         if let Some(shape) = skin.bind_shape() {
             let [x, y, z] = shape.rows().map(|row| Vec4::from_array(row.map(|number| number as f32)));
             joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
         }
+        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
         for (name, joint) in names.iter().zip(&pose.joints) {
             joints.names.push(name.to_string());
             joints.parents.push(None);
@@ -79,6 +79,11 @@ impl Joints {
             .map(corner)
             .fold((corner(0), corner(0)), |(min, max), corner| (min.min(corner), max.max(corner)));
         Bounds::new(min.to_array(), max.to_array())
+    }
+
+    /// `true` if vertices with weights follow a joint. Without joints, they rest in the bind shape.
+    pub(crate) fn are_followed(&self) -> bool {
+        self.len() > 0 || self.shape != Mat4::IDENTITY
     }
 
     pub(crate) fn len(&self) -> usize {

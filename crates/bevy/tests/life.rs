@@ -79,7 +79,7 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
     assert!(compared > 0);
 }
 
-/// The vertices of all skinned meshes as the shader moves them, and their stored positions.
+/// The vertices of all meshes with joints as the shader moves them, and their stored positions.
 fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
     let mut entities = app.world_mut().query::<(&Mesh3d, &SkinnedMesh)>();
     let world = app.world();
@@ -97,6 +97,9 @@ fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
             })
             .collect();
         let mesh = world.resource::<Assets<Mesh>>().get(&mesh.0).unwrap();
+        if !mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX) {
+            continue;
+        }
         let (
             Some(VertexAttributeValues::Float32x3(positions)),
             Some(VertexAttributeValues::Uint16x4(joints)),
@@ -210,6 +213,17 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
             "vertex {vertex}: {drawn}"
         );
     }
+}
+
+#[test]
+fn faces_with_weights_rest_in_the_bind_shape_if_the_joints_cannot_be_used() {
+    let path = root().join("slmesh/regressions/bind_shape_without_matrices.slmesh");
+    let mut app = app(&root(), MeshmapPlugin::default());
+    spawn(&mut app, path.strip_prefix(root()).unwrap());
+    let found = skinned(&mut app);
+    let drawn = || found.iter().map(|(drawn, _)| *drawn);
+    let size = drawn().reduce(Vec3::max).unwrap() - drawn().reduce(Vec3::min).unwrap();
+    assert!(size.abs_diff_eq(Vec3::new(2.0, 3.0, 4.0), 1e-4), "{size}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { AnimationMixer, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vector3 } from 'three';
+import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vector3 } from 'three';
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
@@ -560,6 +560,16 @@ test('skinned meshes are drawn in their bind shape, with normals that are normal
         assert.ok(new Vector3().fromBufferAttribute(normal, i).distanceTo(at('normal').applyMatrix3(upright).normalize()) < 1e-5, `${i}`);
     }
     assert.ok(!upright.equals(linear));
+});
+
+test('faces with weights rest in their bind shape if the joints cannot be used', async () => {
+    const bytes = readFileSync(join(data, 'slmesh/regressions/bind_shape_without_matrices.slmesh'));
+    const object = await new MeshmapLoader().parseAsync(bytes);
+    assert.equal(object.skeleton, null);
+    // The second face has no weights.
+    const sizes = drawn(object.clone()).map((points) => new Box3().setFromPoints(points).getSize(new Vector3()).toArray());
+    const expected = [[2, 4, 3], [1, 1, 1]];
+    assert.ok(sizes.flat().every((size, axis) => Math.abs(size - expected.flat()[axis]) < 1e-4), `${sizes}`);
 });
 
 test('between two snapshots, positions and normals are between theirs', async () => {

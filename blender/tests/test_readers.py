@@ -71,6 +71,20 @@ def test_a_truncated_file_gives_its_intact_levels_and_a_line(tmp_path: Path) -> 
     assert len(model.meshes) == 1 and any("left out" in line for line in notes.lines)
 
 
+def test_faces_with_weights_are_in_the_bind_shape() -> None:
+    # It scales by 2, 3 and 4. The second face has no weights; in the first file, the joints cannot be used.
+    for name in ("bind_shape_without_matrices", "bind_shape_of_one_face"):
+        [mesh] = read(str(DATA / f"slmesh/regressions/{name}.slmesh"), "slmesh", ReadOptions(), Notes()).meshes
+        sizes = [np.ptp(face, axis=0) for face in mesh.positions.reshape(2, 8, 3)]
+        assert mesh.is_bound and np.allclose(sizes, [[2, 3, 4], [1, 1, 1]], atol=1e-4)
+        assert mesh.normals is not None
+        normal = mesh.normals.values[7]
+        assert np.allclose(normal, np.array([6, 4, 3]) / np.linalg.norm([6, 4, 3]), atol=1e-4)
+    file = read(str(DATA / "slmesh/regressions/bind_shape.slmesh"), "slmesh", ReadOptions(), Notes())
+    assert not file.meshes[0].is_bound and file.skeleton is not None
+    assert np.diag(file.skeleton.mesh_matrix).tolist() == [32, 155, 96, 1]
+
+
 def test_unusable_triangles_are_dropped_and_counted() -> None:
     triangles = np.array([[0, 1, 2], [1, 1, 2], [0, 1, 9], [-1, 0, 1]], np.int32)
     mesh = MeshData("m", np.eye(3, dtype=np.float32), triangles, material_ids=np.arange(4, dtype=np.int32))

@@ -117,6 +117,8 @@ class Expected:
             self.uv = self.uv.copy()
             self.uv[..., 1] = 1 - self.uv[..., 1]
         self.normals = joined("normal", 3)
+        colors = [finite(view["color"]) for view in views if "color" in view]
+        self.is_colored = any(each.size and each.min() >= 0 and each.max() <= 1 for each in colors)
 
 
 def expected_meshes(file, path: Path) -> list[Expected]:
@@ -162,9 +164,15 @@ def compare_mesh(target: bpy.types.Object, expected: Expected, counts: dict[str,
     if expected.uv is not None:
         same(f"UVs of {name}", uvs_of(mesh, 0), expected.uv)
         counts["uvs"] += 1
+    if expected.is_colored and len(expected.triangles):
+        for material in mesh.materials or [None]:
+            links = material.node_tree.links if material and material.node_tree else []
+            if not any(link.from_node.type == "VERTEX_COLOR" for link in links):
+                raise Differs(f"colours of {name}: not shown by its material")
+        counts["colors"] += 1
     if expected.normals is not None and len(expected.normals):
-        lengths = np.linalg.norm(expected.normals, axis=-1)
-        is_usual = lengths > 1e-6
+        lengths = np.linalg.norm(expected.normals.astype(np.float64), axis=-1)
+        is_usual = lengths > 0
         wanted = expected.normals / np.where(is_usual, lengths, 1)[..., None]
         # Normals of deformed meshes are stored as two 16-bit angles around Blender's own normal.
         is_deformed = bool(target.vertex_groups)
@@ -286,7 +294,7 @@ def check(path: Path) -> dict:
     result = {"path": str(path), "seconds": time.perf_counter() - started, "refused": refusal}
     if refusal:
         return result
-    counts = dict.fromkeys(["meshes", "uvs", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"], 0)
+    counts = dict.fromkeys(["meshes", "uvs", "colors", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"], 0)
     counts["armatures"] = sum(each.type == "ARMATURE" for each in objects)
     counts["actions"] = len(bpy.data.actions)
     meshes = [each for each in objects if each.type == "MESH"]

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import bpy
 import meshmap
 import numpy as np
 
-from ..readers.model import MeshData
+from ..readers.model import Floats, MeshData
 from ..readers.notes import Notes
 
 
@@ -18,33 +19,21 @@ SLOTS = "meshmap_materials"
 
 
 class Materials:
-    """The materials of one import: one for each name."""
+    """The materials of one import: one for each name, and one more if meshes with and without colours share a name."""
 
     def __init__(self, limit: int, folders: Sequence[str] = ()) -> None:
         self.limit = limit
         self.folders = folders
-        self.by_name: dict[str, bpy.types.Material] = {}
+        self.by_name: dict[tuple[str, bool], bpy.types.Material] = {}
 
-    def get(self, name: str) -> bpy.types.Material:
-        if name not in self.by_name:
-            self.by_name[name] = bpy.data.materials.new(name)
-        return self.by_name[name]
-
-    def textured(self, name: str, texture: str | None) -> bpy.types.Material:
-        """The material of a name, with the image of a texture if one is found."""
-        is_new = name not in self.by_name
-        material = self.get(name)
-        path = meshmap.find_texture(texture, list(self.folders)) if texture and is_new else None
-        if path is not None:
-            if material.node_tree is None:
-                material.use_nodes = True
-            nodes, links = material.node_tree.nodes, material.node_tree.links
-            image = nodes.new("ShaderNodeTexImage")
-            image.image = bpy.data.images.load(str(path), check_existing=True)
-            image.location = (-300, 300)
-            surface = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
-            links.new(image.outputs["Color"], surface.inputs["Base Color"])
-        return material
+    def get(self, name: str, texture: str | None = None, has_colors: bool = False) -> bpy.types.Material:
+        """The material of a name, with the image of a texture if one is found, and with the colours of vertices."""
+        key = name, has_colors
+        if key not in self.by_name:
+            self.by_name[key] = bpy.data.materials.new(name)
+            path = meshmap.find_texture(texture, list(self.folders)) if texture else None
+            set_base_color(self.by_name[key], path, has_colors)
+        return self.by_name[key]
 
     def assign_known(self, mesh: bpy.types.Mesh, data: MeshData) -> None:
         """Gives triangles the slots that their material IDs already have in a mesh, and adds slots for the other IDs."""
@@ -63,8 +52,9 @@ class Materials:
     def assign(self, mesh: bpy.types.Mesh, data: MeshData, notes: Notes) -> None:
         """Gives a mesh its slots; above the limit one slot, and the attribute `material_id`."""
         if data.material_ids is None or not len(data.material_ids):
-            for name in data.material_names.values():
-                mesh.materials.append(self.textured(name, data.texture))
+            has_colors = bool(data.colors) and are_colors(data.colors[0].values)
+            for name in data.material_names.values() or ([data.name] if has_colors else []):
+                mesh.materials.append(self.get(name, data.texture, has_colors))
             return
         used, slots = np.unique(data.material_ids, return_inverse=True)
         if len(used) > self.limit:
@@ -81,3 +71,38 @@ class Materials:
         mesh[SLOTS] = used.tolist()
         if len(used) > 1:
             mesh.polygons.foreach_set("material_index", slots.astype(np.int32).ravel())
+
+
+def are_colors(values: Floats) -> bool:
+    """Returns True if all values are from 0 to 1. Files also store other numbers under the name of colours."""
+    return values.size > 0 and float(values.min()) >= 0 and float(values.max()) <= 1
+
+
+def set_base_color(material: bpy.types.Material, image: Path | None, has_colors: bool) -> None:
+    """Gives a new material the colours of an image, of the mesh, or their product."""
+    if image is None and not has_colors:
+        return
+    if material.node_tree is None:
+        material.use_nodes = True
+    nodes, links = material.node_tree.nodes, material.node_tree.links
+    outputs = []
+    if image is not None:
+        texture = nodes.new("ShaderNodeTexImage")
+        texture.image = bpy.data.images.load(str(image), check_existing=True)
+        texture.location = (-600 if has_colors else -300, 300)
+        outputs.append(texture.outputs["Color"])
+    if has_colors:
+        # Without a name, it is the first attribute of colours.
+        colors = nodes.new("ShaderNodeVertexColor")
+        colors.location = (-600 if image else -300, 0)
+        outputs.append(colors.outputs["Color"])
+    if len(outputs) > 1:
+        product = nodes.new("ShaderNodeMix")
+        product.data_type, product.blend_type, product.location = "RGBA", "MULTIPLY", (-300, 300)
+        inputs = [socket for socket in product.inputs if socket.type == "RGBA"]
+        product.inputs[0].default_value = 1
+        for output, socket in zip(outputs, inputs):
+            links.new(output, socket)
+        outputs = [socket for socket in product.outputs if socket.type == "RGBA"]
+    surface = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    links.new(outputs[0], surface.inputs["Base Color"])

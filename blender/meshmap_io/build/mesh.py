@@ -127,7 +127,7 @@ def with_lengths(mesh: bpy.types.Mesh, data: MeshData, channel: Channel) -> Floa
     if is_unit.all():
         return values
     values = values.copy()
-    has_length = lengths > 1e-12
+    has_length = lengths > 0
     scaled = has_length & ~is_unit
     values[scaled] = (values[scaled] / lengths[scaled, None]).astype(np.float32)
     if channel.corners is None and not has_length.all():

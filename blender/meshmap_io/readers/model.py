@@ -63,6 +63,8 @@ class MeshData:
     is_hidden: bool = False
     is_hull: bool = False
     """True for points whose convex hull is meant."""
+    is_bound: bool = False
+    """True if the vertices are in the bind shape, so that `Skeleton.mesh_matrix` is not for this mesh."""
 
 
 @dataclass

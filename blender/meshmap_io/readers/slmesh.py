@@ -18,9 +18,12 @@ def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes
     if skin is not None:
         model.skeleton = read_skeleton(skin, notes)
     bones = len(model.skeleton.names) if model.skeleton is not None else 0
+    shape = None if skin is None else bind_shape(skin, notes)
+    if model.skeleton is not None and shape is not None:
+        model.skeleton.mesh_matrix = shape
     lods = file.lods
     for level in lods:
-        mesh = notes.intact(level, lambda: read_level(file, level, stem, bones, options, notes))
+        mesh = notes.intact(level, lambda: read_level(file, level, stem, bones, shape, options, notes))
         if mesh is None:
             continue
         mesh.is_hidden = bool(model.meshes)
@@ -36,9 +39,19 @@ def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes
 
 
 def read_level(
-    file: meshmap.SlMeshFile, level: str, name: str, bones: int, options: ReadOptions, notes: Notes
+    file: meshmap.SlMeshFile,
+    level: str,
+    name: str,
+    bones: int,
+    shape: np.ndarray | None,
+    options: ReadOptions,
+    notes: Notes,
 ) -> MeshData | None:
-    """All faces of a level as one mesh, with a material for each."""
+    """All faces of a level as one mesh, with a material for each.
+
+    Faces with weights are in the bind shape. If they are all of the mesh and follow bones, it is the matrix of the object; else it is
+    in their vertices.
+    """
     block = file.physics_mesh if level == "physics_mesh" else file.lod(level)
     faces = [face for face in block or () if face.has_geometry]
     arrays = [
@@ -75,12 +88,32 @@ def read_level(
             free = [(np.zeros((count, 4), np.int32), np.zeros((count, 4), np.float32)) for count in counts]
             joints, weights = zip(*(none if part is None else part for part, none in zip(parts, free)))
             mesh.joints, mesh.weights = np.concatenate(joints), np.concatenate(weights)
+    if shape is not None:
+        follows = np.repeat([face.joint_indices is not None for face, _ in arrays], counts)
+        is_moved = mesh.weights is not None and bool((mesh.weights > 0).any())
+        if follows.any() and not (is_moved and follows.all()):
+            move_to_bind_shape(mesh, follows, shape)
     return mesh
+
+
+def move_to_bind_shape(mesh: MeshData, follows: np.ndarray, shape: np.ndarray) -> None:
+    """Moves some vertices of a mesh into the bind shape."""
+    mesh.is_bound = True
+    places = mesh.positions.copy()
+    places[follows] = places[follows] @ shape[:3, :3].T + shape[:3, 3]
+    mesh.positions = places
+    if mesh.normals is not None:
+        a, b, c = shape[:3, :3]
+        cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
+        normals = mesh.normals.values.astype(np.float64)
+        normals[follows] = normals[follows] @ cofactors.T
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        mesh.normals.values = (normals / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def read_physics(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> list[MeshData]:
     meshes = []
-    mesh = notes.intact("physics mesh", lambda: read_level(file, "physics_mesh", f"{stem}_physics_mesh", 0, options, notes))
+    mesh = notes.intact("physics mesh", lambda: read_level(file, "physics_mesh", f"{stem}_physics_mesh", 0, None, options, notes))
     if mesh is not None:
         meshes.append(mesh)
     convex = notes.intact("physics hulls", lambda: file.physics_convex)
@@ -107,11 +140,18 @@ def read_skeleton(skin: meshmap.Skin, notes: Notes) -> Skeleton | None:
         notes.add(f"the pelvis offset of {skin.pelvis_offset:g} m is left out")
     for index in pose["replaced"]:
         notes.add(f"the matrix of the joint {names[index]} is sheared or has no inverse: the mesh rests in the bind pose")
-    shape = np.eye(4) if skin.bind_shape_matrix is None else as_columns(skin.bind_shape_matrix[None])[0]
+    return Skeleton(names, pose["parents"], as_columns(pose["places"]))
+
+
+def bind_shape(skin: meshmap.Skin, notes: Notes) -> np.ndarray | None:
+    """From the stored vertices of faces with weights to the model; None if it changes nothing."""
+    if skin.bind_shape_matrix is None:
+        return None
+    shape = as_columns(skin.bind_shape_matrix[None])[0]
     if not np.isfinite(shape).all():
         notes.add("the bind shape of the skin is left out: it has NaN or infinite numbers")
-        shape = np.eye(4)
-    return Skeleton(names, pose["parents"], as_columns(pose["places"]), shape)
+        return None
+    return None if np.array_equal(shape, np.eye(4)) else shape
 
 
 def as_columns(matrices: np.ndarray) -> np.ndarray:

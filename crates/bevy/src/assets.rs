@@ -58,7 +58,7 @@ pub struct MeshmapPrimitive {
     pub mesh: Handle<Mesh>,
     /// The index of the material in [`MeshmapFile::materials`].
     pub material: usize,
-    /// The bounding box in the axes of the file; `None` without finite positions.
+    /// The bounding box in the axes of the file, in the bind pose; `None` without finite positions.
     pub bounds: Option<Bounds>,
 }
 

@@ -29,14 +29,22 @@ pub(crate) struct Converted {
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// Converts a view whose triangles have one material, or that has only points, with the joints of the file.
+/// `true` if a mesh is a cloud of points: it has no triangles, or most vertices are in no triangle, and all triangles have equal
+/// corners. Programs that save clouds of points in a format of triangles write one such triangle.
+pub(crate) fn is_cloud(view: &MeshView) -> bool {
+    let count = view.triangle_count();
+    let is_sparse = count.saturating_mul(3) < view.vertex_count();
+    count == 0 || is_sparse && view.indices().triangles().all(|[a, b, c]| a == b || b == c || c == a)
+}
+
+/// Converts a view whose triangles have one material, or that is a cloud of points, with the joints of the file.
 pub(crate) fn convert(
     view: &MeshView,
+    is_cloud: bool,
     settings: &MeshmapSettings,
     skeleton: &Joints,
 ) -> Result<Converted, MeshmapError> {
     let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
-    let is_cloud = view.triangle_count() == 0;
     let kind = if is_cloud { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
     let mut mesh = Mesh::new(kind, settings.usages);
     let mut damaged = Vec::new();
@@ -74,7 +82,7 @@ pub(crate) fn convert(
         mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
     }
     let mut rests = false;
-    if skin && skeleton.len() > 0 {
+    if skin && skeleton.are_followed() {
         match influences(view, skeleton) {
             Ok(Some(influences)) => {
                 rests = influences.resting > 0;

@@ -6,6 +6,7 @@ use bevy_animation::graph::AnimationGraph;
 use bevy_asset::io::Reader;
 use bevy_asset::{AssetLoader, LoadContext};
 use bevy_color::Color;
+use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
@@ -15,7 +16,7 @@ use crate::animation::{Clip, clips};
 use crate::assets::{
     MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
 };
-use crate::convert::{conventions, convert};
+use crate::convert::{conventions, convert, is_cloud};
 use crate::error::MeshmapError;
 use crate::label::MeshmapLabel;
 use crate::read::{self, Access};
@@ -247,27 +248,30 @@ impl Load<'_, '_> {
         if view.vertex_count() == 0 || !view.has(&Semantic::Position) {
             return Ok(Vec::new());
         }
-        // Without triangles there are no groups.
+        let is_cloud = is_cloud(&view);
         let mut parts: Vec<_> = Vec::new();
-        for group in view.groups() {
-            parts.push((group.material, view.group(group.index)?));
-        }
-        if parts.is_empty() {
+        if is_cloud {
             parts.push((0, view.clone()));
+        } else {
+            for group in view.groups() {
+                parts.push((group.material, view.group(group.index)?));
+            }
         }
         let name = view.material().unwrap_or_default().to_owned();
         let mut primitives = Vec::new();
         for (material, part) in parts {
-            let converted = convert(&part, self.settings, joints)?;
+            let converted = convert(&part, is_cloud, self.settings, joints)?;
             self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;
             }
+            let bounds = part.bounds()?;
+            let is_skinned = converted.mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX);
             let label = MeshmapLabel::Primitive { lod, mesh, primitive: primitives.len() };
             primitives.push(MeshmapPrimitive {
                 mesh: self.context.add_labeled_asset(label.to_string(), converted.mesh),
                 material: self.materials.index(&name, material),
-                bounds: part.bounds()?,
+                bounds: if is_skinned { bounds.map(|bounds| joints.in_bind_pose(bounds)) } else { bounds },
             });
         }
         Ok(primitives)

@@ -2,9 +2,9 @@
 
 use bevy_animation::AnimationTargetId;
 use bevy_ecs::name::Name;
-use bevy_math::{Mat4, Quat, Vec3, Vec4};
+use bevy_math::{BVec3, Mat4, Quat, Vec3, Vec4};
 use bevy_transform::components::Transform;
-use meshmap::{MeshFile, iqm, slmesh};
+use meshmap::{Bounds, MeshFile, iqm, slmesh};
 
 use crate::error::MeshmapError;
 
@@ -46,11 +46,11 @@ impl Joints {
     /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
         let mut joints = Self::default();
-        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
         if let Some(shape) = skin.bind_shape() {
             let [x, y, z] = shape.rows().map(|row| Vec4::from_array(row.map(|number| number as f32)));
             joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
         }
+        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
         for (name, joint) in names.iter().zip(&pose.joints) {
             joints.names.push(name.to_string());
             joints.parents.push(None);
@@ -66,6 +66,24 @@ impl Joints {
         self.parents.push(None);
         self.bind_pose.push(Transform::IDENTITY);
         self.inverse.push(self.shape);
+    }
+
+    /// The bounding box of vertices that follow joints, in the bind pose.
+    pub(crate) fn in_bind_pose(&self, bounds: Bounds) -> Bounds {
+        let [min, max] = [bounds.min, bounds.max].map(Vec3::from_array);
+        let corner = |number: u32| {
+            let is_max = BVec3::new(number & 1 > 0, number & 2 > 0, number & 4 > 0);
+            self.shape.transform_point3(Vec3::select(is_max, max, min))
+        };
+        let (min, max) = (1..8)
+            .map(corner)
+            .fold((corner(0), corner(0)), |(min, max), corner| (min.min(corner), max.max(corner)));
+        Bounds::new(min.to_array(), max.to_array())
+    }
+
+    /// `true` if vertices with weights follow a joint. Without joints, they rest in the bind shape.
+    pub(crate) fn are_followed(&self) -> bool {
+        self.len() > 0 || self.shape != Mat4::IDENTITY
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bevy_animation::{AnimatedBy, AnimationClip, AnimationPlayer};
 use bevy_app::App;
 use bevy_asset::{AssetPath, AssetServer, Assets, Handle};
+use bevy_camera::primitives::Aabb;
 use bevy_camera::visibility::VisibilityRange;
 use bevy_ecs::name::Name;
 use bevy_math::{Mat4, Vec3};
@@ -78,7 +79,7 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
     assert!(compared > 0);
 }
 
-/// The vertices of all skinned meshes as the shader moves them, and their stored positions.
+/// The vertices of all meshes with joints as the shader moves them, and their stored positions.
 fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
     let mut entities = app.world_mut().query::<(&Mesh3d, &SkinnedMesh)>();
     let world = app.world();
@@ -96,6 +97,9 @@ fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
             })
             .collect();
         let mesh = world.resource::<Assets<Mesh>>().get(&mesh.0).unwrap();
+        if !mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX) {
+            continue;
+        }
         let (
             Some(VertexAttributeValues::Float32x3(positions)),
             Some(VertexAttributeValues::Uint16x4(joints)),
@@ -186,7 +190,13 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
     spawn(&mut app, Path::new("asset.slmesh"));
     let shape = Mat4::from_cols_array_2d(&shape.map(|row| row.map(|number| number as f32)));
     let is_at_rest = |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
-    assert!(skinned(&mut app).iter().all(is_at_rest));
+    let found = skinned(&mut app);
+    assert!(found.iter().all(is_at_rest));
+    let drawn = || found.iter().map(|(drawn, _)| *drawn);
+    let mut boxes = app.world_mut().query::<&Aabb>();
+    let shown = boxes.single(app.world()).unwrap();
+    assert!(Vec3::from(shown.min()).abs_diff_eq(drawn().reduce(Vec3::min).unwrap(), 1e-4), "{shown:?}");
+    assert!(Vec3::from(shown.max()).abs_diff_eq(drawn().reduce(Vec3::max).unwrap(), 1e-4), "{shown:?}");
     let mut joints = app.world_mut().query::<(&Name, &AnimatedBy, &mut Transform)>();
     for (name, _, mut transform) in joints.iter_mut(app.world_mut()) {
         if name.as_str() != "meshmap_rest" {
@@ -203,6 +213,17 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
             "vertex {vertex}: {drawn}"
         );
     }
+}
+
+#[test]
+fn faces_with_weights_rest_in_the_bind_shape_if_the_joints_cannot_be_used() {
+    let path = root().join("slmesh/regressions/bind_shape_without_matrices.slmesh");
+    let mut app = app(&root(), MeshmapPlugin::default());
+    spawn(&mut app, path.strip_prefix(root()).unwrap());
+    let found = skinned(&mut app);
+    let drawn = || found.iter().map(|(drawn, _)| *drawn);
+    let size = drawn().reduce(Vec3::max).unwrap() - drawn().reduce(Vec3::min).unwrap();
+    assert!(size.abs_diff_eq(Vec3::new(2.0, 3.0, 4.0), 1e-4), "{size}");
 }
 
 #[test]

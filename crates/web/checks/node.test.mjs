@@ -10,10 +10,11 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { AnimationMixer, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vector3 } from 'three';
+import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vector3 } from 'three';
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
+import { objectOf } from '../pkg/geometry.js';
 import { rigOfJoints, skinnedMesh } from '../pkg/rig.js';
 import { MeshmapLoader, MeshmapObject } from '../pkg/three.js';
 import { serve } from '../serve.mjs';
@@ -302,6 +303,26 @@ test('the loader gives geometry with the positions of the library', async () => 
     }
 });
 
+test('normalized integers of 32 bits are drawn as numbers up to 1', () => {
+    const drawnOf = (array, type, normalized) => {
+        const position = { array, itemSize: 3, type, normalized, dequant: null };
+        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), triangleCount: 0, bounds: null };
+        const [points] = drawn(objectOf(mesh, { rig: null, isClockwise: false, hue: 0 }));
+        return points.map((point) => point.toArray());
+    };
+    const [wide, signed] = [Uint32Array.of(0, 2 ** 31, 2 ** 32 - 1), Int32Array.of(-(2 ** 31), 2 ** 30, 2 ** 31 - 1)];
+    assert.deepEqual(drawnOf(wide, 'u32', true), [[0, 0.5, 1]]);
+    assert.deepEqual(drawnOf(signed, 'i32', true), [[-1, 0.5, 1]]);
+    assert.deepEqual(drawnOf(wide, 'u32', false), [[0, 2 ** 31, 2 ** 32]]);
+});
+
+test('a cloud with one triangle of equal corners is drawn as points', async () => {
+    const [object] = (await new MeshmapLoader().parseAsync(readFileSync(join(data, 'openctm/valid/fakepointb_MG2.ctm')))).children;
+    assert.ok(object.isPoints);
+    assert.equal(object.geometry.attributes.position.count, 720);
+    assert.equal(object.geometry.index, null);
+});
+
 test('triangles run counter-clockwise around their normals', async () => {
     let turned = 0;
     for (const format of ['cgeo', 'slmesh', 'openctm']) {
@@ -539,6 +560,16 @@ test('skinned meshes are drawn in their bind shape, with normals that are normal
         assert.ok(new Vector3().fromBufferAttribute(normal, i).distanceTo(at('normal').applyMatrix3(upright).normalize()) < 1e-5, `${i}`);
     }
     assert.ok(!upright.equals(linear));
+});
+
+test('faces with weights rest in their bind shape if the joints cannot be used', async () => {
+    const bytes = readFileSync(join(data, 'slmesh/regressions/bind_shape_without_matrices.slmesh'));
+    const object = await new MeshmapLoader().parseAsync(bytes);
+    assert.equal(object.skeleton, null);
+    // The second face has no weights.
+    const sizes = drawn(object.clone()).map((points) => new Box3().setFromPoints(points).getSize(new Vector3()).toArray());
+    const expected = [[2, 4, 3], [1, 1, 1]];
+    assert.ok(sizes.flat().every((size, axis) => Math.abs(size - expected.flat()[axis]) < 1e-4), `${sizes}`);
 });
 
 test('between two snapshots, positions and normals are between theirs', async () => {

@@ -42,7 +42,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     } else {
         setBounds(geometry, mesh.bounds);
     }
-    if (mesh.triangleCount === 0) {
+    if (mesh.triangleCount === 0 || isCloud(indices, mesh.vertexCount)) {
         const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
         return place(points, mesh, dequant);
     }
@@ -77,6 +77,22 @@ function place(object, mesh, dequant) {
 }
 
 /**
+ * Returns `true` if most vertices are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
+ * format of triangles write one such triangle.
+ *
+ * @param {Uint16Array | Uint32Array} indices
+ * @param {number} vertexCount
+ */
+function isCloud(indices, vertexCount) {
+    if (indices.length >= vertexCount) return false;
+    for (let i = 0; i + 2 < indices.length; i += 3) {
+        const [a, b, c] = indices.subarray(i, i + 3);
+        if (a !== b && b !== c && c !== a) return false;
+    }
+    return true;
+}
+
+/**
  * Returns `true` if most triangles run clockwise around their normals, in a sample of some thousand triangles.
  *
  * @param {BufferGeometry} geometry
@@ -106,8 +122,11 @@ function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
 function attributeOf({ array, itemSize, type, normalized }, isShaded) {
     if (type === 'f16') return new Float16BufferAttribute(/** @type {Uint16Array} */ (array), itemSize);
     // Integers of 32 bits would go to shaders as such.
-    const isWide = isShaded && (type === 'u32' || type === 'i32');
-    return new BufferAttribute(isWide ? Float32Array.from(array) : array, itemSize, normalized);
+    if (isShaded && (type === 'u32' || type === 'i32')) {
+        const most = type === 'u32' ? 2 ** 32 - 1 : 2 ** 31 - 1;
+        return new BufferAttribute(Float32Array.from(array, (value) => normalized ? Math.max(value / most, -1) : value), itemSize);
+    }
+    return new BufferAttribute(array, itemSize, normalized);
 }
 
 /**

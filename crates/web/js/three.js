@@ -124,6 +124,8 @@ export class MeshmapObject extends Group {
     #playback;
     /** The joints; null if the file has none, `undefined` before they are read. @type {import('./rig.js').Rig | null | undefined} */
     #rig;
+    /** `true` if vertices with weights rest in the bind shape of a skin, whose joints cannot be used. */
+    #isBound = false;
     /** @type {MeshmapError[]} */
     #skinErrors = [];
     /** @type {LoaderOptions} */
@@ -195,6 +197,7 @@ export class MeshmapObject extends Group {
         this.file = source.file;
         this.#options = source.#options;
         this.#playback = source.#playback.clone();
+        this.#isBound = source.#isBound;
         this.#skinErrors = source.#skinErrors;
         this.#textures = source.#textures;
         this.#isCopy = true;
@@ -367,6 +370,7 @@ export class MeshmapObject extends Group {
         try {
             const skin = await this.file.skin({ signal });
             this.#rig = skin && rigOfSkin(skin);
+            this.#isBound = skin !== null && !this.#rig;
         } catch (error) {
             this.#skinErrors = [errorOfAPart(error)];
         }
@@ -397,8 +401,8 @@ export class MeshmapObject extends Group {
     async #mesh(address) {
         const { quantized = true, signal } = this.#options;
         // Bones move floats: the matrix of a mesh that they move is the identity.
-        const jointCount = Math.min(this.#rig?.bones.length ?? 0, 65535);
-        const options = { quantized: quantized && !this.#rig, byMaterial: true, jointCount, signal };
+        const jointCount = Math.min(this.#rig?.bones.length ?? Number(this.#isBound), 65535);
+        const options = { quantized: quantized && jointCount === 0, byMaterial: true, jointCount, signal };
         const mesh = await this.file.mesh(address, options);
         const dequant = mesh.attributes.position?.dequant;
         // A matrix that flattens or mirrors everything is not suitable for normals.

@@ -26,6 +26,7 @@ mod turn;
 mod used;
 mod vertex_format;
 mod view;
+mod winding;
 mod write;
 
 pub use attribute::Attribute;
@@ -51,3 +52,4 @@ pub(crate) use entry::Entries;
 pub(crate) use gather::Gather;
 pub(crate) use load::Loaded;
 pub(crate) use used::UsedVertices;
+pub(crate) use winding::{is_against, step};

@@ -127,7 +127,7 @@ fn a_folder_is_one_line_for_each_file_and_totals() {
     assert!(lines.contains(&"30 files: tmf does not define the up axis: assuming Y"), "{lines:#?}");
     assert!(lines.len() < 40 && lines.last().unwrap().starts_with("DONE: 30 files written"), "{lines:#?}");
     // Only what needs attention.
-    let note = "most normals point away from the front faces; --flip turns them";
+    let note = "most normals point away from the fronts: triangles are turned, which --flip undoes";
     let flipped = ["--flip"];
     for more in [&[][..], &flipped] {
         let done = run(&[more, &["-q"]].concat());
@@ -202,7 +202,7 @@ fn a_second_run_writes_nothing_and_reports_damage_again() {
     let problems = |output: &Output| {
         text(&output.stderr)
             .lines()
-            .filter(|line| !line.contains("; --flip"))
+            .filter(|line| !line.contains(", which --flip undoes"))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };

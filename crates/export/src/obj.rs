@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::scene::cgeo::Snapshots;
-use crate::scene::check::{finite, kept_count, turned, usable, winding};
+use crate::scene::check::{finite, kept_count, turned, usable};
 use crate::scene::names::free;
 use crate::scene::pose::Pose;
 use crate::scene::textures::Texture;
@@ -102,13 +102,6 @@ pub(crate) fn write_snapshot(
         // Fails, and says where.
         mesh.vertex_remap()?;
     }
-    if let Some(corner_normals) = &corner_normals {
-        let normal_of = |triangle: usize, corner: usize| {
-            let index = corner_normals.get(triangle)?.get(corner)?;
-            normals.get(*index as usize).copied()
-        };
-        winding(corners.iter().copied(), &positions, normal_of, outcome);
-    }
     let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
     outcome.wrote(positions.len(), kept);
     outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
@@ -194,12 +187,6 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;
         let corners = view.indices().triangles().map(|corners| turned(corners, turns));
         let corners = job.budget.collect(corners, "triangles of a mesh")?;
-        if let Some(normals) = &normals {
-            let normal_of = |triangle: usize, corner: usize| {
-                normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
-            };
-            winding(corners.iter().copied(), &positions, normal_of, outcome);
-        }
         outcome.wrote(positions.len(), kept_count(view, job));
         outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
         job.count_materials(view.material_ids().map(|ids| ids.iter()), outcome)?;

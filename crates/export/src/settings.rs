@@ -180,7 +180,7 @@ options! {
             /// and PC2 the numbers of vertices change.
             #[arg(long, value_name = "DEGREES", default_value_t)]
             turn: Turn,
-            /// Reverse the winding of all triangles.
+            /// Reverse the winding of all triangles. By default it is reversed if most normals point away from the fronts.
             #[arg(long)]
             flip: bool,
             /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
@@ -299,6 +299,8 @@ pub(crate) struct Job<'a> {
     has_too_many_ids: OnceCell<bool>,
     /// `true` if the vertices are written as points, without the triangles.
     pub(crate) are_points: Cell<bool>,
+    /// `true` if most normals point away from the fronts of the file's triangles, which are turned then.
+    pub(crate) is_against: Cell<bool>,
     /// Images, and the paths of their copies, which appear before the output does.
     pub(crate) copies: RefCell<Vec<[PathBuf; 2]>>,
     /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
@@ -306,6 +308,13 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Returns `true` if corners are written in another order than the file's.
+    pub(crate) fn turns(&self, format: Format) -> bool {
+        let from = format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
+        let differs = self.target.conventions().front_face.is_some_and(|to| to != from);
+        differs != (self.flip != self.is_against.get())
+    }
+
     /// `true` if a triangle with these corners is written.
     pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
         !self.drops_degenerate() || !is_degenerate(corners)
@@ -447,6 +456,7 @@ impl Convert {
             budget,
             has_too_many_ids: OnceCell::new(),
             are_points: Cell::new(false),
+            is_against: Cell::new(false),
             copies: RefCell::default(),
             turns_about: Cell::new(None),
         }
@@ -521,12 +531,6 @@ impl Convert {
     /// The step between written snapshots.
     pub(crate) fn every(&self) -> usize {
         self.snapshots.as_ref().and_then(|all| all.every).or(self.every).map_or(1, NonZero::get)
-    }
-
-    /// Returns `true` if corners are written in another order than the file's.
-    pub(crate) fn turns(&self, format: Format) -> bool {
-        let from = format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
-        self.target.conventions().front_face.is_some_and(|to| to != from) != self.flip
     }
 
     /// Returns `true` if the texture coordinate V is written as 1 - V.

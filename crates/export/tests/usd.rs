@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
 use meshmap::{Axis, Codec, Format, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
-use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
+use meshmap_testing::{
+    allocator::{Counting, counted},
+    runs_against_normals,
+};
 use meshmap_testing::{data, drawn, has_bind_shape, test_files};
 use usdc::{Array, Prim, Stage};
 
@@ -85,8 +88,10 @@ fn every_good_file_has_its_points_and_triangles(root: &Path) {
         };
         let stage = stage(&bytes);
         let meshes = meshes(&stage);
+        let is_against = runs_against_normals(&file);
         if let Some(proxy) = file.as_cgeo() {
             let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
+            let turn = |[a, b, c]: [u32; 3]| if is_against { [a, c, b] } else { [a, b, c] };
             for index in 0..proxy.snapshot_count() {
                 let stored = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
                 let time = index as f64;
@@ -95,14 +100,16 @@ fn every_good_file_has_its_points_and_triangles(root: &Path) {
                     bits_of(&stored.positions.to_vec()),
                     "{name}"
                 );
-                let corners = stored.triangles.positions();
+                let corners: Vec<_> = stored.triangles.positions().into_iter().map(turn).collect();
                 assert_eq!(ints(mesh.arrays["faceVertexIndices"].at(time)), corners.as_flattened(), "{name}");
                 let counts = ints(mesh.arrays["faceVertexCounts"].at(time));
                 assert_eq!(counts, vec![3; corners.len()], "{name}");
                 if let Some(normals) = mesh.arrays.get("primvars:normals") {
                     assert_eq!(bits(normals.at(time)), bits_of(&stored.normals.to_vec()), "{name}");
                     let indices = ints(mesh.arrays["primvars:normals:indices"].at(time));
-                    assert_eq!(indices, stored.triangles.normals().unwrap().as_flattened(), "{name}");
+                    let expected: Vec<_> =
+                        stored.triangles.normals().unwrap().into_iter().map(turn).collect();
+                    assert_eq!(indices, expected.as_flattened(), "{name}");
                 }
                 compared += 1;
             }
@@ -114,7 +121,8 @@ fn every_good_file_has_its_points_and_triangles(root: &Path) {
             let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
             let is_moved = has_bind_shape(&file) && view.has(&Semantic::Weights(0));
             assert!(is_moved || bits(mesh.arrays["points"].default) == bits_of(&stored), "{name}");
-            let turn = |[a, b, c]: [u32; 3]| if file.format() == Format::Iqm { [a, c, b] } else { [a, b, c] };
+            let turns = (file.format() == Format::Iqm) != is_against;
+            let turn = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
             let corners: Vec<u32> = view.indices().triangles().flat_map(turn).collect();
             assert_eq!(ints(mesh.arrays["faceVertexIndices"].default), corners, "{name}");
             if let Some(coords) = view.attribute(&Semantic::TexCoord(0)).unwrap() {

@@ -15,7 +15,7 @@ mod recorder;
 mod steps;
 mod watchdog;
 
-pub use drawn::{drawn, has_bind_shape};
+pub use drawn::{drawn, has_bind_shape, runs_against_normals};
 pub use recorder::Recorder;
 pub use steps::in_steps;
 pub use watchdog::with_watchdog;

@@ -10,7 +10,7 @@ use crate::decode::Scratch;
 use crate::limits::job;
 use crate::mesh::{
     Attribute, Bounds, CornerRemap, Indices, Loaded, MeshCounts, MeshView, Role, Semantic, VertexFormat,
-    VertexRemap,
+    VertexRemap, is_against, step,
 };
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
@@ -105,6 +105,25 @@ impl Snapshot {
 }
 
 impl Mesh {
+    /// Returns `true` if the normals of most triangles point away from their counter-clockwise fronts, as
+    /// [`MeshView::runs_against_normals`] does.
+    #[must_use]
+    pub fn runs_against_normals(&self) -> bool {
+        let Some(normals_of) = self.triangles.normals().filter(|_| !self.normals.is_empty()) else {
+            return false;
+        };
+        let corners = |triangle: &[u32; 3], array: &Array<[f32; 3]>| {
+            let [a, b, c] = triangle.map(|index| array.get(as_usize(index)));
+            Some([a?, b?, c?])
+        };
+        let positions_of = self.triangles.positions();
+        let triangles = positions_of.iter().zip(&normals_of).step_by(step(positions_of.len()));
+        let sides = triangles.filter_map(|(positions, normals)| {
+            Some((corners(positions, &self.positions)?, corners(normals, &self.normals)?))
+        });
+        is_against(sides).unwrap_or(false)
+    }
+
     /// The streams that corners have indices for, in this order: positions, normals (if the triangles have indices of normals), map
     /// channels. Without corners, positions only.
     pub(crate) fn streams(&self) -> Vec<(Semantic, Array<[f32; 3]>)> {

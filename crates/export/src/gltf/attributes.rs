@@ -12,7 +12,7 @@ use super::scene::Rules;
 use super::weights::bytes_of;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::scene::check::{triangles, winding};
+use crate::scene::check::triangles;
 use crate::scene::pose::Pose;
 use crate::scene::read;
 use crate::settings::Job;
@@ -135,10 +135,6 @@ impl Writer<'_> {
     fn normals(&mut self, positions: &[[f32; 3]], corners: &[[u32; 3]]) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Normal)? else { return Ok(()) };
         let Some(mut normals) = self.array::<3>(&attribute)? else { return Ok(()) };
-        let normal_of = |triangle: usize, corner: usize| {
-            normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
-        };
-        winding(corners.iter().copied(), positions, normal_of, self.outcome);
         make_unit(&mut normals, positions, corners, self.outcome);
         if let Some(dequant) = self.dequant {
             against_scale(&mut normals, dequant.scale);

@@ -14,7 +14,7 @@ use super::scene::{Rules, add_node, finish_scene, material};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::cgeo::{Snapshots, Topology};
-use crate::scene::check::{finite, turned, usable, winding};
+use crate::scene::check::{finite, turned, usable};
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
 
@@ -392,10 +392,6 @@ impl Writer<'_> {
         let normals = if origin.triangles.has_normals() && !origin.normals.is_empty() {
             let mut normals = remap.gather(stream, &origin.normals.to_vec())?;
             stream += 1;
-            let normal_of = |triangle: usize, corner: usize| {
-                normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
-            };
-            winding(corners.iter().copied(), &vertices, normal_of, self.outcome);
             make_unit(&mut normals, &vertices, &corners, self.outcome);
             Some(normals)
         } else {

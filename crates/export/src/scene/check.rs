@@ -5,7 +5,6 @@ use meshmap::MeshView;
 use crate::error::{Error, Result};
 use crate::outcome::{Outcome, Report};
 use crate::settings::Job;
-use crate::vector::{dot, face_normal};
 
 /// Fails for the first NaN or infinite number, or replaces them all, and says so.
 pub(crate) fn finite<const N: usize>(
@@ -59,32 +58,6 @@ pub(crate) fn replace_non_finite<const N: usize>(
         }
     }
     Ok(replaced)
-}
-
-/// Notes where most corners' normals point away from the fronts of their triangles.
-pub(crate) fn winding(
-    triangles: impl Iterator<Item = [u32; 3]>,
-    positions: &[[f32; 3]],
-    normal_of: impl Fn(usize, usize) -> Option<[f32; 3]>,
-    outcome: &mut Outcome,
-) {
-    let (mut with, mut against) = (0_u64, 0_u64);
-    for (index, corners) in triangles.enumerate() {
-        let [Some(a), Some(b), Some(c)] = corners.map(|corner| positions.get(corner as usize).copied())
-        else {
-            continue;
-        };
-        let front = face_normal([a, b, c]);
-        for corner in 0..3 {
-            let Some(normal) = normal_of(index, corner) else { continue };
-            let along = dot(front, normal.map(f64::from));
-            with += u64::from(along > 0.0);
-            against += u64::from(along < 0.0);
-        }
-    }
-    if against > with {
-        outcome.note("most normals point away from the front faces; `flip` turns them");
-    }
 }
 
 /// The triangles of a mesh, as they are written.

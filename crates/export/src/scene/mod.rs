@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use meshmap::cgeo::Parts;
 use meshmap::iqm::Model;
-use meshmap::{Address, Format, MeshFile, MeshView, Semantic};
+use meshmap::{Address, Format, MeshFile, MeshView, Semantic, Winding};
 
 use self::cgeo::Snapshots;
 use self::pose::Pose;
@@ -161,6 +162,14 @@ impl Scene {
         };
         let scene = Self::of(file, &wanted, report)?;
         job.are_points.set(scene.are_points);
+        if !scene.are_points && scene.is_against()? {
+            job.is_against.set(true);
+            if !job.flip {
+                let note =
+                    "most normals point away from the fronts: triangles are turned, which `flip` undoes";
+                report.note(note.to_owned());
+            }
+        }
         if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
             job.turns_about.set(Some(assume::up(scene.format, job.up, |note| report.note(note))));
         }
@@ -210,6 +219,19 @@ impl Scene {
             scene.are_points = !scene.meshes.is_empty();
         }
         Ok(scene)
+    }
+
+    /// Returns `true` if the normals of the first mesh that has some point away from the fronts of its triangles.
+    fn is_against(&self) -> Result<bool> {
+        if let Some(snapshots) = &self.snapshots {
+            // Damage is reported when it is written.
+            let mesh = snapshots.first()?.mesh(Parts::ALL);
+            return Ok(mesh.is_ok_and(|mesh| mesh.runs_against_normals()));
+        }
+        let has_sides = |mesh: &&Mesh| mesh.view.triangle_count() > 0 && mesh.view.has(&Semantic::Normal);
+        let Some(mesh) = self.meshes.iter().find(has_sides) else { return Ok(false) };
+        let front_face = self.format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
+        Ok(mesh.view.runs_against_normals(front_face).unwrap_or(false))
     }
 
     /// The image of a material.

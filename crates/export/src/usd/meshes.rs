@@ -11,7 +11,7 @@ use super::samples::Clock;
 use super::values::Rep;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::scene::check::{kept, kept_count, triangles, winding};
+use crate::scene::check::{kept, kept_count, triangles};
 use crate::scene::names::Names;
 use crate::scene::pose::Pose;
 use crate::scene::{Mesh, Scene, read};
@@ -105,12 +105,6 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             None => None,
         };
         if let Some(normals) = normals {
-            let corners =
-                self.out.budget.collect(triangles(self.view, self.job, turns), "triangles of a mesh")?;
-            let normal_of = |triangle: usize, corner: usize| {
-                normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
-            };
-            winding(corners.iter().copied(), &positions, normal_of, self.outcome);
             drop(positions);
             let normals = self.out.floats(normals.into_iter())?;
             let property = Property::attribute("normals", "normal3f[]").value(normals);

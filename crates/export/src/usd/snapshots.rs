@@ -15,7 +15,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::cgeo::Snapshots;
-use crate::scene::check::{finite, turned, usable, winding};
+use crate::scene::check::{finite, turned, usable};
 use crate::scene::names::Names;
 use crate::scene::{assume, cgeo};
 use crate::settings::Job;
@@ -211,13 +211,6 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.outcome.leave_out("visibility of edges");
         }
         let corners = checked(triangles.positions(), mesh.positions.len(), "position", index)?;
-        if place == 0 && has_normals(mesh) {
-            let normals = triangles.normals().unwrap_or_default();
-            let normal_of = |triangle: usize, corner: usize| {
-                mesh.normals.get(*normals.get(triangle)?.get(corner)? as usize).copied()
-            };
-            winding(corners.iter().copied(), &mesh.positions, normal_of, self.outcome);
-        }
         self.outcome.count_degenerate(corners.iter().copied(), self.job.drops_degenerate());
         let keeps: Vec<bool> = corners.iter().map(|corners| self.job.keeps(*corners)).collect();
         let corners = kept(corners, &keeps);

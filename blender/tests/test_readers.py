@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "blender" / "meshmap_io"))
 
-from readers.arrays import check_facing, drop_triangles  # noqa: E402
+from readers.arrays import drop_triangles, reverse_winding, runs_against_normals  # noqa: E402
 from readers.model import Channel, MeshData  # noqa: E402
 from readers.notes import Notes, Unusable  # noqa: E402
 from readers.open import read  # noqa: E402
@@ -97,13 +97,15 @@ def test_unusable_triangles_are_dropped_and_counted() -> None:
     ]
 
 
-def test_normals_on_the_other_side_are_reported() -> None:
+def test_triangles_are_turned_to_the_side_of_the_normals() -> None:
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
-    for z, lines in ((1, 0), (-1, 1)):
+    for z in (1, -1):
         normals = Channel("normals", np.tile(np.array([0, 0, z], np.float32), (3, 1)))
-        notes = Notes()
-        check_facing(MeshData("m", corners, np.array([[0, 1, 2]], np.int32), normals=normals), notes)
-        assert len(notes.lines) == lines
+        mesh = MeshData("m", corners, np.array([[0, 1, 2]], np.int32), normals=normals)
+        assert runs_against_normals(mesh) == (z < 0)
+        reverse_winding(mesh)
+        assert runs_against_normals(mesh) == (z > 0)
+    assert not runs_against_normals(MeshData("m", corners, np.array([[0, 1, 2]], np.int32)))
 
 
 def test_places_wrap_as_in_the_package() -> None:

@@ -79,18 +79,15 @@ def reverse_winding(mesh: MeshData) -> None:
             channel.corners = np.ascontiguousarray(channel.corners[:, ::-1])
 
 
-def check_facing(mesh: MeshData, notes: Notes) -> None:
-    """Adds a line if most normals point away from the front of their triangles. Up to 10,000 triangles are checked."""
+def runs_against_normals(mesh: MeshData) -> bool:
+    """True if most normals point away from the front of their triangles. Up to 10,000 triangles are checked."""
     if mesh.normals is None or not len(mesh.triangles):
-        return
+        return False
     some = slice(None, None, len(mesh.triangles) // 10_000 + 1)
     a, b, c = np.moveaxis(mesh.positions[mesh.triangles[some]].astype(np.float64), 1, 0)
     at = mesh.triangles if mesh.normals.corners is None else mesh.normals.corners
     along = np.einsum("ij,ij->i", np.cross(b - a, c - a), mesh.normals.values[at[some]].sum(axis=1))
-    if (along < 0).sum() > (along > 0).sum():
-        notes.add(
-            f"{mesh.name}: most normals point away from the front of their triangles, which look black or are culled: try Flip Faces"
-        )
+    return bool((along < 0).sum() > (along > 0).sum())
 
 
 def corners(indices: NDArray[np.integer] | None, triangles: int, values: int, what: str, notes: Notes) -> Ints | None:

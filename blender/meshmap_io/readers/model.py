@@ -112,3 +112,5 @@ class Model:
     skeleton: Skeleton | None = None
     animations: list[Animation] = field(default_factory=list)
     clip: Clip | None = None
+    is_flipped: bool = False
+    """True if the triangles are turned: what the snapshots of a clip need as well."""

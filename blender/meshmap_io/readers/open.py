@@ -8,7 +8,7 @@ from pathlib import Path
 import meshmap
 
 from . import cgeo, iqm, openctm, slmesh, tmf
-from .arrays import check_facing, drop_triangles, reverse_winding
+from .arrays import drop_triangles, reverse_winding, runs_against_normals
 from .model import Model
 from .notes import Notes, Unusable
 from .options import ReadOptions
@@ -32,7 +32,12 @@ def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
         model.up = file.conventions["usual_up"].upper()
     for mesh in model.meshes:
         drop_triangles(mesh, notes)
-        if options.flip_faces:
+    first = next((mesh for mesh in model.meshes if mesh.normals is not None and len(mesh.triangles)), None)
+    is_against = first is not None and runs_against_normals(first)
+    if is_against and not options.flip_faces:
+        notes.add("most normals point away from the fronts, which look black: triangles are turned, which Flip Faces undoes")
+    model.is_flipped = is_against != options.flip_faces
+    if model.is_flipped:
+        for mesh in model.meshes:
             reverse_winding(mesh)
-        check_facing(mesh, notes)
     return model

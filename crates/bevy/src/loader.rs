@@ -10,7 +10,7 @@ use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{Format, MeshEntry, MeshFile, Options, Role, Semantic};
+use meshmap::{Format, MeshEntry, MeshFile, MeshView, Options, Role, Semantic, Winding};
 
 use crate::animation::{Clip, clips};
 use crate::assets::{
@@ -65,6 +65,7 @@ impl AssetLoader for MeshmapLoader {
             context,
             materials: Materials::default(),
             rests: false,
+            is_against: None,
             warnings: Vec::new(),
         };
         let loaded = load.run()?;
@@ -111,6 +112,8 @@ struct Load<'a, 'b> {
     materials: Materials,
     /// `true` if a mesh has vertices without weights.
     rests: bool,
+    /// `true` if the normals of the first mesh that has some point away from the fronts.
+    is_against: Option<bool>,
     warnings: Vec<String>,
 }
 
@@ -235,6 +238,17 @@ impl Load<'_, '_> {
         Ok(meshes)
     }
 
+    /// `true` if triangles are turned because the normals of the first mesh that has some point away from their fronts, which would be
+    /// culled. Formats that do not define the front are drawn on both sides.
+    fn runs_against_normals(&mut self, view: &MeshView) -> bool {
+        let Some(front_face) = self.file.format().conventions().front_face else { return false };
+        if self.is_against.is_none() && view.triangle_count() > 0 && view.has(&Semantic::Normal) {
+            // Damage is reported where the attributes are used.
+            self.is_against = Some(view.runs_against_normals(front_face).unwrap_or(false));
+        }
+        self.is_against == Some(true)
+    }
+
     fn primitives(
         &mut self,
         entry: &MeshEntry,
@@ -242,9 +256,15 @@ impl Load<'_, '_> {
         mesh: usize,
         joints: &Joints,
     ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
-        let (from, to) = conventions(self.file.format());
-        let view = self.file.mesh(&entry.address)?;
-        let view = view.load()?.turned(from, to)?.by_material()?;
+        let (mut from, to) = conventions(self.file.format());
+        let view = self.file.mesh(&entry.address)?.load()?;
+        if self.runs_against_normals(&view) {
+            from.front_face = from.front_face.map(|front| match front {
+                Winding::Clockwise => Winding::CounterClockwise,
+                _ => Winding::Clockwise,
+            });
+        }
+        let view = view.turned(from, to)?.by_material()?;
         if view.vertex_count() == 0 || !view.has(&Semantic::Position) {
             return Ok(Vec::new());
         }

@@ -3,7 +3,7 @@
 use super::semantic::Semantic;
 use super::view::MeshView;
 use crate::conventions::Winding;
-use crate::num::as_usize;
+use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
 /// About the most triangles of a mesh that are looked at.
@@ -18,10 +18,14 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`attribute`](Self::attribute).
+    /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no
+    /// memory.
     pub fn runs_against_normals(&self, front_face: Winding) -> Result<bool> {
         let (positions, normals) = (self.attribute(&Semantic::Position)?, self.attribute(&Semantic::Normal)?);
         let (Some(positions), Some(normals)) = (positions, normals) else { return Ok(false) };
+        let memory = as_u64(self.vertex_count()).saturating_mul(24);
+        let taken = self.meter().take(memory, "positions and normals of a mesh").map(drop);
+        taken.map_err(|error| self.place().locate(error))?;
         let (positions, normals) = (positions.to_f32::<3>(), normals.to_f32::<3>());
         let at = |array: &[[f32; 3]], index: u32| array.get(as_usize(index)).copied();
         let corners = |triangle: [u32; 3], array: &[[f32; 3]]| {

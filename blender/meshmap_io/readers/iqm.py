@@ -13,6 +13,7 @@ from .options import ReadOptions
 
 STANDARD = {"position", "normal", "tangent", "texcoord", "joints", "weights", "color"}
 
+
 def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
     if not len(file.meshes()) and not file.joints and file.anims:
         raise Unusable("the file has animations only: import the file that has the mesh, with this one as Animations From")

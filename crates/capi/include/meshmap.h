@@ -1639,7 +1639,7 @@ MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
 
 /**
  * The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
- * indices of their own for them.
+ * separate indices of normals.
  *
  * Ownership, threads, errors: as of mm_cgeo_positions_at.
  */

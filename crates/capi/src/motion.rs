@@ -263,7 +263,7 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
 }
 
 /// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
-/// indices of their own for them.
+/// separate indices of normals.
 ///
 /// Ownership, threads, errors: as of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]

@@ -184,7 +184,7 @@ impl CGeoFile {
         motion(slf, &times, wrap, timing, cache, out, false)
     }
 
-    /// The normals at several times, of length 1: as `positions_at`. Triangles have indices of their own for them.
+    /// The normals at several times, of length 1: as `positions_at`. Triangles have separate indices of normals.
     #[pyo3(signature = (times, *, wrap="clamp", timing=None, cache=None, out=None))]
     fn normals_at(
         slf: &Bound<'_, Self>,

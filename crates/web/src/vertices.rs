@@ -25,7 +25,7 @@ pub struct Wanted {
     pub joints: Option<u16>,
 }
 
-/// The reply for a mesh that takes at most so many bytes; `shape` is the bind shape, if vertices follow joints.
+/// The reply for a mesh that takes at most `most` bytes; `shape` is the bind shape, if vertices follow joints.
 pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>, most: u64) -> Job<Reply> {
     let ordered = if wanted.by_material { view.by_material()? } else { view.clone() };
     let is_wanted = |info: &&AttributeInfo| {

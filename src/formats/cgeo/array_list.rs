@@ -187,8 +187,9 @@ impl Proxy {
             let range = section.content.clone();
             list.push(Ok(ArrayEntry { range, ..listed.entry(Which::PointCloud) }));
         }
-        let counts = listed.snapshot.counts(&mut Scratch::default())?;
-        listed.is_complete = listed.snapshot.is_complete(&mut Scratch::default())?;
+        let mut scratch = Scratch::default();
+        let counts = listed.snapshot.counts(&mut scratch)?;
+        listed.is_complete = listed.snapshot.is_complete(&mut scratch)?;
         let shapes = match (together, listed.is_complete && index > 0) {
             (true, _) | (false, true) => listed.snapshot.mesh(Parts::ALL).map(Arc::new),
             // Decoded once for all differences, whose arrays have the same shapes.

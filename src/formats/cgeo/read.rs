@@ -341,6 +341,9 @@ impl Snapshot {
         let length = self.reads_partially().then_some(u64::MAX);
         let begun = self.begin((tag, 0, USUALLY), length, &mut scratch.decoders)?;
         let Some(begun) = begun else { return Ok(None) };
+        if self.proxy.source().is_in_memory() {
+            self.proxy.source().will_read(begun.section.content.clone());
+        }
         self.decode(&begun, what, false, (&self.meter(), scratch), |_, stream, _| job(stream)).0.map(Some)
     }
 

@@ -9,14 +9,13 @@ use super::mesh::{MeshBuffer, TopologyId};
 use super::motion::{direction, no_key, other_triangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
-use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
 use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap};
-use crate::num::{as_u64, as_usize};
-use crate::report::{ErrorKind, Result};
+use crate::num::as_usize;
+use crate::report::Result;
 
 /// Decodes snapshots straight into vertex buffers: positions, normals, texture coordinates and velocities in any layout.
 ///
@@ -206,22 +205,11 @@ impl VertexWriter {
 
     /// The vertices of this topology, which is the one of the snapshot.
     fn kept(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<&Kept> {
-        if self.kept.as_ref().is_none_or(|kept| kept.topology != topology) {
-            let meter = snapshot.meter();
-            let mesh = snapshot.mesh_within(Parts::ALL, &meter)?;
-            let streams = mesh.streams();
-            let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
-            let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
-            let indices = corners.saturating_mul(4).saturating_mul(as_u64(counts.len()));
-            let points = as_u64(mesh.positions.len()).saturating_mul(4);
-            let memory = indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts));
-            meter.take(memory, "vertices of a mesh").map_err(|error| snapshot.place().locate(error))?.keep();
-            let remap = mesh.vertex_remap().map_err(|error| snapshot.place().locate(error))?;
-            let streams = streams.into_iter().map(|(semantic, _)| semantic).collect();
-            self.kept = Some(Kept { topology, streams, remap: Arc::new(remap) });
-        }
-        let missing = || FILE.error(ErrorKind::Mismatch, "vertices of a mesh").expected("a remap");
-        self.kept.as_ref().ok_or_else(missing)
+        let kept = match self.kept.take().filter(|kept| kept.topology == topology) {
+            Some(kept) => kept,
+            None => Kept::new(snapshot, topology)?,
+        };
+        Ok(self.kept.insert(kept))
     }
 
     fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [u8]) -> Result<TopologyId> {
@@ -238,6 +226,18 @@ impl VertexWriter {
         });
         written.map_err(|error| snapshot.place().locate(error))?;
         Ok(topology)
+    }
+}
+
+impl Kept {
+    fn new(snapshot: &Snapshot, topology: TopologyId) -> Result<Self> {
+        let meter = snapshot.meter();
+        let mesh = snapshot.mesh_within(Parts::ALL, &meter)?;
+        let located = |error| snapshot.place().locate(error);
+        meter.take(mesh.remap_memory(), "vertices of a mesh").map_err(located)?.keep();
+        let remap = Arc::new(mesh.vertex_remap().map_err(located)?);
+        let streams = mesh.streams().into_iter().map(|(semantic, _)| semantic).collect();
+        Ok(Self { topology, streams, remap })
     }
 }
 

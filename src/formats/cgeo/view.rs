@@ -60,16 +60,12 @@ impl Snapshot {
         let meter = self.meter();
         let mesh = self.mesh_within(Parts::ALL, &meter)?;
         let streams = mesh.streams();
-        let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
         let take = |bytes, what| meter.take(bytes, what).map_err(|error| self.place().locate(error));
         take(size, "materials of a mesh")?.keep();
         let ids = mesh.triangles.material_ids().filter(|_| !mesh.triangles.is_empty());
         let materials = ids.map(Iterator::collect::<Vec<_>>);
-        let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
-        let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
-        let points = if corners == 0 { as_u64(mesh.positions.len()).saturating_mul(4) } else { 0 };
-        let working = indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts));
+        let working = mesh.remap_memory();
         let working = take(working, "vertices of a mesh")?;
         // The records go before other memory comes, and each array when its vertices are there.
         let remap = if let Some(remap) = mesh.remap_of_records() {
@@ -105,6 +101,15 @@ impl Snapshot {
 }
 
 impl Mesh {
+    /// Returns the maximum memory that making a remap needs, in bytes.
+    pub(super) fn remap_memory(&self) -> u64 {
+        let counts: Vec<usize> = self.streams().iter().map(|(_, elements)| elements.len()).collect();
+        let corners = as_u64(self.triangles.len()).saturating_mul(3);
+        let indices = corners.saturating_mul(4).saturating_mul(as_u64(counts.len()));
+        let points = if corners == 0 { as_u64(self.positions.len()).saturating_mul(4) } else { 0 };
+        indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts))
+    }
+
     /// Returns `true` if the normals of most triangles point away from their counter-clockwise fronts, as
     /// [`MeshView::runs_against_normals`] does.
     #[must_use]

@@ -127,7 +127,7 @@ struct Glance {
 }
 
 fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
-    let is_complete = snapshot.is_complete(&mut Scratch::default())?;
+    let is_complete = snapshot.is_complete(scratch)?;
     let counts = if is_complete { Some(snapshot.counts(scratch)?) } else { None };
     Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? })
 }

@@ -758,7 +758,7 @@ class CGeoFile(File):
         cache: SnapshotCache | None = None,
         out: _Floats | None = None,
     ) -> _Floats:
-        """The normals at several times, of length 1: as `positions_at`. Triangles have indices of their own for them."""
+        """The normals at several times, of length 1: as `positions_at`. Triangles have separate indices of normals."""
     def velocities(
         self,
         snapshot: int,

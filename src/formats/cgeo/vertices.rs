@@ -102,8 +102,8 @@ impl VertexWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if attributes of the layout overlap or are longer than its stride, and if a default
-    /// does not fit its format.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if attributes of the layout overlap or are longer than its stride, and if
+    /// a default does not fit its format.
     pub fn new(layout: VertexLayout) -> Result<Self> {
         let gather = Gather::new(&layout)?;
         let part = |semantic: &Semantic| match semantic {
@@ -134,8 +134,8 @@ impl VertexWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if `out` is too short, or a number does not fit the layout;
-    /// [`Mismatch`](ErrorKind::Mismatch) if the mesh lacks an attribute that has no default; and the errors of [`Snapshot::view`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if `out` is too short, or a number does not fit the layout;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the mesh lacks an attribute that has no default; and the errors of [`Snapshot::view`].
     pub fn write(&mut self, snapshot: &Snapshot, out: &mut [u8]) -> Result<TopologyId> {
         let meter = snapshot.meter();
         let frame = self.bring(snapshot, None, &meter)?;

@@ -193,7 +193,13 @@ impl MeshFile {
             Self::OpenCtm(bodies) => bodies.array_list(together),
             Self::Tmf(document) => document.array_list(together),
         };
-        Box::new(list.map(move |entry| entry.map_err(|error| file.locate(error))))
+        let mut is_over = false;
+        // A job that has done too much work ends, rather than to fail for each array that is left.
+        Box::new(list.map_while(move |entry| {
+            let counted = job::visit("list of arrays");
+            let was_over = std::mem::replace(&mut is_over, counted.is_err());
+            (!was_over).then(|| counted.and(entry).map_err(|error| file.locate(error)))
+        }))
     }
 
     /// Reads and decodes one array.

@@ -394,6 +394,11 @@ fn hostile(runner: &mut Runner) {
     for (name, body) in files {
         runner.commands(&format!("iqm: {name}"), &body, &[Limits::default(), small()]);
     }
+    let lines = [lines::all(), lines::pictures()].concat();
+    for path in data::files(&data::root().join("attack")) {
+        let body = std::fs::read(&path).expect("a file of tests");
+        runner.run(&format!("{}, commands", name(&path)), &body, &lines, &[Limits::default()]);
+    }
 }
 
 /// The files of a format, of the repository and of the larger corpus.

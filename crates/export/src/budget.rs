@@ -107,6 +107,11 @@ impl Budget {
         Ok(())
     }
 
+    /// Counts work that is about to be done, and for which no memory is taken.
+    pub(crate) fn work(&self, units: u64, what: &'static str) -> Result<()> {
+        Ok(self.0.meter.work(units, what)?)
+    }
+
     /// Runs the job, whose calls of the library are charged as well.
     pub(crate) fn run<T>(&self, job: impl FnOnce() -> T) -> T {
         self.0.meter.run(job)

@@ -417,8 +417,9 @@ fn triangles_that_use_few_of_many_vertices_are_drawn_as_if_there_were_no_others(
     assert_eq!(picture(&small(), &spread), picture(&small(), &bodies(&[(&few, &SQUARE)])));
 }
 
+/// What triangles cover is work of the job, of all of its pictures together.
 #[test]
-fn triangles_that_cover_the_picture_thousands_of_times_are_refused() {
+fn triangles_that_cover_pictures_many_times_end_the_job() {
     let layers = |count: u16| {
         let positions: Vec<[f32; 3]> = (0..count).flat_map(|index| square(f32::from(index) * 1e-5)).collect();
         let layer = |index: u32| SQUARE.map(|corners| corners.map(|corner| index * 4 + corner));
@@ -426,8 +427,16 @@ fn triangles_that_cover_the_picture_thousands_of_times_are_refused() {
         bodies(&[(&positions, &triangles)])
     };
     assert!(small().picture(&layers(300)).is_ok());
-    let error = small().picture(&layers(12_000)).unwrap_err().to_string();
-    assert!(error.contains("times over, where 4096 times are the most"), "{error}");
+    let large = |side, turntable| Render { size: Some([side; 2]), turntable, ..Render::default() };
+    let file = layers(12_000);
+    let refused = |render: Render| {
+        let folder = tempfile::tempdir().unwrap();
+        let error = render.write_file(&file, folder.path().join("a.png")).unwrap_err().to_string();
+        assert!(error.contains("cover the picture many times exceeds the limit of"), "{error}");
+    };
+    refused(large(1024, None));
+    assert!(large(256, None).picture(&file).is_ok());
+    refused(large(256, Some(20)));
 }
 
 #[test]

@@ -232,11 +232,12 @@ impl Decode<'_> {
                 .expected("an LZMA stream")
                 .found("an array that is stored as it is")
         })?;
+        // Also what cannot be decoded takes time.
         let end = self
-            .source
-            .get(section.range.clone(), section.what)
+            .meter
+            .work(as_u64(out.len()), section.what)
+            .and_then(|()| self.source.get(section.range.clone(), section.what))
             .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
-        let end = end.and_then(|end| self.meter.work(as_u64(out.len()), section.what).map(|()| end));
         let end = end.map_err(|error| self.source.locate(place().locate(error)))?;
         Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
     }

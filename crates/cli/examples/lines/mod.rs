@@ -22,6 +22,17 @@ pub(crate) fn all() -> Vec<Line> {
     names.flat_map(|name| of(&name)).collect()
 }
 
+/// Lines that draw pictures of the usual size.
+#[allow(dead_code, reason = "not all examples draw")]
+pub(crate) fn pictures() -> Vec<Line> {
+    let lines = [
+        "-o FOLDER/out.png",
+        "--sheet --every 16 -o FOLDER/out.png",
+        "--animate --every 16 -o FOLDER/out.png",
+    ];
+    lines.map(|rest| line("render", rest)).to_vec()
+}
+
 fn of(command: &str) -> Vec<Line> {
     let lines: &[&str] = match command {
         "info" => &["", "--json", "--full", "--json --full", "--report"],

@@ -11,8 +11,8 @@ use super::occlusion::{Surfaces, coarse, spirals};
 use super::picture::Picture;
 use super::raster::{self, BAND, Band, NONE, Triangles};
 use super::settings::Mode;
-use super::settings::TARGET;
 use super::shading::Seen;
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::vector::unit;
 
@@ -24,8 +24,9 @@ pub(super) struct Style {
     pub(super) is_parallel: bool,
 }
 
-/// Maximum number of times that triangles may cover the whole picture, so that few bytes of a file cannot take hours.
-const MOST_TIMES: u64 = 4096;
+/// Number of times that triangles may cover a picture before more of it is [work](Budget::work): most scenes cover less, and what
+/// the picture costs besides is more.
+const FREE_TIMES: u64 = 4;
 
 /// Light, and how much of the pixel it covers.
 type Covered = [f32; 4];
@@ -44,20 +45,23 @@ impl Drawn {
     }
 }
 
-pub(super) fn draw(scene: &Drawing, camera: &Camera, frame: Frame, style: Style) -> Result<Drawn> {
+pub(super) fn draw(
+    scene: &Drawing,
+    camera: &Camera,
+    frame: Frame,
+    style: Style,
+    budget: &Budget,
+) -> Result<Drawn> {
     let is_parallel = style.is_parallel;
     let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
         scene.positions.iter().map(|point| camera.see(*point)).unzip();
     let turned = |normal: &[f32; 3]| unit(camera.view.direction(*normal)).unwrap_or([0.0, 0.0, 1.0]);
     let normals: Vec<[f32; 3]> = scene.normals.iter().map(turned).collect();
     let triangles = Triangles::new(&scene.triangles, &places);
-    let times = triangles.pixels / (frame.pixels() as u64).max(1);
-    if times > MOST_TIMES {
-        let what = format!(
-            "the triangles cover the picture {times} times over, where {MOST_TIMES} times are the most: draw meshes alone"
-        );
-        return Err(Error::NotHeld { target: TARGET, what });
-    }
+    let samples = raster::samples(style.samples);
+    let free = FREE_TIMES.saturating_mul(frame.pixels() as u64);
+    let covered = triangles.pixels.saturating_sub(free).saturating_mul(samples.len() as u64);
+    budget.work(covered, "drawing of triangles that cover the picture many times")?;
     let palette = Palette::new();
     let seen = Seen {
         scene,
@@ -67,7 +71,6 @@ pub(super) fn draw(scene: &Drawing, camera: &Camera, frame: Frame, style: Style)
         mode: style.mode,
         palette: &palette,
     };
-    let samples = raster::samples(style.samples);
 
     let pixels = frame.pixels();
     let mut colors: Vec<Covered> = vec![[0.0; 4]; pixels];

@@ -124,8 +124,8 @@ impl Render {
     /// # Errors
     ///
     /// [`Read`](crate::Error::Read) if the file cannot be read. [`NotHeld`](crate::Error::NotHeld) if there is nothing to draw, if no
-    /// pixel is drawn (all triangles are degenerate, for example), if the moment does not exist, or if large triangles cover the
-    /// picture more than 4,096 times. [`NonFinite`](crate::Error::NonFinite) for such a number.
+    /// pixel is drawn (all triangles are degenerate, for example), or if the moment does not exist.
+    /// [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let budget = Budget::of_pictures(file);
         budget.run(|| self.picture_within(file, &budget))
@@ -137,7 +137,7 @@ impl Render {
         let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
-        let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
+        let picture = draw(&scene, &camera, self.frame(), self.style(), budget)?.into_picture()?;
         Ok((picture, rendered.with(&picture_size(self.frame()), 1)))
     }
 
@@ -178,7 +178,7 @@ impl Render {
         let mut reach = Reach::new(frame, middle(&scene));
         views().for_each(|view| reach.add(&view, &scene.positions));
         let cameras = views().map(|view| Ok((None, reach.camera(view, frame, true))));
-        self.write_apng(&scene, cameras, (pictures, [1, RATE]), path)?;
+        self.write_apng(&scene, cameras, (pictures, [1, RATE]), (path, budget))?;
         Ok(rendered.at(path).with(&picture_size(frame), pictures))
     }
 
@@ -203,7 +203,7 @@ impl Render {
             let _scope = budget.scope();
             Ok((Some(self.drawing(file, named.moment, budget, &mut ignored)?), camera))
         });
-        self.write_apng(&first, scenes, (count, run.delay), path)?;
+        self.write_apng(&first, scenes, (count, run.delay), (path, budget))?;
         rendered.moment = span(&run.moments);
         Ok(rendered.at(path).with(&picture_size(frame), count))
     }
@@ -214,14 +214,14 @@ impl Render {
         scene: &Drawing,
         pictures: impl Iterator<Item = Result<(Option<Drawing>, Camera)>>,
         animation: picture::Animation,
-        path: &Path,
+        (path, budget): (&Path, &Budget),
     ) -> Result<()> {
         let mut output = Output::create(path)?;
         let mut writer = picture::header(&mut output, self.frame(), Some(animation))?;
         let mut seen = SeenOnce::default();
         for picture in pictures {
             let (own, camera) = picture?;
-            let drawn = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style())?;
+            let drawn = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style(), budget)?;
             writer.write_image_data(drawn.picture.bytes()).map_err(written)?;
             seen.add(drawn.nothing);
         }
@@ -245,7 +245,7 @@ impl Render {
         for named in &moments {
             let _scope = budget.scope();
             let scene = self.drawing(file, named.moment, budget, &mut ignored)?;
-            let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
+            let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style(), budget)?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];
             match &nothing {
@@ -313,7 +313,7 @@ impl Render {
         let whole = self.frame();
         let frame = Frame { height: whole.height.saturating_sub(heat::SCALE).max(1), ..whole };
         let camera = self.camera(file, &scene, frame, &mut rendered);
-        let picture = draw(&scene, &camera, frame, self.style())?.into_picture()?;
+        let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
         let size = picture_size(picture.frame());

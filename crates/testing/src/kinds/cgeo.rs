@@ -2,10 +2,11 @@ use meshmap::Codec;
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
 
 use super::kind::Kind;
-use crate::fixtures::cgeo::{Mesh, Snapshot, compress, file, header, snapshot, snapshot_bytes};
+use crate::fixtures::cgeo::{Mesh, Snapshot, compress, file, header, long_names, snapshot, snapshot_bytes};
 
-/// Nearly as many sections of a snapshot as are read.
+/// Nearly as many sections and map channels of a snapshot as are read.
 const SECTIONS: usize = 250;
+const CHANNELS: usize = 4000;
 
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "snapshots, stored", |n| snapshots(n, Codec::Stored)),
@@ -49,6 +50,27 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),
     Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
         .shared(),
+    Kind::new("cgeo", "entries that name one snapshot x its map channels", |n| {
+        naming(n, &Mesh { texcoords: vec![Vec::new(); n.min(CHANNELS)], ..Mesh::sheet(2, 0, 0.0) })
+    })
+    .shared(),
+    Kind::new("cgeo", "entries that name one snapshot x its triangles", |n| {
+        naming(n, &Mesh::sheet((n.isqrt() + 2) as u32, 1, 0.0))
+    })
+    .shared(),
+    Kind::new("cgeo", "snapshots x names of the header", |n| long_names(10 * n, n)),
+    Kind::new("cgeo", "snapshots x materials", |n| {
+        let side = n.isqrt().max(1);
+        let triangles = 2 * side * side;
+        let snapshots: Vec<Snapshot> = (0..side)
+            .map(|first| {
+                let materials = (first..first + triangles).map(|id| (id % 60_000) as u16).collect();
+                let mesh = Mesh { materials, ..Mesh::sheet(side as u32 + 1, 0, 0.0) };
+                snapshot(&mesh, mesh.complete())
+            })
+            .collect();
+        file(&snapshots, zlib(SizeMeaning::Stored))
+    }),
     Kind::new("cgeo", "empty map channels", |n| channels(n, 1)),
     Kind::new("cgeo", "empty map channels x differences", |n| channels(n.min(64), n)).shared(),
     Kind::new("cgeo", "properties of the header", |n| properties(n, "Some property: 7\n")),
@@ -145,7 +167,16 @@ fn snapshots_and_sections(n: usize) -> Vec<u8> {
 }
 
 fn naming_one(n: usize, sections: usize) -> Vec<u8> {
-    let bytes = snapshot_bytes(&[vec![section(7); sections], whole()].concat(), stored());
+    named(n, &[vec![section(7); sections], whole()].concat())
+}
+
+fn naming(n: usize, mesh: &Mesh) -> Vec<u8> {
+    named(n, &snapshot(mesh, mesh.complete()))
+}
+
+/// Entries of the table that name one snapshot.
+fn named(n: usize, snapshot: &Snapshot) -> Vec<u8> {
+    let bytes = snapshot_bytes(snapshot, stored());
     let mut out = raw_file(header(n, stored()), (0..n).map(|_| Vec::new()), stored());
     out.extend(bytes);
     out

@@ -49,6 +49,25 @@ pub(super) const KINDS: &[Kind] = &[
         file.joints(n, |_| 0);
         file.finish()
     }),
+    Kind::new("iqm", "chain of joints that move a triangle", |n| {
+        let mut file = Iqm::of_triangle();
+        let corners: Vec<u8> = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+            .into_iter()
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        let weights = [[255, 0, 0, 0]; 3].concat();
+        let [position, indices, weights] = [&corners[..], &[0; 12], &weights].map(|bytes| file.append(bytes));
+        let mut arrays = Vec::new();
+        words(&mut arrays, [0, 0, 7, 3, position]);
+        words(&mut arrays, [4, 0, 1, 4, indices]);
+        words(&mut arrays, [5, 0, 1, 4, weights]);
+        file.section(NUM_VERTEXARRAYS, &arrays, 3);
+        let triangle: Vec<u8> = [0_u32, 1, 2].into_iter().flat_map(u32::to_le_bytes).collect();
+        file.section(NUM_TRIANGLES, &triangle, 1);
+        file.meshes(1, 1, |_| 0);
+        file.joints(n, |_| 0);
+        file.finish()
+    }),
     Kind::new("iqm", "joints of different names", |n| {
         let mut file = Iqm::default();
         let names = file.names(n);

@@ -87,14 +87,11 @@ pub(super) const KINDS: &[Kind] = &[
         fields.push(("TriangleList", Llsd::u16s((0..n * 3).map(|_| 9))));
         block("high_lod", &Llsd::Array(vec![Llsd::Map(fields)]))
     }),
-    Kind::new("slmesh", "joints", |n| {
-        let Llsd::Map(mut fields) = skin(1) else { unreachable!() };
-        fields.retain(|(key, _)| !key.contains("inverse") && *key != "joint_names");
-        let matrix = Llsd::reals((0..16).map(|place| f64::from(place % 5 == 0)));
-        fields.push(("inverse_bind_matrix", Llsd::Array(vec![matrix; n])));
-        fields
-            .push(("joint_names", Llsd::Array((0..n).map(|n| Llsd::String(n.to_string().into())).collect())));
-        block("skin", &Llsd::Map(fields))
+    Kind::new("slmesh", "joints", |n| block("skin", &joints(n))).at_most(MOST),
+    Kind::new("slmesh", "faces x joints", |n| {
+        let faces = Llsd::Array(vec![sheet(2, 2); n]);
+        let writer = Writer::default().stored("high_lod", &zlib(&faces.to_bytes()));
+        writer.stored("skin", &zlib(&joints(n).to_bytes())).to_bytes()
     })
     .at_most(MOST),
     Kind::new("slmesh", "hulls", |n| {
@@ -117,6 +114,16 @@ pub(super) const KINDS: &[Kind] = &[
     })
     .at_most(MOST),
 ];
+
+/// A skin of many joints.
+fn joints(n: usize) -> Llsd {
+    let Llsd::Map(mut fields) = skin(1) else { unreachable!() };
+    fields.retain(|(key, _)| !key.contains("inverse") && *key != "joint_names");
+    let matrix = Llsd::reals((0..16).map(|place| f64::from(place % 5 == 0)));
+    fields.push(("inverse_bind_matrix", Llsd::Array(vec![matrix; n])));
+    fields.push(("joint_names", Llsd::Array((0..n).map(|n| Llsd::String(n.to_string().into())).collect())));
+    Llsd::Map(fields)
+}
 
 fn nested(depth: usize) -> Llsd {
     (0..depth).fold(Llsd::Undefined, |inner, _| Llsd::Array(vec![inner]))

@@ -22,7 +22,8 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     match &scene.snapshots {
         Some(snapshots) => {
             snapshots.report_others(outcome);
-            write_snapshot(scene, snapshots, job, path, outcome)
+            let outputs = write_snapshot(scene, snapshots, job, path, outcome)?;
+            job.finish(outputs, outcome)
         }
         None => write_meshes(scene, job, path, outcome),
     }
@@ -35,7 +36,7 @@ pub(crate) fn write_snapshot(
     job: &Job<'_>,
     path: &Path,
     outcome: &mut Outcome,
-) -> Result<()> {
+) -> Result<Vec<Output>> {
     let first = snapshots.first()?;
     let snapshot = first.index();
     let _scope = job.budget.scope();
@@ -130,11 +131,7 @@ pub(crate) fn write_snapshot(
         points(out, 1, positions.len())?;
     }
     scene.check_written(outcome)?;
-    // Output that exceeds the limit fails before another file appears.
-    output.flush()?;
-    // The file that marks the output as complete comes last.
-    write_materials(&materials, path, job, outcome)?;
-    output.finish_into(outcome)
+    Ok(vec![write_materials(&materials, path, job)?, output])
 }
 
 fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
@@ -246,11 +243,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
         }
     }
     scene.check_written(outcome)?;
-    // Output that exceeds the limit fails before another file appears.
-    output.flush()?;
-    // The file that marks the output as complete comes last.
-    write_materials(&materials, path, job, outcome)?;
-    output.finish_into(outcome)
+    job.finish(vec![write_materials(&materials, path, job)?, output], outcome)
 }
 
 /// The numbers of an attribute; `None` if the mesh has none, or none that can be written.
@@ -342,8 +335,7 @@ fn write_materials(
     materials: &BTreeMap<String, Option<String>>,
     path: &Path,
     job: &Job<'_>,
-    outcome: &mut Outcome,
-) -> Result<()> {
+) -> Result<Output> {
     let mut output = Output::create_within(&path.with_extension("mtl"), &job.budget)?;
     let out = &mut output;
     writeln!(out, "# meshmap")?;
@@ -353,5 +345,5 @@ fn write_materials(
             None => writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?,
         }
     }
-    job.finish(output, outcome)
+    Ok(output)
 }

@@ -1,10 +1,12 @@
 //! Files that appear complete or not at all.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
@@ -19,8 +21,7 @@ const SUFFIX: &str = ".part";
 /// A file that appears at its path when it is complete, and replaces another one there.
 ///
 /// Until then it is a part file in the same folder, which is removed when the `Output` is dropped. A program that ends
-/// in another way calls [`remove_all`](Self::remove_all), or leaves part files to
-/// [`remove_abandoned`](Self::remove_abandoned).
+/// in another way calls [`remove_all`](Self::remove_all), or leaves part files to the next program that writes to the folder.
 ///
 /// # Examples
 ///
@@ -60,11 +61,17 @@ struct Part {
 /// The part files of this process.
 struct Parts {
     paths: BTreeSet<PathBuf>,
+    /// Folders in which no part files of earlier processes are left.
+    cleared: BTreeSet<PathBuf>,
     /// `true` once the process is about to end.
     is_closed: bool,
 }
 
-static PARTS: Mutex<Parts> = Mutex::new(Parts { paths: BTreeSet::new(), is_closed: false });
+static PARTS: Mutex<Parts> =
+    Mutex::new(Parts { paths: BTreeSet::new(), cleared: BTreeSet::new(), is_closed: false });
+
+/// `true` if outputs are on the disk before they appear.
+static SYNCS: AtomicBool = AtomicBool::new(false);
 
 fn parts() -> MutexGuard<'static, Parts> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -113,7 +120,11 @@ impl Output {
             Ok(_) | Err(_) => {}
         }
         let destination = destination::unlimited(path)?.into_owned();
-        let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder_of(&destination);
+        let is_first = parts().cleared.insert(folder.to_owned());
+        if is_first {
+            Self::remove_abandoned(folder);
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).suffix(SUFFIX);
         let mut parts = parts();
@@ -124,7 +135,7 @@ impl Output {
             // Temporary files are private; what a user writes is not. An error does not name the part file, which means nothing to the
             // user.
             let create = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
-            let file = builder.make_in(folder.unwrap_or(Path::new(".")), create)?;
+            let file = builder.make_in(folder, create)?;
             // The lock shows other processes that the file is being written. Some file systems have none.
             let _ = file.as_file().try_lock();
             // Another process may have removed the file before the lock.
@@ -160,6 +171,12 @@ impl Output {
         file.set_len(to + length)
     }
 
+    /// Sets whether the outputs of this process are brought to the disk before they appear at their paths, so that after a power cut
+    /// there are no paths with other bytes. That takes some milliseconds for each, or many on a disk that turns.
+    pub fn set_synced(is_synced: bool) {
+        SYNCS.store(is_synced, Ordering::Relaxed);
+    }
+
     /// Moves the complete file to its path.
     ///
     /// # Errors
@@ -168,18 +185,56 @@ impl Output {
     /// another program has open; the file stays as it is, and the part file is removed.
     pub fn finish(self) -> io::Result<PathBuf> {
         let mut part = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let is_synced = SYNCS.load(Ordering::Relaxed);
         if let Some(file) = part.file.take() {
+            if is_synced {
+                file.as_file().sync_all()?;
+            }
             let _: File = file
                 .persist(&self.destination)
                 .map_err(|error| destination::not_replaced(error.error, &self.destination))?;
         }
+        // Where folders can be opened, their names are data of their own.
+        if is_synced && cfg!(unix) {
+            File::open(folder_of(&self.destination))?.sync_all()?;
+        }
         Ok(self.path)
     }
 
-    /// Moves the complete file to its path, and reports it.
-    pub(crate) fn finish_into(self, outcome: &mut Outcome) -> Result<()> {
-        outcome.files.push(self.finish()?);
-        Ok(())
+    /// Moves files that belong together to their paths, and reports them. The last one marks the output as complete: an earlier one
+    /// is taken away first, so that nobody reads it together with other files of this output.
+    pub(crate) fn finish_together(mut outputs: Vec<Self>, outcome: &mut Outcome) -> Result<()> {
+        // Output that exceeds the limit fails before a file appears.
+        outputs.iter_mut().try_for_each(Write::flush)?;
+        let earlier = match outputs.as_slice() {
+            [_, .., last] => last.set_aside()?,
+            _ => None,
+        };
+        let before = outcome.files.len();
+        let finished = outputs.into_iter().try_for_each(|output| {
+            outcome.files.push(output.finish()?);
+            Ok(())
+        });
+        // If nothing has changed, the earlier output stays.
+        if let (true, true, Some((earlier, path))) =
+            (finished.is_err(), outcome.files.len() == before, earlier)
+        {
+            drop(earlier.persist_noclobber(path));
+        }
+        finished
+    }
+
+    /// Takes away the file at the path of this one; it is removed when the value is dropped.
+    fn set_aside(&self) -> io::Result<Option<(NamedTempFile<()>, PathBuf)>> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        let taken =
+            builder.make_in(folder_of(&self.destination), |aside| fs::rename(&self.destination, aside));
+        match taken {
+            Ok(earlier) => Ok(Some((earlier, self.destination.clone()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(destination::not_replaced(error, &self.destination)),
+        }
     }
 
     /// Removes the part files of this process, which can begin no further ones: for programs that are about to end while
@@ -201,12 +256,29 @@ impl Output {
             }
             // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
             let opened = Self::open_regular(&path, File::options().write(true));
-            let is_free = opened.is_ok_and(|file| file.try_lock().is_ok());
-            if is_free {
+            if opened.is_ok_and(|file| is_free(&file)) {
                 drop(fs::remove_file(path));
             }
         }
     }
+}
+
+/// Returns `true` for a part file that no process writes. Where the file system has no locks, it is one that is a day old.
+fn is_free(part: &File) -> bool {
+    const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+    match part.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => {
+            let modified = part.metadata().and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > OLD))
+        }
+    }
+}
+
+/// The folder of a file; the current one for a name without a folder.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Returns `true` for the name of a part file.
@@ -289,6 +361,44 @@ mod tests {
         assert!(!left.exists() && written.is_none_or(|path| path.exists()));
         output.finish().unwrap();
         assert!(folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn files_that_belong_together_are_never_of_two_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let begin = |name: &str, text: &[u8]| {
+            let mut output = Output::create(at(name)).unwrap();
+            output.write_all(text).unwrap();
+            output
+        };
+        let write = |text: &[u8]| {
+            let mut outcome = Outcome::default();
+            let both = vec![begin("a.bin", text), begin("a.gltf", text)];
+            Output::finish_together(both, &mut outcome).map(|()| outcome.files)
+        };
+        assert_eq!(write(b"old").unwrap(), [at("a.bin"), at("a.gltf")]);
+        assert_eq!(write(b"new").unwrap(), [at("a.bin"), at("a.gltf")]);
+        assert_eq!([fs::read(at("a.bin")).unwrap(), fs::read(at("a.gltf")).unwrap()], [b"new", b"new"]);
+        // The first of them cannot be replaced: nothing changes.
+        fs::remove_file(at("a.bin")).unwrap();
+        let both = vec![begin("a.bin", b"third"), begin("a.gltf", b"third")];
+        fs::create_dir(at("a.bin")).unwrap();
+        fs::write(at("a.bin/x"), b"").unwrap();
+        assert!(Output::finish_together(both, &mut Outcome::default()).is_err());
+        assert_eq!(fs::read(at("a.gltf")).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no part is left");
+    }
+
+    #[test]
+    fn parts_of_a_killed_process_go_with_the_next_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".meshmap-killed.part");
+        fs::write(&left, b"half").unwrap();
+        Output::set_synced(true);
+        Output::create(folder.path().join("a")).unwrap().finish().unwrap();
+        Output::set_synced(false);
+        assert!(!left.exists());
     }
 
     #[cfg(unix)]

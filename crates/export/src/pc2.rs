@@ -66,8 +66,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     outcome
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
-    // Output that exceeds the limit fails before another file appears.
-    output.flush()?;
-    obj::write_snapshot(scene, snapshots, job, &path.with_extension("obj"), outcome)?;
-    output.finish_into(outcome)
+    let mut outputs = obj::write_snapshot(scene, snapshots, job, &path.with_extension("obj"), outcome)?;
+    outputs.push(output);
+    job.finish(outputs, outcome)
 }

@@ -99,7 +99,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         mesh += 1;
     }
     scene.check_written(outcome)?;
-    job.finish(output, outcome)
+    job.finish(vec![output], outcome)
 }
 
 /// Returns `true` if triangles have several materials.

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -361,42 +361,37 @@ impl Job<'_> {
         self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
     }
 
-    /// Moves the file that marks the output as complete to its path, after the copies of images.
-    pub(crate) fn finish(&self, mut output: Output, outcome: &mut Outcome) -> Result<()> {
-        // Output that exceeds the limit fails before another file appears.
-        output.flush()?;
-        self.finish_copies(outcome)?;
-        output.finish_into(outcome)
-    }
-
-    /// Copies images. After an error, none of the new copies is left.
-    pub(crate) fn finish_copies(&self, outcome: &mut Outcome) -> Result<()> {
+    /// Moves the files of the output to their paths, after the copies of images. The last one marks the output as complete.
+    pub(crate) fn finish(&self, outputs: Vec<Output>, outcome: &mut Outcome) -> Result<()> {
         let copies = self.copies.take();
-        let first = outcome.files.len();
-        let copied = copies.iter().try_for_each(|[image, copy]| {
-            self.copy(image, copy, outcome).map_err(|error| match error {
+        let copied = copies.iter().map(|[image, copy]| {
+            self.copy(image, copy).map_err(|error| match error {
                 Error::Write(error) => {
                     Error::Write(io::Error::new(error.kind(), format!("{}: {error}", copy.display())))
                 }
                 error => error,
             })
         });
-        if copied.is_err() {
-            outcome.files.drain(first..).for_each(|copy| drop(fs::remove_file(copy)));
+        let finished = copied.collect::<Result<Vec<_>>>().and_then(|mut all| {
+            all.extend(outputs);
+            Output::finish_together(all, outcome)
+        });
+        if finished.is_err() {
+            outcome.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
             let folders = copies.iter().filter_map(|[_, copy]| copy.parent());
             folders.for_each(|folder| drop(fs::remove_dir(folder)));
         }
-        copied
+        finished
     }
 
-    fn copy(&self, image: &Path, copy: &Path, outcome: &mut Outcome) -> Result<()> {
+    fn copy(&self, image: &Path, copy: &Path) -> Result<Output> {
         if let Some(folder) = copy.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut source = destination::open_regular(image, File::options().read(true))?;
         let mut output = Output::create_within(copy, &self.budget)?;
         io::copy(&mut source, &mut output)?;
-        output.finish_into(outcome)
+        Ok(output)
     }
 
     /// The name of the material for a material ID.

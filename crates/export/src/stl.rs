@@ -59,5 +59,5 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         }
     }
     scene.check_written(outcome)?;
-    output.finish_into(outcome)
+    job.finish(vec![output], outcome)
 }

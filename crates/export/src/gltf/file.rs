@@ -296,15 +296,8 @@ impl Gltf {
             Container::Parts { path, mut files, .. } => {
                 let mut output = Output::create_within(&path, &self.budget)?;
                 output.write_all(&json)?;
-                // Output that exceeds the limit fails before another file appears.
-                output.flush()?;
-                files.iter_mut().try_for_each(Write::flush)?;
-                // The file that marks the output as complete comes last.
-                job.finish_copies(outcome)?;
-                for file in files {
-                    file.finish_into(outcome)?;
-                }
-                return output.finish_into(outcome);
+                files.push(output);
+                return job.finish(files, outcome);
             }
         };
         json.resize(json.len().next_multiple_of(4), b' ');
@@ -325,7 +318,7 @@ impl Gltf {
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
-        job.finish(output, outcome)
+        job.finish(vec![output], outcome)
     }
 }
 

@@ -82,5 +82,5 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;
     out.finish(tables.sections())?;
-    job.finish(output, outcome)
+    job.finish(vec![output], outcome)
 }

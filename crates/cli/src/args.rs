@@ -20,7 +20,7 @@ use crate::commands::catalog;
 use crate::commands::convert::ConvertArgs;
 use crate::commands::render::RenderArgs;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, print_stderr, render, verify, view};
-use crate::inputs::{Choice, FileList, Memory, output_parser, parse_size as parse_bytes};
+use crate::inputs::{Choice, Durable, FileList, Memory, output_parser, parse_size as parse_bytes};
 use crate::interrupt;
 use crate::page::List;
 use crate::rules::{self, Allowed};
@@ -157,6 +157,8 @@ enum Command {
         /// Write to this file instead of standard output.
         #[arg(short, long, value_name = "FILE", value_parser = output_parser())]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        durable: Durable,
         /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
         mmap: bool,
@@ -180,6 +182,8 @@ enum Command {
         /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
         #[arg(long, value_name = "FILE", value_parser = output_parser())]
         picture: Option<PathBuf>,
+        #[command(flatten)]
+        durable: Durable,
         /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
         #[arg(long)]
         json: bool,
@@ -256,6 +260,8 @@ enum Command {
         /// Limit the rows of one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
         #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
         max_output: Option<u64>,
+        #[command(flatten)]
+        durable: Durable,
         /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
         #[arg(long)]
         json: bool,
@@ -435,19 +441,29 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let wish = verify::VerifyArgs { fail_on, allowed: allow, cross_check, json };
             verify::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Dump { path, address, list: _, form, head, stats, output, mmap, memory } => {
+        Command::Dump { path, address, list: _, form, head, stats, output, durable, mmap, memory } => {
+            durable.begin();
+            watch_maps(mmap);
             let wish = dump::DumpArgs { form, head, stats, output, mmap, memory };
             wish.memory.job(|| dump::run(&path, address.as_deref(), &wish, screen, out))
         }
-        Command::Diff { a, b, tolerance, picture, json, choice, .. } => {
-            threads(&choice);
+        Command::Diff { a, b, tolerance, picture, durable, json, choice, .. } => {
+            durable.begin();
+            begin(&choice);
             // Without --schema, clap has required them.
             let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
             diff::run(&a, &b, &diff::DiffArgs { tolerance, picture, json }, &choice, screen, out)
         }
-        Command::Convert { args, list, choice } => convert::run(&args, &with_list(choice, list), screen, out),
-        Command::Render { args, list, choice } => render::run(&args, &with_list(choice, list), screen, out),
-        Command::Catalog { paths, output, full, hash, max_output, json, list, choice, .. } => {
+        Command::Convert { args, list, choice } => {
+            args.durable.begin();
+            convert::run(&args, &with_list(choice, list), screen, out)
+        }
+        Command::Render { args, list, choice } => {
+            args.durable.begin();
+            render::run(&args, &with_list(choice, list), screen, out)
+        }
+        Command::Catalog { paths, output, full, hash, max_output, durable, json, list, choice, .. } => {
+            durable.begin();
             let choice = with_list(choice, list);
             let (limits, memory) = (choice.memory.limits_of(SHARES), choice.memory.whole());
             let (mmap, formats) = (choice.mmap, Vec::new());
@@ -459,6 +475,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             view::run(&paths, !no_open, &with_list(choice, list), out)
         }
         Command::Digest { path, all, mmap, memory } => {
+            watch_maps(mmap);
             memory.job(|| digest::run(&path, all, (mmap, memory), out))
         }
         Command::Completions { shell } => {
@@ -476,16 +493,23 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
     }
 }
 
-/// Adds a list of files to the choice, and sets the number of threads.
+/// Adds a list of files to the choice, and begins with it.
 fn with_list(choice: Choice, list: FileList) -> Choice {
-    threads(&choice);
+    begin(&choice);
     Choice { list, ..choice }
 }
 
-/// Sets the number of threads, which also decode a single file.
-fn threads(choice: &Choice) {
+/// Watches what is mapped, and sets the number of threads, which also decode a single file.
+fn begin(choice: &Choice) {
+    watch_maps(choice.mmap);
     if let Some(threads) = choice.threads {
         // A pool that the calling program has already made stays in use.
         drop(rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global());
+    }
+}
+
+fn watch_maps(is_mapped: bool) {
+    if is_mapped {
+        interrupt::watch_maps();
     }
 }

@@ -11,6 +11,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
 use meshmap_catalog::{Glob, STANDARD_INPUT, Selection, is_address, read_to_end};
+use meshmap_export::Output;
 
 use crate::screen::print_stderr;
 
@@ -68,6 +69,20 @@ impl FileList {
             path => path,
         });
         Ok(paths.filter(|path| !path.is_empty()).map(path_of).collect::<io::Result<_>>()?)
+    }
+}
+
+/// How outputs are written.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Durable {
+    /// Bring each output to the disk before it replaces another file: after a power cut, there is the one or the other.
+    #[arg(long)]
+    sync: bool,
+}
+
+impl Durable {
+    pub(crate) fn begin(self) {
+        Output::set_synced(self.sync);
     }
 }
 

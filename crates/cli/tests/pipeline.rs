@@ -766,3 +766,40 @@ fn hulls_are_those_of_the_list_and_boxes_those_of_the_points() {
     let grid = &object["openctm"]["bodies"][0]["mg2"];
     assert_ne!(object["meshes"][0]["box"][1], grid["grid_max"]);
 }
+
+/// A file that somebody truncates while it is mapped ends the command with a message, not with a signal.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_mapped_file_that_becomes_shorter_is_named() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.iqm");
+    fs::write(&path, fixtures::iqm::Writer::sheets(1, 400, 400).to_bytes()).unwrap();
+    let mut command = child::meshmap();
+    command.args(["dump", "--mmap", "--as", "csv"]).arg(&path).arg("vertex_arrays[0]");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It has begun, and waits for somebody to read the rest.
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut [0; 100]).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(1), "{:?}", done.status);
+    let said = text(&done.stderr);
+    assert!(said.contains("long.iqm: it became shorter while it was read"), "{said}");
+}
+
+/// A job ends where its work does, rather than to fail for each array that is left.
+#[test]
+fn lists_end_with_the_work_of_a_job() {
+    let path = data::root().join("attack/c_channels_tri.cgeo");
+    let listed = meshmap(&["dump", "--list"], &[&path]);
+    assert_eq!(listed.status.code(), Some(1));
+    let lines: Vec<&str> = text(&listed.stdout).lines().collect();
+    assert!(lines.len() < 200_000 && lines.len() > 1000, "{}", lines.len());
+    let last = lines.last().unwrap();
+    assert!(
+        last.contains("exceeds the limit of 2 GiB of decoding and other work; raise it with --max-memory"),
+        "{last}"
+    );
+}

@@ -243,7 +243,7 @@ mod with_page {
     /// Other users can read the command line of a browser, so its address leads to the page once.
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_browser_gets_an_address_that_works_once() {
+    fn the_browser_gets_a_file_that_only_the_user_reads() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (browser, said) = (folder.path().join("xdg-open"), folder.path().join("said"));
@@ -255,19 +255,81 @@ mod with_page {
         fs::set_permissions(&browser, PermissionsExt::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
         let file = data::valid("cgeo", "anim_a.cgeo");
-        let server = Server::of(meshmap().args(["view", "-q"]).arg(file).env("PATH", path));
+        let mut command = meshmap();
+        command.args(["view", "-q"]).arg(file).env("PATH", path).env("HOME", folder.path());
+        let server = Server::of(&mut command);
         let start = Instant::now();
         while !said.exists() {
             assert!(start.elapsed() < Duration::from_secs(20));
             std::thread::sleep(Duration::from_millis(20));
         }
-        let address = fs::read_to_string(&said).unwrap();
-        let launch = address.trim().strip_prefix(&format!("http://{}", server.host)).unwrap();
-        assert_ne!(launch, server.page);
-        let response = server.send(&server.request("GET", launch, &[]));
-        assert_eq!((response.status, response.header("Location")), (302, Some(&*server.page)));
-        assert_eq!(server.send(&server.request("GET", launch, &[])).status, 403);
+        let launch = std::path::PathBuf::from(fs::read_to_string(&said).unwrap().trim());
+        assert_eq!(launch.parent(), Some(folder.path()));
+        assert_eq!(fs::metadata(&launch).unwrap().permissions().mode() & 0o777, 0o600);
+        let page = fs::read_to_string(&launch).unwrap();
+        assert!(page.contains(&format!("url=http://{}{}\"", server.host, server.page)), "{page}");
         assert_eq!(server.get("", &[]).status, 200);
+        assert!(!launch.exists());
+    }
+
+    /// Links that lead out of a folder, and what has become another thing than a file, are not served.
+    #[test]
+    #[cfg(unix)]
+    fn only_files_of_the_folder_are_served() {
+        use std::os::unix::fs::symlink;
+        let (folder, other) = (folder(), tempfile::tempdir().unwrap());
+        let (wave, outside) = (folder.path().join("wave.cgeo"), other.path().join("outside.cgeo"));
+        fs::copy(&wave, &outside).unwrap();
+        fs::write(other.path().join("b.png"), IMAGE).unwrap();
+        symlink(&outside, folder.path().join("link.cgeo")).unwrap();
+        symlink(other.path().join("b.png"), folder.path().join("b.png")).unwrap();
+        symlink(&wave, folder.path().join("same.cgeo")).unwrap();
+        let server = Server::start(folder.path());
+        let names = String::from_utf8(server.get("files.json", &[]).body).unwrap();
+        assert!(names.contains("same.cgeo") && !names.contains("link.cgeo"), "{names}");
+        let index = (0..3)
+            .find(|index| server.get(&format!("file/{index}/mesh"), &[]).body == fs::read(&wave).unwrap());
+        let mesh = format!("file/{}/mesh", index.unwrap());
+        assert_eq!(server.get(&mesh.replace("mesh", "a%20b.png"), &[]).status, 200);
+        assert_eq!(server.get(&mesh.replace("mesh", "b.png"), &[]).status, 404);
+        fs::remove_file(&wave).unwrap();
+        symlink(&outside, &wave).unwrap();
+        assert_eq!(server.get(&mesh, &[]).status, 404, "a link");
+        fs::remove_file(&wave).unwrap();
+        fs::create_dir(&wave).unwrap();
+        assert_eq!(server.get(&mesh, &[]).status, 404, "a folder");
+        fs::remove_dir(&wave).unwrap();
+        assert!(Command::new("mkfifo").arg(&wave).status().unwrap().success());
+        assert_eq!(server.get(&mesh, &[]).status, 404, "a pipe");
+        fs::remove_file(&wave).unwrap();
+        fs::copy(&outside, &wave).unwrap();
+        assert_eq!(server.get(&mesh, &[]).status, 200);
+    }
+
+    /// Who has no token holds no connection for longer than seconds, before an answer or after one.
+    #[test]
+    fn slow_clients_without_a_token_are_let_go() {
+        let server = Server::start(&data::valid("cgeo", "anim_a.cgeo"));
+        let hold = |words: &'static str| {
+            let mut stream = server.connect();
+            std::thread::spawn(move || {
+                let start = Instant::now();
+                let mut sent = stream.write_all(words.as_bytes());
+                while sent.is_ok() && start.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(200));
+                    sent = stream.write_all(b"x");
+                }
+            });
+        };
+        for _ in 0..32 {
+            hold("GET / HTTP/1.1\r\nHost: ");
+            hold("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        }
+        let start = Instant::now();
+        while server.get("", &[]).status != 200 {
+            assert!(start.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     #[test]

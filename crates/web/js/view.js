@@ -5,9 +5,10 @@
 // of the page, or with Ctrl-C. The command `meshmap view` does the same without Node, and can open addresses of stores.
 import { spawn } from 'node:child_process';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { constants, readdirSync, statSync } from 'node:fs';
+import { constants, existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, readFile, realpath } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,8 @@ const HEADERS = {
     'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer',
     'Cross-Origin-Resource-Policy': 'same-origin', 'X-Frame-Options': 'DENY',
 };
+/** Flags that open no link, and wait for no pipe. */
+const REGULAR = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 /** Milliseconds between the last tab and the end of the server: reloading closes a tab and opens it again. */
 const GRACE = 2000;
 
@@ -64,7 +67,7 @@ function find(names) {
             continue;
         }
         if (!isFolder) {
-            found.push({ name: basename(name), path: name });
+            found.push({ name: basename(name), path: realpathSync(name) });
             continue;
         }
         const entries = readdirSync(name, { recursive: true, withFileTypes: true });
@@ -97,7 +100,7 @@ async function image(folder, name) {
         const root = await realpath(folder);
         const path = join(root, ...parts);
         if (await realpath(path) !== path) return null;
-        const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+        const file = await open(path, REGULAR);
         try {
             const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
             const isImage = /^(\x89PNG\r\n\x1a\n|\xff\xd8\xff|RIFF....WEBP|BM)/s.test(buffer.toString('latin1', 0, bytesRead));
@@ -114,13 +117,18 @@ async function image(folder, name) {
 async function send(request, response, path) {
     let file;
     try {
-        file = await open(path);
+        file = await open(path, REGULAR);
     } catch {
         response.writeHead(404).end();
         return;
     }
     try {
-        const { size, mtimeNs } = await file.stat({ bigint: true });
+        const stat = await file.stat({ bigint: true });
+        if (!stat.isFile()) {
+            response.writeHead(404).end();
+            return;
+        }
+        const { size, mtimeNs } = stat;
         const length = Number(size);
         const tag = `"${size.toString(16)}-${mtimeNs.toString(16)}"`;
         const range = part(request.headers, length, tag);
@@ -143,10 +151,9 @@ async function send(request, response, path) {
     }
 }
 
-/** Starts the server; returns the address of the page and a promise of the end of its last tab. */
-async function serve(files) {
+/** Starts the server; returns the address of the page and a promise of the end of its last tab. `isThere` is called with the page. */
+async function serve(files, isThere) {
     const token = randomBytes(16).toString('hex');
-    let launch = randomBytes(16).toString('hex');
     let tabs = 0;
     let closing;
     let host = '';
@@ -154,18 +161,15 @@ async function serve(files) {
     let isOver;
     const over = new Promise((resolve) => isOver = resolve);
 
-    const server = createServer({ headersTimeout: 10000, requestTimeout: 10000 }, async (request, response) => {
+    const server = createServer({ headersTimeout: 3000, requestTimeout: 3000, connectionsCheckingInterval: 1000 }, async (request, response) => {
         for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
         const status = (code) => response.writeHead(code).end();
         // Another site can lead here by its name, or send requests to this one.
         const { origin } = request.headers;
         if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`)) return status(403);
         const [, given, path] = /^\/([^/?#]*)\/([^?#]*)/.exec(request.url) ?? ['', '', ''];
-        if (!isSame(given, token)) {
-            if (launch === '' || !isSame(given, launch)) return status(403);
-            launch = '';
-            return response.writeHead(302, { Location: `/${token}/` }).end();
-        }
+        if (!isSame(given, token)) return status(403);
+        isThere();
         if (request.method !== 'GET' && request.method !== 'HEAD') return status(405);
         const page = PAGE.get(path || 'index.html');
         if (page) {
@@ -192,13 +196,25 @@ async function serve(files) {
     await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
     host = `127.0.0.1:${server.address().port}`;
     const ended = over.then(() => server.close() && server.closeAllConnections());
-    return { address: `http://${host}/${token}/`, launch: `http://${host}/${launch}/`, ended };
+    return { address: `http://${host}/${token}/`, ended };
 }
 
-/** Opens an address in the user's browser. */
-function start(address) {
+/**
+ * Makes a file that leads a browser to the page: only this user can read it, while all users of the machine see command lines. A
+ * browser in a sandbox, such as Ubuntu's, sees neither temporary nor hidden files.
+ */
+function launchFile(address) {
+    const folder = process.platform === 'linux' && existsSync(homedir()) ? homedir() : tmpdir();
+    const path = join(folder, `meshmap-view-${randomBytes(8).toString('hex')}.html`);
+    const page = '<!DOCTYPE html><meta charset=utf-8><title>meshmap</title>';
+    writeFileSync(path, `${page}<meta http-equiv=refresh content="0; url=${address}">\n`, { flag: 'wx', mode: 0o600 });
+    return path;
+}
+
+/** Opens a file in the user's browser. */
+function start(path) {
     const [program, ...rest] = { win32: ['rundll32', 'url.dll,FileProtocolHandler'], darwin: ['open'] }[process.platform] ?? ['xdg-open'];
-    const child = spawn(program, [...rest, address], { stdio: 'ignore', detached: true });
+    const child = spawn(program, [...rest, path], { stdio: 'ignore', detached: true });
     child.on('error', (error) => report(`the browser cannot be started (${error.code}): open the address above`));
     child.unref();
 }
@@ -223,9 +239,16 @@ async function main() {
         report('no mesh file');
         return 1;
     }
-    const { address, launch, ended } = await serve(files);
+    let launch;
+    const remove = () => launch && rmSync(launch, { force: true });
+    const { address, ended } = await serve(files, remove);
     console.log(address);
-    if (!values['no-open']) start(launch);
+    if (!values['no-open']) {
+        launch = launchFile(address);
+        process.on('exit', remove);
+        for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
+        start(launch);
+    }
     report(`${files.length} file${files.length === 1 ? '' : 's'}; ends with the last tab of the page, or with Ctrl-C`);
     await ended;
 }

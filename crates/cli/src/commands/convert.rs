@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, Written, problem_of, reading};
 use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
-use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::progress::Printed;
 use crate::screen::Screen;
 use crate::{text, words};
@@ -57,6 +57,8 @@ pub(crate) struct ConvertArgs {
     /// version.
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    pub(crate) durable: Durable,
 }
 
 impl ConvertArgs {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::outputs::{self, Job, JobResult, Plan, Summary, Written, open, problem_of, reading, unreadable};
 use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
 use crate::blocks::{self, Colors};
-use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
 use crate::progress::{self, Printed, Progress};
 use crate::screen::Screen;
 use crate::text;
@@ -47,6 +47,8 @@ pub(crate) struct RenderArgs {
     /// version.
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    pub(crate) durable: Durable,
 }
 
 pub(crate) fn run(

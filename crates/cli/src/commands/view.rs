@@ -17,7 +17,11 @@ pub(crate) use with_page::run;
 
 #[cfg(feature = "view")]
 mod with_page {
+    use std::ffi::OsStr;
+    use std::fs;
     use std::process::{Command, Stdio};
+
+    use tempfile::NamedTempFile;
 
     use super::super::outputs;
     use super::*;
@@ -46,8 +50,8 @@ mod with_page {
         let how = outputs::reading(choice, true);
         let mut files = Vec::new();
         for input in found.files.iter().filter(|input| input.is_mesh(&how)) {
-            match content(input, choice) {
-                Ok(content) => files.push(Served { name: name(input, paths), content }),
+            match served(input, paths, choice) {
+                Ok(served) => files.push(served),
                 Err(why) => print_stderr(format_args!("{}: {why}", input.shown())),
             }
         }
@@ -67,10 +71,13 @@ mod with_page {
         let address = server.address();
         writeln!(out, "{address}")?;
         out.flush()?;
-        if opens && let Err(error) = open(&server.launch_address()) {
-            print_stderr(format_args!(
-                "view: the browser cannot be started ({error}); open the address above"
-            ));
+        if opens {
+            match launch_file(&address).and_then(|file| open(file.path().as_os_str()).map(|()| file)) {
+                Ok(file) => server.keep(file),
+                Err(error) => print_stderr(format_args!(
+                    "view: the browser cannot be started ({error}); open the address above"
+                )),
+            }
         }
         if !choice.quiet {
             print_stderr(format_args!("{count}; ends with the last tab of the page, or with Ctrl-C"));
@@ -81,23 +88,48 @@ mod with_page {
         })
     }
 
-    /// The bytes of a file. A file that cannot be opened is an error here, rather than in the page.
-    fn content(input: &Input, choice: &Choice) -> Result<Content, Problem> {
+    /// A file for the page. A file that cannot be opened is an error here, rather than in the page.
+    fn served(input: &Input, paths: &[PathBuf], choice: &Choice) -> Result<Served, Problem> {
         let source = input.source(&choice.memory.reading(1))?;
-        let is_file = std::fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file());
-        Ok(if is_file { Content::File(input.path.clone()) } else { Content::Source(source) })
-    }
-
-    /// The path below the directory that was named, with slashes.
-    fn name(input: &Input, paths: &[PathBuf]) -> String {
-        match input.is_named {
+        let below = outputs::below(paths, input);
+        let name = match input.is_named {
             true => input.name(),
-            false => text::path(&outputs::below(paths, input)).replace('\\', "/"),
+            false => text::path(&below).replace('\\', "/"),
+        };
+        if !fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(Served { name, content: Content::Source(source) });
         }
+        let path = fs::canonicalize(&input.path)?;
+        if !input.is_named {
+            let folder = input.path.ancestors().nth(below.components().count()).unwrap_or(&path);
+            // Who shows a folder does not show the rest of the disk.
+            if !path.starts_with(fs::canonicalize(folder)?) {
+                let why = format!("a link that leads out of {}", text::path(folder));
+                return Err(Problem::other("io", why));
+            }
+        }
+        Ok(Served { name, content: Content::File(path) })
     }
 
-    /// Opens an address in the browser of the user.
-    fn open(address: &str) -> io::Result<()> {
+    /// A file that leads a browser to the page: only this user can read it, while all users of the machine see command lines.
+    fn launch_file(address: &str) -> io::Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("meshmap-view-").suffix(".html");
+        // A browser in a sandbox, such as Ubuntu's, sees neither temporary nor hidden files.
+        let home = std::env::home_dir().filter(|_| cfg!(target_os = "linux"));
+        let mut file = home.map_or_else(|| builder.tempfile(), |home| builder.tempfile_in(home));
+        if file.is_err() {
+            file = builder.tempfile();
+        }
+        let mut file = file?;
+        let page = "<!DOCTYPE html><meta charset=utf-8><title>meshmap</title>";
+        writeln!(file, "{page}<meta http-equiv=refresh content=\"0; url={address}\">")?;
+        file.flush()?;
+        Ok(file)
+    }
+
+    /// Opens a file in the browser of the user.
+    fn open(page: &OsStr) -> io::Result<()> {
         let mut command = if cfg!(windows) {
             let mut command = Command::new("rundll32");
             command.arg("url.dll,FileProtocolHandler");
@@ -105,7 +137,7 @@ mod with_page {
         } else {
             Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" })
         };
-        let command = command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let command = command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         // The program may stay as long as the browser does.
         std::thread::Builder::new().spawn(move || child.wait()).map(drop)

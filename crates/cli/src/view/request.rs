@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 /// The maximum length of the first line and the headers.
 const MOST_BYTES: usize = 16 << 10;
-/// A request has to be complete after this time.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A request has to be complete after this time, so that who has no token holds no connection for long.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The first line and the headers of a request.
 #[derive(Debug)]

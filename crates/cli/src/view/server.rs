@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use meshmap::Source;
-use meshmap_export::find_texture;
+use meshmap_export::{Output, find_texture};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::page;
 use super::request::{Part, Request};
@@ -28,8 +29,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 const STALLED: Duration = Duration::from_secs(30);
 /// The time between the last tab and the end of the server: reloading closes a tab and opens it again.
 const GRACE: Duration = Duration::from_secs(2);
-/// The rest of a request that is read and ignored.
-const MOST_REST: u64 = 64 << 10;
+/// The rest of a request that is read and ignored, and how long.
+const MOST_REST: usize = 64 << 10;
+const REST: Duration = Duration::from_secs(2);
 /// Files in stores are read and sent in pieces of this size.
 const PIECE: u64 = 256 << 10;
 
@@ -43,7 +45,7 @@ pub(crate) struct Served {
 /// The bytes of a file.
 #[derive(Clone)]
 pub(crate) enum Content {
-    /// A file, which is opened for each request.
+    /// A file, which is opened for each request; its path has no links.
     File(PathBuf),
     /// Standard input, a pipe, or a file in a store.
     Source(Source),
@@ -69,7 +71,7 @@ impl Server {
         let site = Site {
             host: listener.local_addr()?,
             token: token()?,
-            launch: Mutex::new(Some(token()?)),
+            launch: Mutex::default(),
             files,
             tabs: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -80,13 +82,12 @@ impl Server {
 
     /// The address of the page.
     pub(crate) fn address(&self) -> String {
-        self.site.address(&self.site.token)
+        format!("http://{}/{}/", self.site.host, self.site.token)
     }
 
-    /// An address that leads to the page once, for the command line of a browser, which other users of the machine can read.
-    pub(crate) fn launch_address(&self) -> String {
-        let launch = self.site.launch.lock().unwrap_or_else(PoisonError::into_inner);
-        self.site.address(launch.as_deref().unwrap_or_default())
+    /// Keeps a file until the page is asked for, or until the server ends.
+    pub(crate) fn keep(&self, launch: NamedTempFile) {
+        *self.site.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(launch);
     }
 
     /// Answers requests until the last tab is closed, or until the flag is set.
@@ -140,8 +141,8 @@ impl Tabs {
 struct Site {
     host: SocketAddr,
     token: String,
-    /// A token that leads to the page, until it has been used.
-    launch: Mutex<Option<String>>,
+    /// What leads the browser to the page, until it is there.
+    launch: Mutex<Option<NamedTempFile>>,
     files: Vec<Served>,
     tabs: Mutex<Tabs>,
     connections: AtomicUsize,
@@ -182,13 +183,9 @@ impl Site {
         };
         let Some((token, path)) = self.allowed(&request) else { return status(stream, 403) };
         if !is_same(token, &self.token) {
-            return match self.is_launch(token) {
-                true => {
-                    write!(stream, "{}Location: /{}/\r\nContent-Length: 0\r\n\r\n", head(302), self.token)
-                }
-                false => status(stream, 403),
-            };
+            return status(stream, 403);
         }
+        drop(self.launch.lock().unwrap_or_else(PoisonError::into_inner).take());
         if !["GET", "HEAD"].contains(&request.method.as_str()) {
             return status(stream, 405);
         }
@@ -230,10 +227,6 @@ impl Site {
         Some(Cow::Owned(Content::File(find_texture(&unescaped(name)?, &[folder])?)))
     }
 
-    fn address(&self, token: &str) -> String {
-        format!("http://{}/{token}/", self.host)
-    }
-
     /// The token and the path after it, unless the request comes from another site.
     ///
     /// The header `Host` has another name if a site of the web has a name that leads here, and `Origin` has the name of another site
@@ -247,12 +240,6 @@ impl Site {
             return None;
         }
         request.path.split(['?', '#']).next()?.strip_prefix('/')?.split_once('/')
-    }
-
-    /// `true` for the token of the browser, the first time.
-    fn is_launch(&self, token: &str) -> bool {
-        let mut launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
-        launch.take_if(|launch| is_same(token, launch)).is_some()
     }
 
     /// Holds a stream of events open as long as a tab does.
@@ -354,7 +341,7 @@ impl Content {
     fn open(&self) -> io::Result<Opened<'_>> {
         match self {
             Self::File(path) => {
-                let file = File::open(path)?;
+                let file = Output::open_regular(path, File::options().read(true))?;
                 let metadata = file.metadata()?;
                 let length = metadata.len();
                 let changed = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -397,7 +384,14 @@ impl Bytes<'_> {
 /// Ends a connection. The rest of the request is read first, because a connection that is closed before loses the response.
 fn finish(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
-    io::copy(&mut stream.take(MOST_REST), &mut io::sink()).map(drop)
+    let (start, mut rest) = (Instant::now(), 0);
+    while rest < MOST_REST && start.elapsed() < REST {
+        match stream.read(&mut [0; 4096])? {
+            0 => break,
+            count => rest += count,
+        }
+    }
+    Ok(())
 }
 
 /// A response without a body.
@@ -415,7 +409,6 @@ fn respond(stream: &mut TcpStream, request: &Request, headers: &str, body: &[u8]
 fn head(code: u16) -> String {
     let words = match code {
         200 => "OK",
-        302 => "Found",
         206 => "Partial Content",
         400 => "Bad Request",
         403 => "Forbidden",

@@ -72,7 +72,7 @@ impl FileList {
     }
 }
 
-/// How outputs are written.
+/// Options of written files.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct Durable {
     /// Bring each output to the disk before it replaces another file: after a power cut, there is the one or the other.

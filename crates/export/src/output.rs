@@ -194,7 +194,7 @@ impl Output {
                 .persist(&self.destination)
                 .map_err(|error| destination::not_replaced(error.error, &self.destination))?;
         }
-        // Where folders can be opened, their names are data of their own.
+        // Names are data of the folder, where a folder can be opened.
         if is_synced && cfg!(unix) {
             File::open(folder_of(&self.destination))?.sync_all()?;
         }

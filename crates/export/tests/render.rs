@@ -417,7 +417,7 @@ fn triangles_that_use_few_of_many_vertices_are_drawn_as_if_there_were_no_others(
     assert_eq!(picture(&small(), &spread), picture(&small(), &bodies(&[(&few, &SQUARE)])));
 }
 
-/// What triangles cover is work of the job, of all of its pictures together.
+/// Covered pixels are work of the job, of all of its pictures together.
 #[test]
 fn triangles_that_cover_pictures_many_times_end_the_job() {
     let layers = |count: u16| {

@@ -141,7 +141,7 @@ impl Tabs {
 struct Site {
     host: SocketAddr,
     token: String,
-    /// What leads the browser to the page, until it is there.
+    /// The file that leads the browser to the page, until the page is there.
     launch: Mutex<Option<NamedTempFile>>,
     files: Vec<Served>,
     tabs: Mutex<Tabs>,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[cfg(feature = "stores")]
 use meshmap::ReadRange;
@@ -126,6 +127,9 @@ impl Input {
         settings.retain = how.memory / RETAINED;
         let limits = Limits::default().with_max_total_bytes(how.memory);
         settings.options = Options::default().with_limits(limits);
+        settings.timeout = how.network.timeout.unwrap_or(settings.timeout);
+        settings.deadline = how.network.deadline.unwrap_or(settings.deadline);
+        settings.redirects = how.network.redirects;
         let stored = Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
         let length = stored.fetch_length().map_err(|error| self.not_fetched(&error))?;
         if !stored.remote().is_whole() {
@@ -270,6 +274,19 @@ pub struct Reading {
     pub limits: Limits,
     /// Prints a line about how a file is read.
     pub note: Option<fn(&str)>,
+    /// The settings for files in stores.
+    pub network: Network,
+}
+
+/// The settings for files in stores, as far as they differ from the usual ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Network {
+    /// The longest silence of a server.
+    pub timeout: Option<Duration>,
+    /// The longest time for a range.
+    pub deadline: Option<Duration>,
+    /// `true` if redirections to other hosts are followed.
+    pub redirects: bool,
 }
 
 /// The equal shares of the memory for one file: one for what the library holds, and one for what is made of it. Messages about limits
@@ -280,7 +297,17 @@ impl Default for Reading {
     fn default() -> Self {
         let limits = Limits::default().with_shares(SHARES);
         let memory = limits.max_total_bytes;
-        Self { mmap: false, format: None, dialect: None, is_one_of_many: false, memory, limits, note: None }
+        let network = Network::default();
+        Self {
+            mmap: false,
+            format: None,
+            dialect: None,
+            is_one_of_many: false,
+            memory,
+            limits,
+            note: None,
+            network,
+        }
     }
 }
 

@@ -468,7 +468,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let (limits, memory) = (choice.memory.limits_of(SHARES), choice.memory.whole());
             let (mmap, formats) = (choice.mmap, Vec::new());
             let note: Option<fn(&str)> = Some(|line| print_stderr(line));
-            let options = Options { full, hash, mmap, formats, limits, memory, max_output, note };
+            let network = choice.memory.network();
+            let options = Options { full, hash, mmap, formats, limits, memory, max_output, note, network };
             catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

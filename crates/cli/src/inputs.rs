@@ -6,11 +6,13 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+#[cfg(feature = "stores")]
+use std::time::Duration;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
-use meshmap_catalog::{Glob, STANDARD_INPUT, Selection, is_address, read_to_end};
+use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, is_address, read_to_end};
 use meshmap_export::Output;
 
 use crate::screen::print_stderr;
@@ -95,6 +97,30 @@ pub(crate) struct Memory {
     /// Limit the memory for one file to SIZE, such as 4GiB [default: 1GiB, or 16 times the file if that is more].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_memory: Option<u64>,
+    #[cfg(feature = "stores")]
+    #[command(flatten)]
+    stores: Stores,
+}
+
+/// Limits for files in stores.
+#[cfg(feature = "stores")]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+struct Stores {
+    /// Give up a server that is silent for so long [default: 30].
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+    /// Give up a range of a file that takes longer than this, however steadily its bytes come [default: 1800].
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    deadline: Option<Duration>,
+    /// Follow servers of plain HTTP that redirect to other hosts.
+    #[arg(long)]
+    redirects: bool,
+}
+
+#[cfg(feature = "stores")]
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "expected seconds, such as 30".to_owned())
 }
 
 impl Memory {
@@ -114,6 +140,17 @@ impl Memory {
             .with_remedies(["--max-memory", "--max-memory", ""])
     }
 
+    /// The settings for files in stores.
+    pub(crate) fn network(self) -> Network {
+        #[cfg(feature = "stores")]
+        return {
+            let Stores { timeout, deadline, redirects } = self.stores;
+            Network { timeout, deadline, redirects }
+        };
+        #[cfg(not(feature = "stores"))]
+        Network::default()
+    }
+
     /// Runs the job of one file: what its calls hold and do together is limited.
     pub(crate) fn job<T>(self, job: impl FnOnce() -> T) -> T {
         Arc::new(Meter::new(&self.limits_of(1), 0)).run(job)
@@ -122,7 +159,8 @@ impl Memory {
     /// The settings for a command that needs `parts` equal shares of the memory: see [`limits_of`](Self::limits_of).
     pub(crate) fn reading(self, parts: u64) -> Reading {
         let (memory, limits) = (self.whole(), self.limits_of(parts));
-        Reading { memory, limits, note: Some(|line| print_stderr(line)), ..Reading::default() }
+        let network = self.network();
+        Reading { memory, limits, note: Some(|line| print_stderr(line)), network, ..Reading::default() }
     }
 
     /// The whole of the memory, of which the limits are shares.

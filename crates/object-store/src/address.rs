@@ -84,14 +84,17 @@ const AZURE_KEYS: [&str; 8] = [
 #[cfg(feature = "http")]
 mod http {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
     use http_types::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+    use object_store::client::{HttpClient, HttpConnector};
     use object_store::http::HttpBuilder;
     use object_store::path::Path;
     use object_store::{ClientOptions, ObjectStore, RetryConfig};
     use percent_encoding::percent_decode_str;
+    use reqwest::redirect::Policy;
     use url::Url;
 
     use crate::fetch::Settings;
@@ -114,17 +117,62 @@ mod http {
         // The credentials are in the header. Errors of the store name the rest.
         let _ = (url.set_username(""), url.set_password(None));
         url.set_fragment(None);
-        let client = ClientOptions::new()
-            .with_allow_http(url.scheme() == "http")
-            .with_default_headers(headers)
-            .with_connect_timeout(settings.timeout)
-            .with_timeout_disabled();
+        let is_https = url.scheme() != "http";
+        let client = ClientOptions::new().with_allow_http(!is_https);
+        let Settings { timeout, redirects, .. } = *settings;
+        let connector = Connector { headers, timeout, is_https, redirects };
         // The last error of the store comes before the timeout, and says more.
         let mut retry = RetryConfig { retry_timeout: settings.timeout / 2, ..RetryConfig::default() };
         retry.backoff.max_backoff = retry.backoff.max_backoff.min(settings.timeout / 4);
         let (base, path) = base_and_path(&url);
         let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry);
+        let builder = builder.with_http_connector(connector);
         Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
+    }
+
+    /// Makes clients that follow a server to no other host, unless that is asked for: the client of `object_store` follows to any.
+    #[derive(Debug)]
+    struct Connector {
+        headers: HeaderMap,
+        timeout: Duration,
+        is_https: bool,
+        redirects: bool,
+    }
+
+    impl HttpConnector for Connector {
+        fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+            let redirects = self.redirects;
+            let policy = Policy::custom(move |attempt| {
+                let place = |url: &Url| (url.host().map(|host| host.to_owned()), url.port_or_known_default());
+                let is_other =
+                    attempt.previous().first().is_some_and(|first| place(first) != place(attempt.url()));
+                if is_other && !redirects {
+                    let host = attempt.url().host_str().unwrap_or_default().to_owned();
+                    return attempt.error(format!(
+                        "the server redirects to another host, {host}, which is followed if redirects are allowed"
+                    ));
+                }
+                Policy::default().redirect(attempt)
+            });
+            // Ranges are of the bytes as they are stored.
+            let client = reqwest::Client::builder()
+                .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+                .default_headers(self.headers.clone())
+                .connect_timeout(self.timeout)
+                .redirect(policy)
+                .https_only(self.is_https)
+                .http1_only()
+                .no_gzip()
+                .no_brotli()
+                .no_zstd()
+                .no_deflate()
+                .build();
+            let failed = |error: reqwest::Error| object_store::Error::Generic {
+                store: "HTTP",
+                source: Box::new(error),
+            };
+            Ok(HttpClient::new(client.map_err(failed)?))
+        }
     }
 
     /// The address of a store and a path in it, of which the store makes the same address again.

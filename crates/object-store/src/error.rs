@@ -52,7 +52,7 @@ pub enum Error {
         limit: u64,
     },
     /// A response, or 64 KiB of it, that did not come in time.
-    #[error("{address}: bytes {}..{}: nothing came within {timeout:?} (Settings::timeout)", range.start, range.end)]
+    #[error("{address}: bytes {}..{}: nothing came within {timeout:?}, the timeout", range.start, range.end)]
     Timeout {
         /// The address of the file.
         address: String,
@@ -60,6 +60,16 @@ pub enum Error {
         range: Range<u64>,
         /// The time that was waited for.
         timeout: std::time::Duration,
+    },
+    /// A range whose bytes did not all come in time.
+    #[error("{address}: bytes {}..{}: not all came within {deadline:?}, the deadline", range.start, range.end)]
+    Deadline {
+        /// The address of the file.
+        address: String,
+        /// The range that was asked for.
+        range: Range<u64>,
+        /// The time for all of it.
+        deadline: std::time::Duration,
     },
     /// An address that names no store.
     #[error("{address}: {what}")]
@@ -104,7 +114,7 @@ impl From<Error> for std::io::Error {
                 | object_store::Error::Unauthenticated { .. } => ErrorKind::PermissionDenied,
                 _ => ErrorKind::Other,
             },
-            Error::Timeout { .. } => ErrorKind::TimedOut,
+            Error::Timeout { .. } | Error::Deadline { .. } => ErrorKind::TimedOut,
             Error::Address { .. } => ErrorKind::InvalidInput,
             _ => ErrorKind::Other,
         };

@@ -36,6 +36,11 @@ pub struct Settings {
     /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
     /// that the store sends again meanwhile are included.
     pub timeout: Duration,
+    /// The longest time for a range and its repetitions, however steadily its bytes come. Default: 30 minutes.
+    pub deadline: Duration,
+    /// `true` if redirections of plain HTTP to other hosts are followed. Default: `false`, because a file that names hosts of a private
+    /// network would be read from there.
+    pub redirects: bool,
     /// The most bytes that [`Blocking`](crate::Blocking) retains, so that they are not fetched again. Default: 4 MiB.
     pub retain: u64,
     /// Headers of all requests to addresses of plain HTTP, such as `("Authorization", "Bearer ..")`. Used by
@@ -55,6 +60,8 @@ impl Default for Settings {
             retries: 3,
             backoff: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
+            deadline: Duration::from_secs(30 * 60),
+            redirects: false,
             retain: 4 << 20,
             headers: Vec::new(),
             options: Options::default(),
@@ -65,7 +72,19 @@ impl Default for Settings {
 /// Without the values of headers, which are often secrets.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gap, first, parallel, retries, backoff, timeout, retain, headers, options } = self;
+        let Self {
+            gap,
+            first,
+            parallel,
+            retries,
+            backoff,
+            timeout,
+            deadline,
+            redirects,
+            retain,
+            headers,
+            options,
+        } = self;
         let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
             .field("gap", gap)
@@ -74,6 +93,8 @@ impl fmt::Debug for Settings {
             .field("retries", retries)
             .field("backoff", backoff)
             .field("timeout", timeout)
+            .field("deadline", deadline)
+            .field("redirects", redirects)
             .field("retain", retain)
             .field("headers", &headers)
             .field("options", options)
@@ -178,7 +199,9 @@ impl Stored {
     async fn fetch_first(&self, range: Range<u64>) -> Result<()> {
         let (start, bytes, version) = match self.get(range.clone(), None).await {
             Ok(response) => response,
-            Err(Error::Store { error, .. }) if has_no_ranges(&error) => self.whole().await?,
+            Err(Error::Store { error, .. }) if has_no_ranges(&error) => {
+                self.before_deadline(&range, self.whole()).await?
+            }
             Err(Error::Store { error, address }) => match self.in_time(&range, self.head()).await? {
                 Ok(meta) if meta.size <= range.start => (range.start, Bytes::new(), Version::of(&meta)),
                 _ => return Err(Error::Store { error, address }),
@@ -250,9 +273,28 @@ impl Stored {
         Ok(bytes)
     }
 
+    /// A range, before the deadline.
+    async fn get(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(u64, Bytes, Version)> {
+        self.before_deadline(&range, self.get_at_last(range.clone(), pinned)).await
+    }
+
+    async fn before_deadline<T>(
+        &self,
+        range: &Range<u64>,
+        response: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let deadline = self.settings.deadline;
+        let late = |_| Error::Deadline { address: self.shown.clone(), range: range.clone(), deadline };
+        tokio::time::timeout(deadline, response).await.map_err(late)?
+    }
+
     /// A range. A response that is cut off is asked for again; a request that the server refuses, or does not answer,
     /// the store has sent again already.
-    async fn get(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(u64, Bytes, Version)> {
+    async fn get_at_last(
+        &self,
+        range: Range<u64>,
+        pinned: Option<&Version>,
+    ) -> Result<(u64, Bytes, Version)> {
         let mut wait = self.settings.backoff;
         let mut retries = self.settings.retries;
         loop {

@@ -165,7 +165,7 @@ fn readers_that_block_end_in_time() {
     let error = meshmap::MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
     assert!(start.elapsed() < LATEST, "{error}");
     let text = format!("{error:#} {:?}", std::error::Error::source(&error));
-    assert!(text.contains("Settings::timeout"), "{text}");
+    assert!(text.contains("nothing came within") && text.contains("the timeout"), "{text}");
 }
 
 #[test]
@@ -177,4 +177,33 @@ fn headers_that_http_cannot_send_are_refused() {
         assert!(matches!(error, Error::Address { .. }) && error.to_string().contains("header"), "{error}");
         assert!(!error.to_string().contains("two"), "{error}");
     }
+}
+
+/// A byte every 50 milliseconds is not silence.
+#[test]
+fn a_range_that_drips_ends_at_its_deadline() {
+    let server = serve(file(), |_, _| Act::Drip);
+    let mut settings = settings();
+    (settings.timeout, settings.deadline) = (Duration::from_secs(600), Duration::from_millis(300));
+    let start = Instant::now();
+    let blocking = Blocking::at_with(&server.address, settings).unwrap();
+    let error = meshmap::MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
+    assert!(start.elapsed() < LATEST, "{error}");
+    let text = format!("{error:#} {:?}", std::error::Error::source(&error));
+    assert!(text.contains("not all came within 300ms, the deadline"), "{text}");
+}
+
+/// A server may lead to itself, and to others only if that is asked for.
+#[tokio::test]
+async fn redirections_to_other_hosts_are_followed_where_asked_for() {
+    let other = serve(file(), |_, _| Act::Right);
+    let port = other.address.split([':', '/']).nth(4).unwrap().parse().unwrap();
+    let server = serve(file(), move |_, _| Act::RedirectAway(port));
+    let error = Remote::at_with(&server.address, settings()).unwrap().open().await.unwrap_err();
+    let text = format!("{error} {:?}", std::error::Error::source(&error));
+    assert!(text.contains("redirects to another host"), "{text}");
+    assert_eq!(other.requests.load(Ordering::SeqCst), 0);
+    let mut asked = settings();
+    asked.redirects = true;
+    Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
 }

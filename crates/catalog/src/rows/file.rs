@@ -69,6 +69,7 @@ pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>
         limits: how.limits,
         is_one_of_many: true,
         note: how.note,
+        network: how.network,
         ..Reading::default()
     };
     let opened = match &item.0 {

@@ -4,7 +4,7 @@
 
 use meshmap::{Format, Limits};
 
-use crate::input::Reading;
+use crate::input::{Network, Reading};
 
 #[cfg(feature = "arrow")]
 mod batch;
@@ -51,6 +51,8 @@ pub struct Options {
     pub max_output: Option<u64>,
     /// Prints a line about how a file is read.
     pub note: Option<fn(&str)>,
+    /// The settings for files in stores.
+    pub network: Network,
 }
 
 impl Default for Options {
@@ -65,6 +67,7 @@ impl Default for Options {
             memory,
             max_output: None,
             note: None,
+            network: Network::default(),
         }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) enum Act {
     HugeTotal,
     /// A redirection to itself.
     RedirectLoop,
+    /// A redirection to the server at another port.
+    RedirectAway(u16),
     /// Another file, of the same length and tag.
     OtherBytes,
 }
@@ -224,6 +226,10 @@ fn lie(
         Act::RedirectLoop => {
             put(b"HTTP/1.1 302 x\r\nLocation: /folder/file.bin\r\nContent-Length: 0\r\n\r\n")
         }
+        Act::RedirectAway(port) => put(format!(
+            "HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:{port}/folder/file.bin\r\nContent-Length: 0\r\n\r\n"
+        )
+        .as_bytes()),
         Act::OtherBytes => {
             let page: Vec<u8> = b"<html>sign in</html>".iter().copied().cycle().take(body.len()).collect();
             put(head(page.len() as u64, &right).as_bytes()).and_then(|()| put(&page))

@@ -798,8 +798,14 @@ fn lists_end_with_the_work_of_a_job() {
     let lines: Vec<&str> = text(&listed.stdout).lines().collect();
     assert!(lines.len() < 200_000 && lines.len() > 1000, "{}", lines.len());
     let last = lines.last().unwrap();
+    let limit = "exceeds the limit of 2 GiB of decoding and other work; raise it with --max-memory";
+    assert!(last.contains(limit), "{last}");
+    // What was not compared is not equal, and does not differ.
+    let checked = meshmap(&["verify", "--cross-check"], &[&path]);
+    let said = [checked.stdout, checked.stderr].concat();
     assert!(
-        last.contains("exceeds the limit of 2 GiB of decoding and other work; raise it with --max-memory"),
-        "{last}"
+        checked.status.code() == Some(1) && text(&said).contains("of decoding and other work"),
+        "{}",
+        text(&said)
     );
 }

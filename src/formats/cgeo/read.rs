@@ -489,7 +489,7 @@ impl Snapshot {
             progress.used = stream.used().saturating_add(prefix);
             progress.wanted = stream.wanted().filter(|_| is_partial && result.is_err());
             progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
-            let worked = work(stream.produced());
+            let worked = work(stream.worked());
             let result = result.and_then(|value| worked.map(|()| value));
             failed.get().cloned().map_or(result, Err).map_err(|error| source.locate(error))
         });

@@ -54,6 +54,8 @@ pub(crate) struct Stream<'a> {
     goal: Cell<u64>,
     /// `true` if the stream ended before the content that was needed.
     is_too_short: Cell<bool>,
+    /// The number of map channels that were gone through.
+    channels: u64,
 }
 
 /// A number of elements: how many bytes they take, and where in the content the number is stored.
@@ -114,6 +116,7 @@ impl<'a> Stream<'a> {
             unit,
             most,
             input,
+            channels: 0,
             options: *options,
             meter,
             help: None,
@@ -246,6 +249,7 @@ impl<'a> Stream<'a> {
         }
         self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
         for channel in 0..arrays.map_channels() {
+            self.channels += 1;
             let count = arrays.map_channel(channel).map_or_else(|| self.count(), Ok)?;
             each(self, MeshArray::MapChannel(channel), count)?;
             if last == MeshArray::MapChannel(channel) {
@@ -514,9 +518,10 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The number of bytes of content so far.
-    pub(crate) fn produced(&self) -> u64 {
-        self.content.produced()
+    /// The work so far: the bytes of the content, and what map channels cost that have none.
+    pub(crate) fn worked(&self) -> u64 {
+        const OF_CHANNEL: u64 = 64;
+        self.content.produced().saturating_add(self.channels.saturating_mul(OF_CHANNEL))
     }
 
     /// Checks that the stream ends here, with the right checksum.

@@ -151,15 +151,16 @@ fn check(
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {
-                address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
+                let why = "the two decoders do not make the same of it".to_owned();
+                address.map(|address| (address, Problem::other("mismatch", why)))
             }
-            Err(problem) => Some((meshmap::Address::field("file"), problem.to_string())),
+            Err(problem) => Some((meshmap::Address::field("file"), problem)),
         };
-        inspection.damage.extend(differs.map(|(address, message)| Damage {
+        inspection.damage.extend(differs.map(|(address, problem)| Damage {
             address,
             state: State::Broken,
             range: None,
-            problem: Problem::other("mismatch", message),
+            problem,
             rule: None,
         }));
     }

@@ -800,7 +800,7 @@ fn lists_end_with_the_work_of_a_job() {
     let last = lines.last().unwrap();
     let limit = "exceeds the limit of 2 GiB of decoding and other work; raise it with --max-memory";
     assert!(last.contains(limit), "{last}");
-    // What was not compared is not equal, and does not differ.
+    // The rest was not compared: it is not equal, and does not differ.
     let checked = meshmap(&["verify", "--cross-check"], &[&path]);
     let said = [checked.stdout, checked.stderr].concat();
     assert!(

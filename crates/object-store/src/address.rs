@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
-use url::Url;
+use url::{Position, Url};
 
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
+use crate::shared;
 
 /// A file of an address.
 pub(crate) struct Place {
@@ -15,8 +16,9 @@ pub(crate) struct Place {
     pub(crate) shown: String,
 }
 
-/// The store and the path of an address.
-pub(crate) fn parse(address: &str, settings: &Settings) -> Result<Place> {
+/// The store and the path of an address. A store that is shared is the one of other files of this process: for requests by the
+/// runtime that is shared as well.
+pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Result<Place> {
     let shown = without_secrets(address);
     let refused = |what: String| Error::Address { address: without_secrets(address), what };
     let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
@@ -24,7 +26,7 @@ pub(crate) fn parse(address: &str, settings: &Settings) -> Result<Place> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     if is_plain_http(&url, &environment) {
-        let (store, path) = http::store(&url, settings).map_err(refused)?;
+        let (store, path) = http::store(&url, settings, is_shared).map_err(refused)?;
         return Ok(Place { store, path, shown });
     }
     if let Some(feature) = missing_feature(url.scheme()) {
@@ -36,9 +38,18 @@ pub(crate) fn parse(address: &str, settings: &Settings) -> Result<Place> {
         let is_of_store = ["aws_", "google_", "azure_"].iter().any(|prefix| name.starts_with(prefix));
         is_of_store.then_some((name, value))
     });
-    let (store, path) =
-        object_store::parse_url_opts(&url, of_stores).map_err(|error| refused(error.to_string()))?;
-    Ok(Place { store: Arc::from(store), path, shown })
+    let of_stores: Vec<(String, String)> = of_stores.collect();
+    let failed = |error: object_store::Error| refused(error.to_string());
+    let new = || -> Result<Arc<dyn ObjectStore>> {
+        Ok(Arc::from(object_store::parse_url_opts(&url, of_stores.clone()).map_err(failed)?.0))
+    };
+    let (_, path) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
+    // The bucket is a part of the host, or the first part of the path.
+    let bucket = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
+    let bucket = if url.scheme() == "file" { "" } else { bucket };
+    let key = || format!("{}/{bucket} {of_stores:?}", &url[..Position::BeforePath]);
+    let store = if is_shared { shared::store(key(), new) } else { new() }?;
+    Ok(Place { store, path, shown })
 }
 
 /// Returns `true` if an address is requested as it is: every `http` and `https` address, except the addresses of S3 and Azure if
@@ -98,8 +109,13 @@ mod http {
     use url::Url;
 
     use crate::fetch::Settings;
+    use crate::shared;
 
-    pub(super) fn store(url: &Url, settings: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
+    pub(super) fn store(
+        url: &Url,
+        settings: &Settings,
+        is_shared: bool,
+    ) -> Result<(Arc<dyn ObjectStore>, Path), String> {
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
             let name = HeaderName::try_from(name.as_str())
@@ -120,7 +136,7 @@ mod http {
         let is_https = url.scheme() != "http";
         let client = ClientOptions::new().with_allow_http(!is_https);
         let Settings { timeout, redirects, .. } = *settings;
-        let connector = Connector { headers, timeout, is_https, redirects };
+        let connector = Connector { headers, timeout, is_https, redirects, is_shared };
         // The last error of the store comes before the timeout, and says more.
         let mut retry = RetryConfig { retry_timeout: settings.timeout / 2, ..RetryConfig::default() };
         retry.backoff.max_backoff = retry.backoff.max_backoff.min(settings.timeout / 4);
@@ -137,10 +153,27 @@ mod http {
         timeout: Duration,
         is_https: bool,
         redirects: bool,
+        is_shared: bool,
     }
 
     impl HttpConnector for Connector {
         fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+            if self.is_shared { shared::client(self.key(), || self.client()) } else { self.client() }
+        }
+    }
+
+    impl Connector {
+        /// Everything that decides about the client.
+        fn key(&self) -> Vec<u8> {
+            let Self { headers, timeout, is_https, redirects, is_shared: _ } = self;
+            let mut key = format!("{timeout:?} {is_https} {redirects}").into_bytes();
+            for (name, value) in headers {
+                key.extend([b"\n", name.as_str().as_bytes(), b": ", value.as_bytes()].concat());
+            }
+            key
+        }
+
+        fn client(&self) -> object_store::Result<HttpClient> {
             let redirects = self.redirects;
             let policy = Policy::custom(move |attempt| {
                 let place = |url: &Url| (url.host().map(|host| host.to_owned()), url.port_or_known_default());
@@ -212,7 +245,7 @@ mod http {
 
     use crate::fetch::Settings;
 
-    pub(super) fn store(url: &Url, _: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
+    pub(super) fn store(url: &Url, _: &Settings, _: bool) -> Result<(Arc<dyn ObjectStore>, Path), String> {
         Err(super::without_feature("http", url.scheme()))
     }
 }
@@ -278,7 +311,7 @@ mod tests {
             ("https://host/a.iqm", "http", cfg!(feature = "http")),
             ("gs://bucket/a.iqm", "gcp", cfg!(feature = "gcp")),
         ] {
-            let place = parse(address, &Settings::default());
+            let place = parse(address, &Settings::default(), false);
             let message = place.err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(message.contains(&format!("the feature `{feature}`")), !is_on, "{message}");
         }

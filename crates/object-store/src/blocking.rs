@@ -8,10 +8,12 @@ use bytes::Bytes;
 use meshmap::{ReadRange, Source};
 use tokio::runtime::Runtime;
 
-use crate::error::{Error, Result};
+use crate::address::parse;
+use crate::error::Result;
 use crate::fetch::Settings;
-use crate::list::{Listed, list};
+use crate::list::{Listed, of_place};
 use crate::remote::Remote;
+use crate::shared;
 
 /// A file in an object store, for programs without an asynchronous runtime: reads block until the bytes are there.
 ///
@@ -36,15 +38,13 @@ struct Recent {
 const LEAST: u64 = 4 << 10;
 
 impl Blocking {
-    /// Opens a file in a store, with a separate thread for requests.
+    /// Opens a file in a store. One thread makes the requests of all files of a process.
     ///
     /// # Errors
     ///
     /// Returns [`Error::Runtime`] if no thread can be started for it.
     pub fn new(remote: Remote) -> Result<Self> {
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(1).enable_all().build().map_err(Error::Runtime)?;
-        Ok(Self { remote, runtime: Arc::new(runtime), recent: Arc::default() })
+        Ok(Self { remote, runtime: shared::runtime()?, recent: Arc::default() })
     }
 
     /// The files below an address; see [`list`](crate::list).
@@ -53,17 +53,17 @@ impl Blocking {
     ///
     /// Returns the errors of [`list`](crate::list), and [`Error::Runtime`].
     pub fn list(address: &str) -> Result<Vec<Listed>> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(Error::Runtime)?.block_on(list(address))
+        let place = parse(address, &Settings::default(), true)?;
+        shared::runtime()?.block_on(of_place(address, place))
     }
 
-    /// The file at an address; see [`Remote::at`].
+    /// The file at an address; see [`Remote::at`]. Files of one store share its connections and keys.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Remote::at`] and of [`new`](Self::new).
     pub fn at(address: &str) -> Result<Self> {
-        Self::new(Remote::at(address)?)
+        Self::at_with(address, Settings::default())
     }
 
     /// The file at an address, with settings; see [`Remote::at_with`].
@@ -72,7 +72,7 @@ impl Blocking {
     ///
     /// Returns the errors of [`Remote::at_with`] and of [`new`](Self::new).
     pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
-        Self::new(Remote::at_with(address, settings)?)
+        Self::new(Remote::shared(address, settings)?)
     }
 
     /// The bytes of the file, for any reader of this library.

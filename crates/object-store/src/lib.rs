@@ -31,6 +31,7 @@ mod fetch;
 mod list;
 mod play;
 mod remote;
+mod shared;
 
 pub use address::without_secrets;
 pub use blocking::Blocking;

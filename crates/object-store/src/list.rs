@@ -23,7 +23,12 @@ pub struct Listed {
 ///
 /// Returns [`Error::Address`] for an address that names no store, and [`Error::Store`] if the store gives no list.
 pub async fn list(address: &str) -> Result<Vec<Listed>> {
-    let Place { store, path: prefix, shown } = parse(address, &Settings::default())?;
+    of_place(address, parse(address, &Settings::default(), false)?).await
+}
+
+/// The files below the address of a place.
+pub(crate) async fn of_place(address: &str, place: Place) -> Result<Vec<Listed>> {
+    let Place { store, path: prefix, shown } = place;
     let refused = |what: &str| Error::Address { address: shown.clone(), what: what.to_owned() };
     let url = Url::parse(address).map_err(|error| refused(&error.to_string()))?;
     let mut files = Vec::new();

@@ -58,7 +58,16 @@ impl Remote {
     ///
     /// Returns [`Error::Address`](crate::Error::Address) also for a header that HTTP cannot send.
     pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
-        let Place { store, path, shown } = address::parse(address, &settings)?;
+        Self::of_place(address, address::parse(address, &settings, false)?, settings)
+    }
+
+    /// Like [`at_with`](Self::at_with), by a client that the files of a process share.
+    pub(crate) fn shared(address: &str, settings: Settings) -> Result<Self> {
+        Self::of_place(address, address::parse(address, &settings, true)?, settings)
+    }
+
+    fn of_place(address: &str, place: Place, settings: Settings) -> Result<Self> {
+        let Place { store, path, shown } = place;
         Ok(Self::called(store, path, [address.to_owned(), shown], settings, None))
     }
 

@@ -207,3 +207,33 @@ async fn redirections_to_other_hosts_are_followed_where_asked_for() {
     asked.redirects = true;
     Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
 }
+
+/// Files of one server share its connections: one for each thread, and those that were opened while another was handed back.
+#[test]
+fn files_of_a_process_share_connections() {
+    const THREADS: usize = 4;
+    let server = serve(file(), |_, _| Act::Right);
+    let other = server.address.replace("http://", "http://user:secret@");
+    let read = |address: &str| {
+        let source = Blocking::at_with(address, settings()).unwrap().source();
+        meshmap::MeshFile::from_source(source, &Options::default()).unwrap();
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| (0..25).for_each(|_| read(&server.address)));
+        }
+    });
+    let connections = server.connections.load(Ordering::SeqCst);
+    assert!(
+        connections <= 2 * THREADS,
+        "{connections} for {} requests",
+        server.requests.load(Ordering::SeqCst)
+    );
+    // Other credentials are another client.
+    let before = server.lines.lock().unwrap().len();
+    read(&server.address);
+    read(&other);
+    let lines = server.lines.lock().unwrap();
+    let sent = lines[before..].iter().filter(|line| line.to_ascii_lowercase().starts_with("authorization"));
+    assert!(sent.count() * 2 == lines[before..].iter().filter(|line| line.starts_with("GET")).count());
+}

@@ -72,6 +72,8 @@ type Choose = dyn Fn(usize, &Range<u64>) -> Act + Send + Sync;
 pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) requests: Arc<AtomicUsize>,
+    /// Connections that were accepted.
+    pub(crate) connections: Arc<AtomicUsize>,
     /// The lines of all requests.
     pub(crate) lines: Arc<Mutex<Vec<String>>>,
     /// Bytes of bodies and heads without an end.
@@ -85,13 +87,15 @@ pub(crate) fn serve(
 ) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/folder/file.bin", listener.local_addr().unwrap());
-    let [requests, sent] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let [requests, sent, connections] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+    let accepted = Arc::clone(&connections);
     let lines = Arc::new(Mutex::new(Vec::new()));
     let counts = (Arc::clone(&requests), Arc::clone(&sent), Arc::clone(&lines));
     let shared = (Arc::new(bytes), Arc::new(choose) as Arc<Choose>, counts);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
+            accepted.fetch_add(1, Ordering::SeqCst);
             let (bytes, choose, (requests, sent, log)) = shared.clone();
             // Head and body are written one after the other, which must not wait for an acknowledgement.
             stream.set_nodelay(true).unwrap();
@@ -114,7 +118,7 @@ pub(crate) fn serve(
             });
         }
     });
-    Server { address, requests, lines, sent }
+    Server { address, requests, connections, lines, sent }
 }
 
 struct Request {

@@ -102,7 +102,7 @@ pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, Influences, LayoutAttribute,
     MaterialGroup, MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap,
-    WriteResult, texture_paths,
+    WriteResult, colors_to_linear, texture_paths,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{

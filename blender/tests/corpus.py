@@ -109,7 +109,7 @@ def main(python: str, folders: list[str]) -> int:
             problems.append(f"{path}: skinned vertices differ by {result['skin_error']:.2g} of the size")
         if "not_compared" in result:
             total["valid imported in part, not compared"] += 1
-        for key in ("meshes", "uvs", "colors", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"):
+        for key in ("meshes", "uvs", "colors", "light", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"):
             total[key] += result[key]
     worker.end()
     for line in refusals:

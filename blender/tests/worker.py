@@ -119,6 +119,11 @@ class Expected:
         self.normals = joined("normal", 3)
         colors = [finite(view["color"]) for view in views if "color" in view]
         self.is_colored = any(each.size and each.min() >= 0 and each.max() <= 1 for each in colors)
+        self.light = None
+        if self.is_colored and len(colors[0]) == len(self.positions):
+            # sRGB as linear light.
+            rgb = colors[0][:, :3].astype(np.float64)
+            self.light = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
 def expected_meshes(file, path: Path) -> list[Expected]:
@@ -164,6 +169,12 @@ def compare_mesh(target: bpy.types.Object, expected: Expected, counts: dict[str,
     if expected.uv is not None:
         same(f"UVs of {name}", uvs_of(mesh, 0), expected.uv)
         counts["uvs"] += 1
+    if expected.light is not None:
+        found = np.empty(len(mesh.vertices) * 4, np.float32)
+        mesh.color_attributes[0].data.foreach_get("color", found)
+        if np.abs(found.reshape(-1, 4)[:, :3] - expected.light).max(initial=0) > 1e-6:
+            raise Differs(f"colours of {name}: not linear light")
+        counts["light"] += 1
     if expected.is_colored and len(expected.triangles):
         for material in mesh.materials or [None]:
             links = material.node_tree.links if material and material.node_tree else []
@@ -303,7 +314,7 @@ def compare(path: Path, flip_faces: bool) -> dict:
     result = {"path": str(path), "seconds": time.perf_counter() - started, "refused": refusal}
     if refusal:
         return result
-    counts = dict.fromkeys(["meshes", "uvs", "colors", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"], 0)
+    counts = dict.fromkeys(["meshes", "uvs", "colors", "light", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"], 0)
     counts["armatures"] = sum(each.type == "ARMATURE" for each in objects)
     counts["actions"] = len(bpy.data.actions)
     meshes = [each for each in objects if each.type == "MESH"]

@@ -3,6 +3,7 @@
 mod attribute;
 mod attribute_list;
 mod bounds;
+mod color;
 mod component;
 mod convert;
 mod dequant;
@@ -31,6 +32,7 @@ mod write;
 
 pub use attribute::Attribute;
 pub use bounds::Bounds;
+pub use color::colors_to_linear;
 pub use dequant::Dequant;
 pub use entry::Role;
 pub use entry::{MeshCounts, MeshEntry};

@@ -16,7 +16,7 @@ pub enum Semantic {
     Tangent,
     /// Texture coordinates, set `n`.
     TexCoord(u32),
-    /// Colours, set `n`.
+    /// Colours, set `n`, in sRGB: see [`colors_to_linear`](crate::colors_to_linear).
     Color(u32),
     /// Joint indices, set `n`.
     Joints(u32),

@@ -207,9 +207,18 @@ impl MeshView {
         self.indices.len() / 3
     }
 
+    /// Returns `true` if the vertices are drawn as points: the mesh has no triangles, or most vertices are in no triangle and all
+    /// triangles have equal corners. Programs that save point clouds in a format of triangles write one such triangle.
+    #[must_use]
+    pub fn is_point_cloud(&self) -> bool {
+        let is_sparse = self.indices.len() < self.vertex_count;
+        is_sparse && self.indices.triangles().all(|[a, b, c]| a == b || b == c || c == a)
+            || self.indices.is_empty()
+    }
+
     /// Returns `true` if there is nothing to draw: no triangles, or no positions.
     ///
-    /// A point cloud, which has vertices and no triangles, counts as empty. Reads nothing.
+    /// A [point cloud](Self::is_point_cloud) without triangles counts as empty. Reads nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty() || !self.has(&Semantic::Position)

@@ -10,8 +10,9 @@ import bpy
 import meshmap
 import numpy as np
 
-from ..readers.model import Floats, MeshData
+from ..readers.model import MeshData
 from ..readers.notes import Notes
+from .mesh import are_colors
 
 
 SLOTS = "meshmap_materials"
@@ -71,11 +72,6 @@ class Materials:
         mesh[SLOTS] = used.tolist()
         if len(used) > 1:
             mesh.polygons.foreach_set("material_index", slots.astype(np.int32).ravel())
-
-
-def are_colors(values: Floats) -> bool:
-    """Returns True if all values are from 0 to 1. Files also store other numbers under the name of colours."""
-    return values.size > 0 and float(values.min()) >= 0 and float(values.max()) <= 1
 
 
 def set_base_color(material: bpy.types.Material, image: Path | None, has_colors: bool) -> None:

@@ -34,7 +34,7 @@ def fill_mesh(mesh: bpy.types.Mesh, data: MeshData, is_deformed: bool, notes: No
     for channel in data.colors:
         values = of_corners(data, channel) if channel.corners is not None else channel.values
         domain = "CORNER" if channel.corners is not None else "POINT"
-        add_attribute(mesh, Attribute(channel.name, values, domain), notes)
+        add_attribute(mesh, Attribute(channel.name, values, domain), notes, are_colors(channel.values))
     if mesh.color_attributes:
         mesh.color_attributes.active_color_index = mesh.color_attributes.render_color_index = 0
     for attribute in data.attributes:
@@ -85,7 +85,13 @@ def add_uv_map(mesh: bpy.types.Mesh, data: MeshData, channel: Channel, notes: No
         layer.uv.foreach_set("vector", of_corners(data, channel).ravel())
 
 
-def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes) -> None:
+def are_colors(values: Floats) -> bool:
+    """Returns True if all values are from 0 to 1. Files also store other numbers under the name of colours."""
+    return values.size > 0 and float(values.min()) >= 0 and float(values.max()) <= 1
+
+
+def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes, is_color: bool = False) -> None:
+    """Adds a generic attribute. Colours are stored in sRGB, which Blender converts to linear light."""
     values = source.values
     width = values.shape[1] if values.ndim == 2 else 1
     is_whole = np.issubdtype(values.dtype, np.integer)
@@ -93,6 +99,7 @@ def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes) -> None
         kind, key = ("INT", "value") if is_whole else ("FLOAT", "value")
     elif width in (2, 3, 4):
         kind, key = {2: ("FLOAT2", "vector"), 3: ("FLOAT_VECTOR", "vector"), 4: ("FLOAT_COLOR", "color")}[width]
+        key = "color_srgb" if is_color and width == 4 else key
     else:
         notes.add(f"attribute {source.name} is left out: Blender has no attributes of {width} components")
         return

@@ -39,7 +39,10 @@ def read_mesh(stored: meshmap.TmfMesh, name: str, options: ReadOptions, notes: N
     for label, values in notes.intact("custom data", lambda: stored.custom) or []:
         values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
         values = values.view(np.int32) if values.dtype == np.uint32 else values
-        if len(values) == len(mesh.positions):
+        if len(values) == len(mesh.positions) and values.ndim == 2 and values.shape[1] == 4:
+            # Only colours have four components.
+            mesh.colors.append(Channel(label, finite(values, label, notes)))
+        elif len(values) == len(mesh.positions):
             mesh.attributes.append(Attribute(label, values))
         elif len(values) == count:
             mesh.attributes.append(Attribute(label, values, "FACE"))

@@ -34,7 +34,7 @@ pub struct MeshmapFile {
     pub proxy: Option<cgeo::Proxy>,
     /// The source of the file if it was opened by path: [`is_stale`](meshmap::Source::is_stale) reports a replaced file.
     pub opened: Option<meshmap::Source>,
-    /// The errors of parts that were left out.
+    /// The errors of parts that were left out, and a sentence for each kind of data that Bevy does not show.
     pub warnings: Vec<String>,
 }
 

@@ -1,9 +1,10 @@
 //! One group of a mesh view as a Bevy mesh.
 
 use bevy_mesh::{Indices, Mesh, PrimitiveTopology, VertexAttributeValues};
-use meshmap::{Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin};
+use meshmap::{Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin, colors_to_linear};
 
 use crate::error::MeshmapError;
+use crate::hidden::Hidden;
 use crate::settings::{MeshParts, MeshmapSettings};
 use crate::skeleton::Joints;
 
@@ -29,20 +30,13 @@ pub(crate) struct Converted {
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// `true` if a mesh is a cloud of points: it has no triangles, or most vertices are in no triangle, and all triangles have equal
-/// corners. Programs that save clouds of points in a format of triangles write one such triangle.
-pub(crate) fn is_cloud(view: &MeshView) -> bool {
-    let count = view.triangle_count();
-    let is_sparse = count.saturating_mul(3) < view.vertex_count();
-    count == 0 || is_sparse && view.indices().triangles().all(|[a, b, c]| a == b || b == c || c == a)
-}
-
 /// Converts a view whose triangles have one material, or that is a cloud of points, with the joints of the file.
 pub(crate) fn convert(
     view: &MeshView,
     is_cloud: bool,
     settings: &MeshmapSettings,
     skeleton: &Joints,
+    hidden: &mut Hidden,
 ) -> Result<Converted, MeshmapError> {
     let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
     let kind = if is_cloud { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
@@ -79,13 +73,19 @@ pub(crate) fn convert(
         }
     }
     if let Some(values) = part(colors, Semantic::Color(0)) {
-        mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
+        let mut values = values.to_f32::<4>();
+        if colors_to_linear(&mut values) {
+            mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values);
+        } else {
+            hidden.data_colors();
+        }
     }
     let mut rests = false;
     if skin && skeleton.are_followed() {
         match influences(view, skeleton) {
             Ok(Some(influences)) => {
                 rests = influences.resting > 0;
+                hidden.weights(&influences);
                 let joints = VertexAttributeValues::Uint16x4(influences.joints);
                 mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_INDEX, joints);
                 mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, influences.weights);

@@ -5,6 +5,7 @@ mod animation;
 mod assets;
 mod convert;
 mod error;
+mod hidden;
 mod label;
 mod loader;
 mod plugin;

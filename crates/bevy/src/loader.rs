@@ -16,8 +16,9 @@ use crate::animation::{Clip, clips};
 use crate::assets::{
     MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
 };
-use crate::convert::{conventions, convert, is_cloud};
+use crate::convert::{conventions, convert};
 use crate::error::MeshmapError;
+use crate::hidden::Hidden;
 use crate::label::MeshmapLabel;
 use crate::read::{self, Access};
 use crate::scene;
@@ -66,6 +67,7 @@ impl AssetLoader for MeshmapLoader {
             materials: Materials::default(),
             rests: false,
             is_against: None,
+            hidden: Hidden::default(),
             warnings: Vec::new(),
         };
         let loaded = load.run()?;
@@ -114,6 +116,7 @@ struct Load<'a, 'b> {
     rests: bool,
     /// `true` if the normals of the first mesh that has some point away from the fronts.
     is_against: Option<bool>,
+    hidden: Hidden,
     warnings: Vec<String>,
 }
 
@@ -126,6 +129,9 @@ impl Load<'_, '_> {
         let (animations, graph) = self.animations(&joints)?;
         if self.rests {
             joints.add_rest();
+        }
+        for sentence in self.hidden.sentences(&joints) {
+            self.warn(sentence);
         }
         let (skins, inverse_bindposes) = self.skins(&joints);
 
@@ -176,6 +182,11 @@ impl Load<'_, '_> {
         })
     }
 
+    fn warn(&mut self, text: String) {
+        tracing::warn!("{}: {text}", self.context.path());
+        self.warnings.push(text);
+    }
+
     /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
     fn keep<T, E: Into<MeshmapError>>(&mut self, part: Result<T, E>) -> Result<Option<T>, MeshmapError> {
         match part.map_err(Into::into) {
@@ -184,8 +195,7 @@ impl Load<'_, '_> {
                 if matches!(error, MeshmapError::Unusable(_))
                     || self.settings.damaged == DamagedParts::Skip =>
             {
-                tracing::warn!("{}: {error}", self.context.path());
-                self.warnings.push(error.to_string());
+                self.warn(error.to_string());
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -207,7 +217,7 @@ impl Load<'_, '_> {
             let finest = entries.iter().filter_map(lod).min();
             entries.retain(|entry| lod(entry) == finest);
         }
-        entries.retain(|entry| entry.counts.is_none_or(|counts| counts.vertices > 0 && counts.has_positions));
+        entries.retain(|entry| entry.counts.is_none_or(|counts| counts.vertices > 0));
         Ok(entries)
     }
 
@@ -265,10 +275,16 @@ impl Load<'_, '_> {
             });
         }
         let view = view.turned(from, to)?.by_material()?;
-        if view.vertex_count() == 0 || !view.has(&Semantic::Position) {
+        if view.vertex_count() == 0 {
             return Ok(Vec::new());
         }
-        let is_cloud = is_cloud(&view);
+        if !view.has(&Semantic::Position) {
+            self.hidden.mesh_without_positions(entry.address.to_string());
+            return Ok(Vec::new());
+        }
+        let is_skinned = joints.drops_all || joints.are_followed() || !self.settings.parts.skin;
+        self.hidden.add(&view, is_skinned);
+        let is_cloud = view.is_point_cloud();
         let mut parts: Vec<_> = Vec::new();
         if is_cloud {
             parts.push((0, view.clone()));
@@ -280,7 +296,7 @@ impl Load<'_, '_> {
         let name = view.material().unwrap_or_default().to_owned();
         let mut primitives = Vec::new();
         for (material, part) in parts {
-            let converted = convert(&part, is_cloud, self.settings, joints)?;
+            let converted = convert(&part, is_cloud, self.settings, joints, &mut self.hidden)?;
             self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;

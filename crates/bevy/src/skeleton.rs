@@ -17,6 +17,10 @@ pub(crate) struct Joints {
     pub(crate) inverse: Vec<Mat4>,
     /// Takes positions of a mesh into the bind pose.
     shape: Mat4,
+    /// `true` if the skin lacks names or matrices, so that no joint is used.
+    pub(crate) drops_all: bool,
+    /// The number of joints whose matrices a transform cannot express.
+    pub(crate) replaced: usize,
 }
 
 impl Joints {
@@ -50,7 +54,11 @@ impl Joints {
             let [x, y, z] = shape.rows().map(|row| Vec4::from_array(row.map(|number| number as f32)));
             joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
         }
-        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else { return joints };
+        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else {
+            joints.drops_all = true;
+            return joints;
+        };
+        joints.replaced = pose.replaced.len();
         for (name, joint) in names.iter().zip(&pose.joints) {
             joints.names.push(name.to_string());
             joints.parents.push(None);

@@ -92,6 +92,25 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
     assert_eq!(mesh.primitive_topology() == PrimitiveTopology::PointList, is_cloud(view), "{name}: points");
     let expected = if is_cloud(view) { Vec::new() } else { view.indices().to_vec() };
     assert_eq!(indices, expected, "{name}: indices");
+    if let Some(colors) = stored(&Semantic::Color(0)) {
+        let light = |channel: f32| match f64::from(channel) {
+            dark if dark <= 0.04045 => dark / 12.92,
+            bright => ((bright + 0.055) / 1.055).powf(2.4),
+        };
+        match mesh.attribute(Mesh::ATTRIBUTE_COLOR) {
+            Some(VertexAttributeValues::Float32x4(found)) => {
+                for ([r, g, b, a], found) in colors.iter_f32::<4>().zip(found) {
+                    let expected = [light(r), light(g), light(b), a.into()];
+                    let is_near = expected.iter().zip(found).all(|(a, b)| (a - f64::from(*b)).abs() < 1e-6);
+                    assert!(is_near, "{name}: {found:?}, expected {expected:?}");
+                }
+            }
+            _ => assert!(
+                colors.iter_f32::<4>().flatten().any(|number| !(0.0..=1.0).contains(&number)),
+                "{name}: no colours"
+            ),
+        }
+    }
     if let Some(normals) = stored(&Semantic::Normal) {
         let Some(VertexAttributeValues::Float32x3(found)) = mesh.attribute(Mesh::ATTRIBUTE_NORMAL) else {
             panic!("{name}: no normals");
@@ -233,6 +252,43 @@ fn clouds_with_one_triangle_of_equal_corners_are_points() {
     let mesh = app.world().resource::<Assets<Mesh>>().get(&meshes[0]).unwrap();
     assert_eq!(mesh.primitive_topology(), PrimitiveTopology::PointList);
     assert_eq!((meshes.len(), mesh.count_vertices(), mesh.indices().is_none()), (1, 720, true));
+}
+
+/// The warnings of a file of the library.
+fn warnings(format: &str, name: &str, changed: impl FnOnce(&mut Vec<u8>)) -> Vec<String> {
+    let mut data = std::fs::read(meshmap_testing::data::root().join(format).join(name)).unwrap();
+    changed(&mut data);
+    let folder = tempfile::tempdir().unwrap();
+    let name = Path::new(Path::new(name).file_name().unwrap());
+    std::fs::write(folder.path().join(name), data).unwrap();
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    let handle = load(&app, name, |_| {});
+    wait(&mut app, &handle).unwrap();
+    app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap().warnings.clone()
+}
+
+#[test]
+fn what_is_not_shown_is_a_warning_for_each_kind() {
+    assert_eq!(warnings("iqm", "regressions/vertex_colors.iqm", |_| {}), [""; 0]);
+    let data_colors = |data: &mut Vec<u8>| {
+        let number = |at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
+        let mut arrays = (0..number(44)).map(|array| number(52) + array * 20);
+        let colors = arrays.find(|at| number(*at) == 6).unwrap();
+        // As signed bytes, the numbers from 128 on are negative.
+        data[colors + 8..][..4].fill(0);
+    };
+    assert_eq!(
+        warnings("iqm", "regressions/vertex_colors.iqm", data_colors),
+        ["colours with numbers outside of 0 to 1 are other data, and are left out"]
+    );
+    let found = warnings("iqm", "valid/custom.iqm", |_| {});
+    assert_eq!(found, ["attributes that Bevy's meshes do not have are left out: lightmap"]);
+    let found = warnings("iqm", "valid/ours_formats_a.iqm", |_| {});
+    assert_eq!(found.len(), 1);
+    let names = "attributes that Bevy's meshes do not have are left out: c_0, c_1, c_10, c_11 and ";
+    assert!(found[0].starts_with(names) && found[0].ends_with(" others"), "{found:?}");
+    let found = warnings("textures", "crate.iqm", |_| {});
+    assert_eq!(found, ["images that materials name are not shown: crate.png"]);
 }
 
 #[test]

@@ -358,6 +358,14 @@ fn colours_have_the_names_that_programs_read() {
     let vertex = obj.lines().find(|line| line.starts_with("v ")).unwrap();
     let numbers: Vec<f32> = vertex[2..].split(' ').map(|number| number.parse().unwrap()).collect();
     assert_eq!(numbers[3..], [188.0_f32, 60.0, 30.0].map(|number| number / 255.0));
+
+    // glTF and USD have linear colours, the others the file's sRGB.
+    let linear = [188.0_f64, 60.0, 30.0].map(|number| ((number / 255.0 + 0.055) / 1.055).powf(2.4));
+    let has = |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).any(|window| window == wanted);
+    let levels = linear.map(|number| ((number * 65535.0).round() as u16).to_le_bytes());
+    assert!(has(&write(Target::Glb), levels.as_flattened()));
+    let floats = linear.map(|number| (number as f32).to_le_bytes());
+    assert!(has(&write(Target::Usdc), floats.as_flattened()));
 }
 
 /// Compilers write NaN tangents where texture coordinates have no area.
@@ -473,11 +481,62 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
     }
     let outcome = Convert::new(Target::Obj).write_file(&file, folder.path().join("out.obj")).unwrap();
     assert!(outcome.changed.contains_key("vertices, now in the bind shape of the skin"), "{outcome:?}");
-    // A quantized GLB has the integers of the file, and the shape in the matrices of its skin.
-    let path = folder.path().join("out.gltf");
-    let convert = Convert { quantized: true, ..Convert::new(Target::Gltf) };
-    convert.write_file(&file, &path).unwrap();
-    assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+    // Programs transform normals by the matrices of a skin as they are, so that these have no scales of three sizes.
+    let path = folder.path().join("out.glb");
+    let drawn = |quantized| {
+        let convert = Convert { quantized, ..Convert::new(Target::Glb) };
+        convert.write_file(&file, &path).unwrap();
+        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        skinned_normals(&Glb::open(&path))
+    };
+    let (floats, integers) = (drawn(false), drawn(true));
+    assert!(!floats.is_empty() && floats.len() == integers.len());
+    for (a, b) in floats.iter().zip(&integers) {
+        let dot: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+        assert!(dot > 0.999_999, "{a:?} {b:?}");
+    }
+    let normals = face.normals().unwrap().unwrap();
+    assert_eq!(normals.len(), floats.len());
+    let bind_shape = asset.skin().unwrap().unwrap().bind_shape().unwrap();
+    for (stored, found) in normals.iter().zip(&integers) {
+        let dot: f64 = bind_shape.normal(stored).iter().zip(found).map(|(a, b)| f64::from(*a) * b).sum();
+        assert!(dot > 0.9999, "{stored:?} {found:?}");
+    }
+}
+
+/// The normals of the first mesh in the bind pose, as programs transform them: by the sum of the matrices of the joints, without their
+/// inverse.
+fn skinned_normals(glb: &Glb) -> Vec<[f64; 3]> {
+    let skin = glb.gltf.skins().next().unwrap();
+    let reader = skin.reader(|_| Some(glb.blob()));
+    let multiply = |a: &[[f32; 4]; 4], b: &[[f32; 4]; 4]| -> [[f64; 3]; 3] {
+        [0, 1, 2].map(|column| {
+            [0, 1, 2].map(|row| (0..4).map(|k| f64::from(a[k][row]) * f64::from(b[column][k])).sum())
+        })
+    };
+    let inverse = reader.read_inverse_bind_matrices().unwrap();
+    let matrices: Vec<_> = skin
+        .joints()
+        .zip(inverse)
+        .map(|(joint, inverse)| multiply(&joint.transform().matrix(), &inverse))
+        .collect();
+    let primitive = glb.gltf.meshes().next().unwrap().primitives().next().unwrap();
+    let reader = primitive.reader(|_| Some(glb.blob()));
+    let (joints, weights) =
+        (reader.read_joints(0).unwrap().into_u16(), reader.read_weights(0).unwrap().into_f32());
+    let moved = joints.zip(weights).zip(reader.read_normals().unwrap()).map(|((joints, weights), normal)| {
+        let mut sum = [0.0; 3];
+        for (joint, weight) in joints.iter().zip(weights) {
+            for (column, part) in matrices[usize::from(*joint)].iter().zip(normal) {
+                sum.iter_mut()
+                    .zip(column)
+                    .for_each(|(sum, number)| *sum += number * f64::from(part * weight));
+            }
+        }
+        let length = sum.iter().map(|number| number * number).sum::<f64>().sqrt();
+        sum.map(|number| number / length)
+    });
+    moved.collect()
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn vertices_are_points_if_all_triangles_are_dropped() {
 
 #[test]
 fn pictures_have_the_colours_of_vertices() {
-    let file = of_bytes(openctm::Body::sheet(*b"RAW\0", 3).to_bytes());
+    let file = of_bytes(openctm::Body::sheet(*b"RAW\0", 2).to_bytes());
     let (picture, _) = Render { size: Some([64, 64]), ..Render::default() }.picture(&file).unwrap();
     let pixels = picture.bytes().as_chunks::<3>().0;
     // Red grows along one side, and green along the other.

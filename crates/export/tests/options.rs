@@ -116,9 +116,14 @@ fn one_level_of_detail_can_be_chosen() {
 #[test]
 fn quantized_positions_are_the_integers_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["nodemv_02_static_4lod.slmesh", "ours_skin_a.slmesh", "ours_gzip_a.slmesh"] {
+    let skinned = open("slmesh", "ours_skin_a.slmesh");
+    let (json, outcome) = json(&skinned, &Convert { quantized: true, ..parts() }, folder.path());
+    assert!(outcome.notes.iter().any(|note| note.starts_with("meshes with joints have positions as floats")));
+    let accessor = &json["accessors"][index(&json["meshes"][0]["primitives"][0]["attributes"]["POSITION"])];
+    assert_eq!(accessor["componentType"], 5126);
+    for name in ["nodemv_02_static_4lod.slmesh", "ours_gzip_a.slmesh"] {
         let file = open("slmesh", name);
-        let (json, outcome) = json(&file, &Convert { quantized: true, ..parts() }, folder.path());
+        let (json, outcome) = self::json(&file, &Convert { quantized: true, ..parts() }, folder.path());
         let bytes = fs::read(folder.path().join("out.bin")).unwrap();
         let asset = file.as_slmesh().unwrap();
         let lod = asset.lod(asset.best_lod(meshmap::slmesh::Lod::High).unwrap()).unwrap().unwrap();

@@ -151,7 +151,8 @@ fn faults_of_colours_are_found() {
     let written = Written::of("iqm", "exm_comment.iqm", Convert::new(Target::Usdc), "usdc");
     written.byte_fault("no colours in USD", b"primvars:displayColor", b"primvars:displayColoq");
     let view = written.file.mesh(&written.file.meshes().unwrap().next().unwrap().address).unwrap();
-    let colors = view.attribute(&meshmap::Semantic::Color(0)).unwrap().unwrap().to_f32::<4>();
+    let mut colors = view.attribute(&meshmap::Semantic::Color(0)).unwrap().unwrap().to_f32::<4>();
+    assert!(meshmap::colors_to_linear(&mut colors));
     let stored: Vec<u8> =
         colors.iter().flat_map(|color| &color[..3]).flat_map(|number| number.to_le_bytes()).collect();
     let mut other = stored.clone();

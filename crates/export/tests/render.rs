@@ -94,6 +94,30 @@ fn the_nearer_of_two_hides_the_farther_one() {
 }
 
 #[test]
+fn colours_of_vertices_are_srgb_and_other_data_are_not_drawn() {
+    let path = data::root().join("iqm/regressions/vertex_colors.iqm");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let open = |bytes: &[u8]| {
+        MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap()
+    };
+    let drawn = picture(&small(), &open(&bytes));
+    // Light is added in proportion, so that the reddest pixel has the ratios of the stored colour.
+    let linear = |channel: u8| ((f64::from(channel) / 255.0 + 0.055) / 1.055).powf(2.4);
+    let pixels = drawn.bytes().as_chunks::<3>().0.iter();
+    let [red, green, _] = pixels.max_by_key(|[red, _, blue]| red.saturating_sub(*blue)).unwrap().map(linear);
+    let wanted = linear(188) / linear(60);
+    assert!((red / green / wanted - 1.0).abs() < 0.15, "{} instead of {wanted}", red / green);
+
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let arrays: Vec<_> = (0..number(44)).map(|array| number(52) + array * 20).collect();
+    let colors = arrays.into_iter().find(|at| number(*at) == 6).unwrap();
+    // As signed bytes, the numbers from 128 on are negative.
+    bytes[colors + 8..][..4].fill(0);
+    let pixels = picture(&small(), &open(&bytes));
+    assert!(pixels.bytes().as_chunks::<3>().0.iter().all(|[red, green, _]| red.abs_diff(*green) < 30));
+}
+
+#[test]
 fn both_sides_of_a_triangle_are_lit() {
     let file = bodies(&[(&square(0.0), &SQUARE)]);
     let turned = bodies(&[(&square(0.0), &[[0, 2, 1], [0, 3, 2]])]);

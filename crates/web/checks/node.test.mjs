@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Matrix3, Matrix4, Vector3 } from 'three';
+import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Color, Matrix3, Matrix4, SRGBColorSpace, Vector3 } from 'three';
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
@@ -306,7 +306,7 @@ test('the loader gives geometry with the positions of the library', async () => 
 test('normalized integers of 32 bits are drawn as numbers up to 1', () => {
     const drawnOf = (array, type, normalized) => {
         const position = { array, itemSize: 3, type, normalized, dequant: null };
-        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), triangleCount: 0, bounds: null };
+        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), isPointCloud: true, bounds: null };
         const [points] = drawn(objectOf(mesh, { rig: null, isClockwise: false, hue: 0 }));
         return points.map((point) => point.toArray());
     };
@@ -321,6 +321,41 @@ test('a cloud with one triangle of equal corners is drawn as points', async () =
     assert.ok(object.isPoints);
     assert.equal(object.geometry.attributes.position.count, 720);
     assert.equal(object.geometry.index, null);
+});
+
+test('colours are linear light, and as stored without the loader', async () => {
+    const bytes = readFileSync(join(data, 'iqm/regressions/vertex_colors.iqm'));
+    const [{ geometry }] = (await new MeshmapLoader().parseAsync(bytes)).children;
+    const stored = (await (await open(bytes)).mesh('meshes[0]')).attributes.color;
+    assert.deepEqual([stored.type, stored.normalized, ...stored.array.subarray(0, 4)], ['u8', true, 188, 60, 30, 255]);
+    const { color } = geometry.attributes;
+    for (let i = 0; i < color.count; i += 1) {
+        const [red, green, blue, alpha] = Array.from(stored.array.subarray(4 * i, 4 * i + 4), (byte) => byte / 255);
+        const expected = [...new Color().setRGB(red, green, blue, SRGBColorSpace).toArray(), alpha];
+        const found = [color.getX(i), color.getY(i), color.getZ(i), color.getW(i)];
+        assert.ok(found.every((channel, at) => Math.abs(channel - expected[at]) < 1e-6), `${found} ${expected}`);
+    }
+});
+
+test('colours with numbers outside of 0 to 1 are other data', async () => {
+    const bytes = readFileSync(join(data, 'iqm/regressions/vertex_colors.iqm'));
+    const at = Array.from({ length: bytes.readUInt32LE(44) }, (_, index) => bytes.readUInt32LE(52) + 20 * index).find((at) => bytes.readUInt32LE(at) === 6);
+    // As signed bytes, the numbers from 128 on are negative.
+    bytes.writeUInt32LE(0, at + 8);
+    const [{ geometry, material }] = (await new MeshmapLoader().parseAsync(bytes)).children;
+    assert.deepEqual([geometry.hasAttribute('color'), geometry.hasAttribute('_data_color'), material.vertexColors], [false, true, false]);
+});
+
+test('a CGeo file has the size that its unit gives', async () => {
+    const bytes = readFileSync(join(data, 'cgeo/valid/anim_a.cgeo'));
+    const size = async (options) => {
+        const object = await new MeshmapLoader().setOptions(options).parseAsync(bytes);
+        const box = new Box3().setFromPoints(drawn(object).flat());
+        return [object.file.info.metresPerUnit, box.getSize(new Vector3()).length()];
+    };
+    const [[unit, metres], [, units], [, feet]] = [await size({}), await size({ metresPerUnit: 1 }), await size({ metresPerUnit: 0.3048 })];
+    assert.equal(unit, 0.01);
+    assert.ok(units > 0 && Math.abs(metres / units - 0.01) < 1e-9 && Math.abs(feet / units - 0.3048) < 1e-9, `${metres} ${units} ${feet}`);
 });
 
 test('triangles run counter-clockwise around their normals', async () => {

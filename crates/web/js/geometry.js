@@ -11,7 +11,7 @@ const NAMES = new Map([
 ]);
 
 /**
- * A mesh as an object of three.js; a point cloud if it has no triangles.
+ * A mesh as an object of three.js: points, or triangles.
  *
  * @param {import('./index.js').Mesh} mesh
  * @param {{ rig: import('./rig.js').Rig | null, isClockwise: boolean, hue: number } & import('./three.js').LoaderOptions} options
@@ -42,7 +42,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     } else {
         setBounds(geometry, mesh.bounds);
     }
-    if (mesh.triangleCount === 0 || isCloud(indices, mesh.vertexCount)) {
+    if (mesh.isPointCloud) {
         const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
         return place(points, mesh, dequant);
     }
@@ -74,22 +74,6 @@ function place(object, mesh, dequant) {
         object.position.fromArray(dequant.offset);
     }
     return object;
-}
-
-/**
- * Returns `true` if most vertices are in no triangle, and all triangles have equal corners: programs that save clouds of points in a
- * format of triangles write one such triangle.
- *
- * @param {Uint16Array | Uint32Array} indices
- * @param {number} vertexCount
- */
-function isCloud(indices, vertexCount) {
-    if (indices.length >= vertexCount) return false;
-    for (let i = 0; i + 2 < indices.length; i += 3) {
-        const [a, b, c] = indices.subarray(i, i + 3);
-        if (a !== b && b !== c && c !== a) return false;
-    }
-    return true;
 }
 
 /**

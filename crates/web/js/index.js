@@ -43,6 +43,7 @@ export { MeshmapError };
  * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds.
  * @property {{ name: string, frameCount: number, framerate: number, rate: number, isLoop: boolean }[]} anims The animations of an IQM
  *     file: `framerate` as stored, `rate` for playing, which is 24 if none is stored.
+ * @property {number | null} metresPerUnit The length of one unit of a CGeo file in metres; null if it is not stored, and for other formats.
  * @property {number} jointCount The number of joints of an IQM file.
  * @property {string | null} name The object name of a CGeo file.
  * @property {string[]} blocks The names of the blocks of a Second Life mesh, such as `skin`; else empty.
@@ -81,6 +82,8 @@ export { MeshmapError };
  * @property {Role} role
  * @property {number} vertexCount
  * @property {number} triangleCount
+ * @property {boolean} isPointCloud `true` if the vertices are drawn as points: there are no triangles, or few of equal corners, as programs
+ *     write that save point clouds in a format of triangles.
  * @property {{ min: number[], max: number[] } | null} bounds The bounding box of the finite positions.
  * @property {Record<string, Attribute>} attributes `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`,
  *     `weights`, and others by their names in the file.
@@ -119,6 +122,8 @@ export { MeshmapError };
  * @property {number} [jointCount] Reads `joints` and `weights` for drawing with a skeleton of this many joints, at most 65,535: four
  *     of each a vertex, which exist, and have the sum 1. Positions and normals are in the bind pose: the bind shape of a Second
  *     Life mesh is applied. By default all of these are as stored.
+ * @property {boolean} [linearColors] Colours as linear light, four floats a vertex, for shaders. Colours with numbers outside of 0 to 1 are
+ *     other data: they have the name `data.color`. By default all are as stored, which is sRGB.
  * @property {AbortSignal} [signal]
  */
 
@@ -145,7 +150,7 @@ export async function open(source, options = {}) {
 }
 
 /** Conventions that a format does not specify. */
-const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null, blocks: [] };
+const NOTHING = { levels: [], snapshots: null, anims: [], metresPerUnit: null, jointCount: 0, name: null, blocks: [] };
 
 /**
  * An object that runs jobs, here or in a worker.
@@ -199,8 +204,8 @@ export class MeshmapFile {
      * @param {MeshOptions} [options]
      * @returns {Promise<Mesh>}
      */
-    async mesh(address, { quantized = false, byMaterial = false, attributes = [], jointCount = 0, signal } = {}) {
-        const args = [address, quantized, byMaterial, attributes.join('\n'), jointCount];
+    async mesh(address, { quantized = false, byMaterial = false, attributes = [], jointCount = 0, linearColors = false, signal } = {}) {
+        const args = [address, quantized, byMaterial, attributes.join('\n'), jointCount, linearColors];
         const { value, arrays } = await this.#runner.run('mesh', args, signal);
         const { attributes: described, indexType, ...mesh } = value;
         const read = described.map((/** @type {any} */ { semantic, ...attribute }, /** @type {number} */ index) => {

@@ -16,6 +16,8 @@ import { Textures } from './textures.js';
  * @property {boolean} [interpolate] CGeo: shows positions between two snapshots; true.
  * @property {boolean} [skin] Second Life: reads the skin, so that meshes become skinned meshes; true.
  * @property {boolean} [yUp] Rotates files whose `usualUp` is Z; true.
+ * @property {number} [metresPerUnit] The length of one unit of the file in metres, which is the scale of the object; by default the unit that
+ *     a CGeo file stores, else 1. With 1, the object has the numbers of the file.
  * @property {boolean} [keepWinding] Keeps clockwise triangles; false. If a mesh has normals, they determine
  *     the winding; otherwise the format does, if it specifies the winding.
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
@@ -159,6 +161,7 @@ export class MeshmapObject extends Group {
         if (!file) return;
         this.name = file.info.name ?? '';
         this.userData.meshmap = file.info;
+        this.scale.setScalar(options.metresPerUnit ?? file.info.metresPerUnit ?? 1);
         if (options.yUp !== false && file.info.conventions.usualUp === 'z') this.rotation.x = -Math.PI / 2;
     }
 
@@ -402,7 +405,7 @@ export class MeshmapObject extends Group {
         const { quantized = true, signal } = this.#options;
         // Bones move floats: the matrix of a mesh that they move is the identity.
         const jointCount = Math.min(this.#rig?.bones.length ?? Number(this.#isBound), 65535);
-        const options = { quantized: quantized && jointCount === 0, byMaterial: true, jointCount, signal };
+        const options = { quantized: quantized && jointCount === 0, byMaterial: true, jointCount, linearColors: true, signal };
         const mesh = await this.file.mesh(address, options);
         const dequant = mesh.attributes.position?.dequant;
         // A matrix that flattens or mirrors everything is not suitable for normals.

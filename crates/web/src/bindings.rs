@@ -94,10 +94,11 @@ impl Session {
         by_material: bool,
         attributes: &str,
         joints: u16,
+        linear_colors: bool,
     ) -> Outcome<Option<Reply>> {
         let attributes = attributes.lines().map(ToOwned::to_owned).collect();
         let joints = Some(joints).filter(|joints| *joints > 0);
-        reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes, joints }))
+        reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes, joints, linear_colors }))
     }
 
     pub fn moment(&mut self, base: usize, index: usize, with_normals: bool) -> Outcome<Option<Reply>> {

@@ -77,6 +77,7 @@ pub(crate) fn mesh(view: &MeshView) -> Object {
         .with("role", &role(view.role()))
         .with("vertexCount", &view.vertex_count())
         .with("triangleCount", &view.triangle_count())
+        .with("isPointCloud", &view.is_point_cloud())
         .with("findings", &findings(view.findings()))
 }
 

@@ -158,7 +158,9 @@ impl File {
                     .float("start", timing.map(|timing| timing.start()))
                     .float("step", timing.map(|timing| timing.step()));
                 let name = file.object_name();
+                let unit = file.unit_length().map(|unit| unit.millimeters / 1000.0);
                 object
+                    .float("metresPerUnit", unit.filter(|unit| unit.is_normal()))
                     .with("meshCount", &file.snapshot_count())
                     .with("snapshots", &snapshots.end())
                     .text_or_null("name", name.as_ref().map(|name| name.to_string_lossy()).as_deref())

@@ -2,7 +2,8 @@
 
 use meshmap::slmesh::BindShape;
 use meshmap::{
-    Attribute, AttributeInfo, Bounds, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Bounds, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic,
+    VertexFormat, colors_to_linear,
 };
 
 use crate::describe;
@@ -23,6 +24,8 @@ pub struct Wanted {
     /// Joints and weights as programs draw them, of a skeleton of this many joints, in place of the stored ones; and positions and
     /// normals of vertices that follow joints in the bind pose.
     pub joints: Option<u16>,
+    /// Colours as linear light. Colours that are other data have another name.
+    pub linear_colors: bool,
 }
 
 /// The reply for a mesh that takes at most `most` bytes; `shape` is the bind shape, if vertices follow joints.
@@ -35,8 +38,11 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>,
     let is_influence = |semantic: &Semantic| matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
     let is_stored = |info: &&AttributeInfo| wanted.joints.is_none() || !is_influence(&info.semantic);
     let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).filter(is_stored).collect();
+    let is_light = |semantic: &Semantic| wanted.linear_colors && matches!(semantic, Semantic::Color(_));
     // No component is handed out in more than four bytes.
-    let sizes = infos.iter().map(|info| u64::from(info.format.components).saturating_mul(4));
+    let components =
+        |info: &AttributeInfo| if is_light(&info.semantic) { 4 } else { u64::from(info.format.components) };
+    let sizes = infos.iter().map(|info| components(info).saturating_mul(4));
     let of_joints = if wanted.joints.is_some() { 24 } else { 0 };
     let vertices = sizes.fold(of_joints, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
     let all = vertices.saturating_add(ordered.indices().len() as u64 * 4);
@@ -65,6 +71,7 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>,
         let shape = shape.filter(|_| is_position || *semantic == Semantic::Normal);
         let (description, bytes) = match shape {
             Some(shape) => bound(&attribute, shape, &mut bounds),
+            None if is_light(semantic) => light(&attribute),
             None => array(&attribute, wanted),
         };
         if is_position && shape.is_none() {
@@ -117,6 +124,15 @@ fn bound(attribute: &Attribute, shape: &BindShape, bounds: &mut Option<Bounds>) 
         element.iter().for_each(|float| bytes.extend_from_slice(&float.to_le_bytes()));
     }
     (describe::attribute(&attribute.semantic().to_string(), VertexFormat::FLOAT32X3, None), bytes)
+}
+
+/// Colours as linear light, or numbers that are none.
+fn light(attribute: &Attribute) -> (String, Vec<u8>) {
+    let mut colors: Vec<[f32; 4]> = attribute.iter_f32().collect();
+    let data = if colors_to_linear(&mut colors) { "" } else { "data." };
+    let semantic = format!("{data}{}", attribute.semantic());
+    let bytes = colors.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
+    (describe::attribute(&semantic, VertexFormat::FLOAT32X4, None), bytes)
 }
 
 /// Material, first index and number of indices of each group, as u32.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use meshmap::{Array, Attribute, Dequant, Influences, MeshView, Scalar, Semantic, VertexFormat};
+use meshmap::{
+    Array, Attribute, Dequant, Influences, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear,
+};
 
 use super::document::{Index, Primitive};
 use super::file::{Gltf, Use};
@@ -102,7 +104,7 @@ impl Writer<'_> {
         let integers = self.integers()?;
         if let Some((_, dequant)) = &integers {
             self.dequant = Some(*dequant);
-            // The matrices of the skin, or of the node, move them.
+            // The matrix of the node moves them.
             self.pose = None;
         }
         let positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
@@ -116,14 +118,17 @@ impl Writer<'_> {
 
     /// Positions as stored integers, if they are written this way.
     fn integers(&mut self) -> Result<Option<(Array<[u16; 3]>, Dequant)>> {
-        // Without a skin, no matrix could have the bind shape.
-        let is_moved = self.pose.is_some() && !self.is_skinned && self.view.has(&Semantic::Weights(0));
-        if !self.job.quantized || is_moved {
+        if !self.job.quantized {
             return Ok(None);
         }
         let Some(attribute) = self.view.attribute(&Semantic::Position)? else { return Ok(None) };
         let dequant = attribute.dequant().filter(|_| attribute.format().normalized);
         let Some((integers, dequant)) = attribute.array::<[u16; 3]>().zip(dequant) else { return Ok(None) };
+        // Programs transform normals by the matrices of a skin as they are: scales of three sizes would tilt them.
+        if self.is_skinned || self.pose.is_some() && self.view.has(&Semantic::Weights(0)) {
+            self.outcome.note("meshes with joints have positions as floats, so that their normals are right");
+            return Ok(None);
+        }
         // A scale of 0 leaves no normals.
         if dequant.scale.iter().any(|scale| *scale <= 0.0) {
             self.outcome.note(format!("{} is flat: its positions are floats", self.view.address()));
@@ -203,16 +208,16 @@ impl Writer<'_> {
 
     fn colors(&mut self, set: u32) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Color(set))? else { return Ok(()) };
-        if attribute.format() == VertexFormat::UNORM8X4 {
-            self.gltf.budget.charge_for::<[u8; 4]>(attribute.len(), "colours")?;
-            let bytes = attribute.as_bytes().as_chunks::<4>().0.to_vec();
-            let accessor = self.gltf.integers(&bytes, true)?;
-            self.add(&format!("COLOR_{set}"), accessor);
-            return Ok(());
-        }
-        let Some(colors) = self.array::<4>(&attribute)? else { return Ok(()) };
-        let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
-        let accessor = self.gltf.floats(&colors, Use::Vertices, false)?;
+        let Some(mut colors) = self.array::<4>(&attribute)? else { return Ok(()) };
+        let is_color = colors_to_linear(&mut colors);
+        let accessor = if attribute.format() == VertexFormat::UNORM8X4 {
+            // With 16 bits, all dark colours of 8 bits stay different.
+            self.gltf.budget.charge_for::<[u16; 4]>(colors.len(), "colours")?;
+            let integers: Vec<_> = colors.iter().map(|color| color.map(level)).collect();
+            self.gltf.integers(&integers, true)?
+        } else {
+            self.gltf.floats(&colors, Use::Vertices, false)?
+        };
         // A value outside of 0..=1 is not a colour in glTF.
         let name = if is_color { format!("COLOR_{set}") } else { self.free_name(&format!("COLOR_{set}")) };
         self.add(&name, accessor);
@@ -276,4 +281,10 @@ impl Writer<'_> {
 /// The first components of each element.
 fn cut<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
     values.iter().map(|value| std::array::from_fn(|component| value[component])).collect()
+}
+
+/// The nearest of 65,536 levels to a number from 0 to 1.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 65,535")]
+fn level(number: f32) -> u16 {
+    (number * f32::from(u16::MAX)).round() as u16
 }

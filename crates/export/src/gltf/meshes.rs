@@ -47,7 +47,7 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         let name = job.name_of(&mesh.name).to_owned();
         let node = match joints.as_ref().zip(influences.as_ref()) {
             Some((joints, influences)) => {
-                let skin = skins.get(joints, dequant, influences.resting > 0, gltf)?;
+                let skin = skins.get(joints, influences.resting > 0, gltf)?;
                 add_mesh(gltf, name, primitive, Some(skin))?
             }
             None => {

@@ -1,12 +1,10 @@
 //! Joints as nodes, and the skins that bind meshes to them.
 
-use meshmap::Dequant;
-
 use super::document::{Index, Node, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, TARGET, Use};
 use super::scene::{add_node, rest_joint};
 use crate::error::{Error, Result};
-use crate::matrix::{IDENTITY, multiply, rounded};
+use crate::matrix::{IDENTITY, rounded};
 use crate::scene::rig::{Place, Skeleton};
 
 /// A node for each joint, where the mesh is bound to it.
@@ -43,40 +41,33 @@ impl<'a> Joints<'a> {
     }
 }
 
-/// The skins that were written: one, or one for each way that integers become positions, with and without the joint that rests.
+/// The skins that were written, with and without the joint that rests.
 #[derive(Default)]
 pub(super) struct Skins {
-    added: Vec<(Option<Dequant>, Option<Index>, Index)>,
+    added: [Option<Index>; 2],
 }
 
 impl Skins {
     pub(super) fn is_empty(&self) -> bool {
-        self.added.is_empty()
+        self.added == [None; 2]
     }
 
-    /// The skin of a mesh whose positions are integers with a `dequant`, or of which some vertices follow the joint that rests.
-    pub(super) fn get(
-        &mut self,
-        joints: &Joints<'_>,
-        dequant: Option<Dequant>,
-        have_rest: bool,
-        gltf: &mut Gltf,
-    ) -> Result<Index> {
-        let rest = rest_joint(have_rest, gltf)?;
-        let is_same = |(other, rests, _): &&(_, _, Index)| (*other, *rests) == (dequant, rest);
-        if let Some((_, _, index)) = self.added.iter().find(is_same) {
+    /// The skin of a mesh; `have_rest`: some vertices follow the joint that rests.
+    pub(super) fn get(&mut self, joints: &Joints<'_>, have_rest: bool, gltf: &mut Gltf) -> Result<Index> {
+        let added = &mut self.added[usize::from(have_rest)];
+        if let Some(index) = added {
             return Ok(*index);
         }
+        let rest = rest_joint(have_rest, gltf)?;
         let _scope = gltf.budget.scope();
         let identity = IDENTITY.map(f64::from);
-        let Skeleton { inverse_bind, bind_shape, .. } = joints.skeleton;
-        let shape = bind_shape.as_ref().unwrap_or(&identity);
+        let inverse_bind = &joints.skeleton.inverse_bind;
         let mut matrices: Vec<[f32; 16]> =
             gltf.budget.vec(inverse_bind.len() + 1, "inverse bind matrices")?;
         let inverse = inverse_bind.iter().chain(rest.map(|_| &identity));
-        matrices.extend(inverse.map(|inverse| inverse_bind_matrix(inverse, shape, dequant)));
+        matrices.extend(inverse.map(inverse_bind_matrix));
         if matrices.as_flattened().iter().any(|number| !number.is_finite()) {
-            let what = "an inverse bind matrix, together with the bind shape, is too large".to_owned();
+            let what = "an inverse bind matrix is too large".to_owned();
             return Err(Error::NotHeld { target: TARGET, what });
         }
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
@@ -84,24 +75,14 @@ impl Skins {
         let nodes = joints.nodes.iter().copied().chain(rest).collect();
         gltf.document.skins.push(Skin { inverse_bind_matrices, joints: nodes });
         let index = gltf.document.skins.len() - 1;
-        self.added.push((dequant, rest, index));
+        *added = Some(index);
         Ok(index)
     }
 }
 
-/// A matrix that takes positions in the bind shape into a joint or, with `dequant`, the integers of the file.
-fn inverse_bind_matrix(inverse: &[f64; 16], shape: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
-    let mut product = *inverse;
-    if let Some(Dequant { scale, offset, .. }) = dequant {
-        let mut place = [0.0; 16];
-        for component in 0..3 {
-            place[component * 5] = f64::from(scale[component]);
-            place[12 + component] = f64::from(offset[component]);
-        }
-        place[15] = 1.0;
-        product = multiply(&multiply(inverse, shape), &place);
-    }
-    let mut rounded = rounded(&product);
+/// A matrix that takes positions in the bind shape into a joint.
+fn inverse_bind_matrix(inverse: &[f64; 16]) -> [f32; 16] {
+    let mut rounded = rounded(inverse);
     for (at, number) in [(3, 0.0), (7, 0.0), (11, 0.0), (15, 1.0)] {
         rounded[at] = number;
     }

@@ -2,8 +2,6 @@
 //!
 //! The curve between them is made of products and square roots, which are the same on every host.
 
-use std::sync::LazyLock;
-
 /// Red, green and blue as amounts of light.
 pub(super) type Light = [f32; 3];
 
@@ -74,13 +72,6 @@ pub(super) fn light(bytes: [u8; 3]) -> Light {
         }
         if byte == 0 { 0.0 } else { above }
     })
-}
-
-/// The light of a channel of a stored colour, from 0 to 1.
-pub(super) fn stored(channel: f32) -> f32 {
-    static LEVELS: LazyLock<[f32; 256]> =
-        LazyLock::new(|| std::array::from_fn(|level| light([level as u8; 3])[0]));
-    LEVELS[usize::from(byte(channel))]
 }
 
 /// The colour of light in a picture. What is too bright is white.

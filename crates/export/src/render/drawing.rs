@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic};
+use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear};
 
 use super::camera::{Frame, View};
-use super::color::{self, Light};
+use super::color::Light;
 use super::settings::{Render, Rendered, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -400,9 +400,10 @@ impl Drawing {
         };
         // Meshes before it may have none.
         self.colors.resize(self.positions.len(), None);
-        let shown =
-            |color: [f32; 3]| color.iter().all(|number| number.is_finite()).then(|| color.map(color::stored));
-        self.colors.extend(used.read::<3>(&attribute).into_iter().map(shown));
+        let mut colors = used.read::<4>(&attribute);
+        let are_colors = colors_to_linear(&mut colors);
+        self.colors
+            .extend(colors.into_iter().map(|[red, green, blue, _]| are_colors.then_some([red, green, blue])));
         Ok(())
     }
 

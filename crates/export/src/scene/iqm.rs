@@ -135,8 +135,7 @@ impl Rig for Joints {
         let skeleton = model.skeleton();
         let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
         let inverse_bind = inverse.iter().map(|rows| of_rows(&rows.map(|row| row.map(f64::from)))).collect();
-        let (bind_shape, stands_alone) = (None, true);
-        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, bind_shape, stands_alone }))
+        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, stands_alone: true }))
     }
 
     fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {

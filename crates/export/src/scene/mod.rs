@@ -114,15 +114,6 @@ impl Mesh {
     }
 }
 
-/// `true` if no triangle of a mesh is to be written, or if most vertices are in no triangle, and all triangles have equal corners:
-/// programs that save clouds of points in a format of triangles write one such triangle.
-fn is_cloud(mesh: &Mesh, drops_degenerate: bool) -> bool {
-    let view = &mesh.view;
-    let triangles = view.triangle_count();
-    let is_sparse = triangles.saturating_mul(3) < view.vertex_count();
-    triangles == 0 || (is_sparse || drops_degenerate) && view.indices().triangles().all(is_degenerate)
-}
-
 /// The name of the root if objects have no name to share with it.
 const ROOT: &str = "meshmap_root";
 
@@ -207,14 +198,16 @@ impl Scene {
         }
         if let Some(asset) = file.as_slmesh() {
             scene.pose = slmesh::bind_shape(asset, report)?;
-            scene.rig = slmesh::rig(asset, scene.pose.as_ref());
+            scene.rig = slmesh::rig(asset);
         }
         let views = select::views(file, wanted, report)?;
         scene.meshes = views.into_iter().filter_map(|view| Mesh::of(view, report)).collect();
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
         }
-        if scene.meshes.iter().all(|mesh| is_cloud(mesh, wanted.drops_degenerate)) {
+        let drops_all =
+            |view: &MeshView| wanted.drops_degenerate && view.indices().triangles().all(is_degenerate);
+        if scene.meshes.iter().all(|mesh| mesh.view.is_point_cloud() || drops_all(&mesh.view)) {
             scene.meshes.retain(|mesh| mesh.view.vertex_count() > 0);
             scene.are_points = !scene.meshes.is_empty();
         }

@@ -64,11 +64,6 @@ impl Pose {
         Ok(Self::Frame(skeleton.skinning_matrices(&pose)?))
     }
 
-    /// The bind shape column by column.
-    pub(crate) fn bind_shape_columns(&self) -> Option<[f64; 16]> {
-        if let Self::BindShape(shape) = self { Some(of_rows(shape.rows())) } else { None }
-    }
-
     /// Returns `true` if vertices are written where joints have moved them.
     pub(crate) fn is_frame(&self) -> bool {
         matches!(self, Self::Frame(_))

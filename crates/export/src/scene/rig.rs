@@ -25,8 +25,6 @@ pub(crate) struct Skeleton {
     pub(crate) joints: Vec<Joint>,
     /// The matrices that transform a vertex in the bind pose into each joint.
     pub(crate) inverse_bind: Vec<[f64; 16]>,
-    /// The matrix that takes stored positions into the bind pose, if it changes them.
-    pub(crate) bind_shape: Option<[f64; 16]>,
     /// `true` if the joints are of use without a mesh, because animations move them.
     pub(crate) stands_alone: bool,
 }

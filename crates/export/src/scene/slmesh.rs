@@ -86,15 +86,13 @@ pub(super) fn bind_shape(asset: &Asset, report: &mut impl Report) -> Result<Opti
 }
 
 /// The joints of an asset that has a skin.
-pub(super) fn rig(asset: &Asset, pose: Option<&Pose>) -> Option<Box<dyn Rig>> {
-    let bind_shape = pose.and_then(Pose::bind_shape_columns);
+pub(super) fn rig(asset: &Asset) -> Option<Box<dyn Rig>> {
     let has_skin = !matches!(asset.skin(), Ok(None));
-    has_skin.then(|| Box::new(Joints { asset: asset.clone(), bind_shape }) as _)
+    has_skin.then(|| Box::new(Joints { asset: asset.clone() }) as _)
 }
 
 struct Joints {
     asset: Asset,
-    bind_shape: Option<[f64; 16]>,
 }
 
 impl Rig for Joints {
@@ -146,6 +144,6 @@ impl Rig for Joints {
             Joint { name, parent, place }
         };
         let joints = names.into_iter().zip(&pose.joints).map(joint).collect();
-        Ok(Some(Skeleton { joints, inverse_bind, bind_shape: self.bind_shape, stands_alone: false }))
+        Ok(Some(Skeleton { joints, inverse_bind, stands_alone: false }))
     }
 }

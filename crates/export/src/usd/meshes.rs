@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use meshmap::{Attribute, Format, MeshView, Scalar, Semantic, VertexFormat};
+use meshmap::{Attribute, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -156,9 +156,9 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
     /// Programs show the first colours, if there are any.
     fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
-        let Some(colors) = self.array::<4>(attribute)? else { return Ok(()) };
+        let Some(mut colors) = self.array::<4>(attribute)? else { return Ok(()) };
         let has_alpha = attribute.format().components > 3;
-        let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
+        let is_color = colors_to_linear(&mut colors);
         let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
         if set == 0 && is_color {
             let values = self.out.floats(colors.iter().copied().map(three))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use meshmap::{Format, MeshView, Semantic, cgeo};
+use meshmap::{Format, MeshView, Semantic, VertexFormat, cgeo, colors_to_linear};
 
 use super::shape::{Influences, Materials, Shape, Stream, points};
 use crate::error::Result;
@@ -89,9 +89,19 @@ impl Expected<'_> {
         values
     }
 
-    /// Colours as the target has them, of which the file stores this many components.
-    fn colors(&self, mut values: Vec<[f32; 4]>, components: u32) -> Vec<[f32; 4]> {
-        if components < 4 && !self.is_gltf() || self.target == Target::Obj {
+    /// Colours as the target has them, which the file stores in this format.
+    fn colors(&self, mut values: Vec<[f32; 4]>, format: VertexFormat) -> Vec<[f32; 4]> {
+        if (self.is_gltf() || self.target == Target::Usdc)
+            && colors_to_linear(&mut values)
+            && self.is_gltf()
+            && format == VertexFormat::UNORM8X4
+        {
+            for number in values.as_flattened_mut() {
+                // The nearest of 65,536 levels.
+                *number = ((f64::from(*number) * 65535.0).round() / 65535.0) as f32;
+            }
+        }
+        if format.components < 4 && !self.is_gltf() || self.target == Target::Obj {
             values.iter_mut().for_each(|[.., alpha]| *alpha = 1.0);
         }
         if self.target == Target::Ply {
@@ -119,7 +129,7 @@ impl Expected<'_> {
         read::optional(view, &attribute, pose, self.job, &mut Outcome::default())
     }
 
-    /// A mesh. `are_integers`: positions as the integers that are stored, which the matrices of the skin or the node move.
+    /// A mesh. `are_integers`: positions as the integers that are stored, which the matrix of the node moves.
     pub(super) fn mesh(&self, mesh: &Mesh, are_integers: bool) -> Result<Shape> {
         let (view, job) = (&mesh.view, self.job);
         let pose = self.scene.pose.as_ref().filter(|_| !are_integers);
@@ -166,7 +176,7 @@ impl Expected<'_> {
             match &info.semantic {
                 Semantic::Color(set) if self.has_colors(*set) => {
                     let values = self.read::<4>((view, pose), &info.semantic)?;
-                    let values = values.map(|values| self.colors(values, info.format.components));
+                    let values = values.map(|values| self.colors(values, info.format));
                     shape.colors.extend(values.map(|values| (*set, Rc::new(values))));
                 }
                 Semantic::TexCoord(set)

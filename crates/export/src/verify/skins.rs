@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use meshmap::Dequant;
 use meshmap::iqm::Trs;
 use serde_json::Value;
 
@@ -45,21 +44,11 @@ impl<'a> Rig<'a> {
     }
 
     /// Compares the skin of a mesh. An error says what differs.
-    pub(super) fn compare(&self, mesh: usize, dequant: Option<Dequant>, gltf: &mut Gltf) -> Read<()> {
+    pub(super) fn compare(&self, mesh: usize, gltf: &mut Gltf) -> Read<()> {
         let skin = gltf.node_of(mesh).and_then(|node| index(&gltf.nodes().get(node)?["skin"]));
         let skin = skin.ok_or("its node has no skin")?;
         let (nodes, inverse) = (gltf.joints(skin), gltf.inverse_bind(skin)?);
         let count = self.skeleton.joints.len();
-        // The matrix that takes stored numbers into the bind pose.
-        let mut stored = IDENTITY.map(f64::from);
-        if let Some(Dequant { scale, offset, .. }) = dequant {
-            for component in 0..3 {
-                stored[component * 5] = f64::from(scale[component]);
-                stored[12 + component] = f64::from(offset[component]);
-            }
-            let shape = self.skeleton.bind_shape.as_ref();
-            stored = shape.map_or(stored, |shape| multiply(shape, &stored));
-        }
         let rest = nodes.get(count).map(|node| gltf.nodes().get(*node));
         if let Some(node) = rest {
             let is_at_origin = node.is_some_and(|node| {
@@ -77,7 +66,7 @@ impl<'a> Rig<'a> {
         let identity = IDENTITY.map(f64::from);
         let expected = self.skeleton.inverse_bind.iter().chain(rest.map(|_| &identity));
         for (at, (expected, found)) in expected.zip(&inverse).enumerate() {
-            let mut expected = multiply(expected, &stored);
+            let mut expected = *expected;
             // The last row of a stored matrix has no meaning.
             [3, 7, 11].into_iter().for_each(|at| expected[at] = 0.0);
             expected[15] = 1.0;

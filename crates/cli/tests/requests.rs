@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use child::Run as _;
-use meshmap::cgeo::{Dialect, Parts};
+use meshmap::cgeo::{Dialect, Parts, SizeMeaning};
 use meshmap::{MeshFile, Result, Role, Scratch};
 use meshmap_object_store::Remote;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, slmesh, tmf};
@@ -110,14 +110,14 @@ fn snapshot(file: &MeshFile, index: usize) -> Result<()> {
 /// Reads what `info` shows of a proxy: the beginnings of the first snapshots, and the first mesh.
 fn beginnings(file: &MeshFile) -> Result<()> {
     let proxy = file.as_cgeo().unwrap();
-    for index in 0..proxy.snapshot_count().min(32) {
+    for index in 0..proxy.snapshot_count().min(16) {
         let (snapshot, mut scratch) = (proxy.snapshot(index)?, Scratch::default());
         snapshot.bounding_box(&mut scratch)?;
         if snapshot.is_complete(&mut scratch)? {
             snapshot.counts(&mut scratch)?;
         }
     }
-    proxy.snapshot(proxy.snapshot_count() - 1)?.section_headers()?;
+    proxy.snapshot(proxy.snapshot_count() - 1)?.section_headers(12)?;
     snapshot(file, 0)
 }
 
@@ -270,4 +270,130 @@ fn commands_transfer_what_a_part_needs() {
         }
     }
     assert!(above.is_empty(), "more than needed:\n{}", above.join("\n"));
+}
+
+/// Bytes that no codec makes shorter.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(&mut next).take(length).collect()
+}
+
+/// Proxies that are made to need many requests.
+fn hostile_proxies() -> Vec<(&'static str, Vec<u8>)> {
+    const OTHER: u32 = 0x1234_5678;
+    let dialect = Dialect::default();
+    let (_, normal) = cgeo::animation(20, 40);
+    let before = |count: usize, length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
+        std::iter::repeat_n((OTHER, noise(length)), count).chain(snapshot.iter().cloned()).collect()
+    };
+    let after = |count: usize, length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
+        snapshot.iter().cloned().chain(std::iter::repeat_n((OTHER, noise(length)), count)).collect()
+    };
+    let between = |length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
+        snapshot.iter().cloned().flat_map(|section| [(OTHER, noise(length)), section]).collect()
+    };
+    let all = |make: &dyn Fn(&cgeo::Snapshot) -> cgeo::Snapshot| -> Vec<cgeo::Snapshot> {
+        normal.iter().map(make).collect()
+    };
+    let file = |snapshots: &[cgeo::Snapshot]| cgeo::file(snapshots, dialect);
+    let mut large_first = normal.clone();
+    large_first[0] = after(200, 90_000, &normal[0]);
+    let mut middling_first = normal.clone();
+    middling_first[0] = after(200, 60_000, &normal[0]);
+    let mut large_last = normal.clone();
+    large_last[39] = after(200, 10_000, &normal[39]);
+    let mut truncated = file(&large_last);
+    truncated.truncate(truncated.len() - 4);
+    let mut longer = file(&large_last);
+    longer.extend(noise(100));
+    let far_cloud = all(&|snapshot| {
+        let mut snapshot = snapshot.clone();
+        snapshot[1].1 = noise(70_000);
+        snapshot
+    });
+    let long_box = all(&|snapshot| {
+        let mut snapshot = snapshot.clone();
+        snapshot[0].1 = noise(70_000);
+        snapshot
+    });
+    let inflated = dialect.with_size(SizeMeaning::Inflated);
+    vec![
+        ("many sections before the mesh", file(&all(&|snapshot| before(100, 5_000, snapshot)))),
+        ("sections before the mesh", file(&all(&|snapshot| before(25, 90_000, snapshot)))),
+        ("sections after the mesh", file(&all(&|snapshot| after(100, 5_000, snapshot)))),
+        ("sections between", file(&all(&|snapshot| between(70_000, snapshot)))),
+        ("far clouds", file(&far_cloud)),
+        ("long boxes", file(&long_box)),
+        ("a first snapshot of 18 MB", file(&large_first)),
+        ("a first snapshot of 12 MB", file(&middling_first)),
+        ("a last snapshot of many sections", file(&large_last)),
+        ("a truncated last snapshot", truncated),
+        ("bytes after the last snapshot", longer),
+        (
+            "small, with many sections",
+            file(&normal[..12].iter().map(|one| after(8, 5_000, one)).collect::<Vec<_>>()),
+        ),
+        ("inflated sizes", cgeo::file(&all(&|snapshot| before(20, 5_000, snapshot)), inflated)),
+        ("no snapshots", noise_after_header()),
+        ("a table of 100,000 snapshots", long_table()),
+        ("names in the header", cgeo::long_names(4_000, 200)),
+    ]
+}
+
+/// A table of offsets into noise.
+fn noise_after_header() -> Vec<u8> {
+    let mut out = cgeo::header(1000, Dialect::default());
+    let start = out.len() as u64 + 8000;
+    (0..1000_u64).for_each(|index| out.extend((start + index * 5_000).to_le_bytes()));
+    out.extend(noise(5_000_000));
+    out
+}
+
+/// A table in which all entries name few snapshots, in turn.
+fn long_table() -> Vec<u8> {
+    let (_, snapshots) = cgeo::animation(40, 12);
+    let bytes: Vec<_> =
+        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let mut out = Cursor::new(Vec::new());
+    cgeo::spread_to(&mut out, &bytes, 100_000, 8_000_000).unwrap();
+    out.into_inner()
+}
+
+/// Facts that were not read are named, and a file on the disk has the same facts.
+#[test]
+fn info_of_any_proxy_takes_at_most_100_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proxy.cgeo");
+    println!("| proxy | requests | bytes |");
+    let mut above = Vec::new();
+    for (name, bytes) in hostile_proxies() {
+        std::fs::write(&path, &bytes).unwrap();
+        let file = Counted::new(bytes);
+        let facts = |of: &str| {
+            let done = child::meshmap().args(["info", "--json", of]).run();
+            let mut object: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+            let page = child::meshmap().args(["info", of]).run();
+            for not_read in object["cgeo"]["not_read"].as_array().into_iter().flatten() {
+                let page =
+                    String::from_utf8_lossy(&page.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(page.contains(not_read.as_str().unwrap()), "{name}: {not_read} in {page}");
+            }
+            ["cgeo", "meshes", "damage"].map(|name| object[name].take())
+        };
+        let on_disk = facts(path.to_str().unwrap());
+        let address = file.server.address.clone();
+        let done = child::meshmap().args(["info", &address]).run();
+        let cost = file.take();
+        let row = format!("| {name} | {} | {} | {:?}", cost.requests, cost.bytes, done.status.code());
+        println!("{row} {}", on_disk[0]["not_read"]);
+        if cost.requests > 100 || cost.requests == 0 {
+            above.push(row);
+        }
+        assert_eq!(facts(&address), on_disk, "{name}");
+    }
+    assert!(above.is_empty(), "more than 100 requests:\n{}", above.join("\n"));
 }

@@ -332,10 +332,10 @@ mod with_stores {
             if index == 0 {
                 let json = child::meshmap_with(&["info", "--json", &server.address]).stdout;
                 let object: Value = serde_json::from_slice(&json).unwrap();
-                assert_eq!(object["cgeo"]["not_read"], serde_json::json!(["snapshots[32..39]"]));
+                assert_eq!(object["cgeo"]["not_read"], serde_json::json!(["snapshots[16..39]"]));
                 assert_eq!(object["cgeo"]["topology"], "unknown");
                 let page = all(&child::meshmap_with(&["info", &server.address]));
-                assert!(page.contains("snapshots[32..39]"), "{page}");
+                assert!(page.contains("snapshots[16..39]"), "{page}");
                 let page = all(&child::meshmap_with(&["info", "--snapshots", &server.address]));
                 assert!(page.contains("complete") && page.matches("difference").count() == 39, "{page}");
             }

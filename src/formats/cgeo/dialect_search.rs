@@ -22,9 +22,11 @@ use crate::report::{Address, Cause, Error, ErrorKind, Finding, Result, quoted};
 /// Finds the dialect from the first snapshots: usually from the very first one, and from one of the next if the first is damaged.
 pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
     const SNAPSHOTS: usize = 4;
-    let mut first_error = None;
+    /// The most sections that are followed far: each may be another request to a store.
+    const FAR_STEPS: u32 = 28;
+    let (mut first_error, mut far) = (None, FAR_STEPS);
     for index in 0..layout.table.len().min(SNAPSHOTS) {
-        match find_in(layout, index, decoder) {
+        match find_in(layout, index, &mut far, decoder) {
             Ok(dialect) => return Ok(dialect),
             Err(error) if error.is_of_reading() => return Err(error),
             Err(error) => first_error = first_error.or(Some(error)),
@@ -33,7 +35,7 @@ pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
     first_error.map_or_else(|| Ok(Dialect::default()), Err)
 }
 
-fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
+fn find_in(layout: &Layout, index: usize, far: &mut u32, decoder: Decoder) -> Result<Dialect> {
     let extent = layout.extent(index)?;
     let source = &layout.source;
     // In most files the first bytes, tag included, have every small section.
@@ -58,7 +60,7 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
         .is_some_and(|value| value.to_str().is_some_and(|value| value.eq_ignore_ascii_case("false")));
     let mut best: Option<(bool, Dialect)> = None;
     for size in [SizeMeaning::Stored, SizeMeaning::StoredWithHeader] {
-        let Some((exact, found)) = land(&source, &region, size)? else { continue };
+        let Some((exact, found)) = land(&source, &region, far, size)? else { continue };
         if best.is_some_and(|(before, _)| before || !exact) {
             continue;
         }
@@ -79,20 +81,27 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
     Err(unreadable(&source, &region).of(snapshot_address(index)))
 }
 
-/// Follows the sections under one meaning of their sizes. Returns `None` unless they end on the end tag; otherwise the sections,
-/// and `true` if they end with the bytes of the snapshot.
+/// Follows the sections under one meaning of their sizes. Returns `None` unless they end on the end tag, or there are enough of them;
+/// otherwise the sections, and `true` if they end with the bytes of the snapshot. `far`: the sections that may still be followed far.
 fn land(
     source: &crate::bytes::Source,
     region: &Range<u64>,
+    far: &mut u32,
     size: SizeMeaning,
 ) -> Result<Option<(bool, Vec<Section>)>> {
+    /// A wrong reading is lost after one or two sections.
+    const ENOUGH: usize = 6;
+    /// Less than this is read with the header before.
+    const NEAR: u64 = 4 << 10;
     let mut walk = source.walk();
-    let mut found = Vec::new();
+    let (mut found, mut knows_one) = (Vec::new(), false);
     let mut at = region.start;
-    while found.len() < caps::CGEO_SECTIONS {
+    while found.len() < caps::CGEO_SECTIONS && !(knows_one && found.len() >= ENOUGH) && *far > 0 {
         match next(&mut walk, at, region, size) {
             Ok(Step::Section(section)) => {
                 at = section.range.end;
+                *far = far.saturating_sub(u32::from(section.content.length() > NEAR));
+                knows_one |= section.is_known();
                 found.push(section);
             }
             Ok(Step::End) => return Ok(Some((at.saturating_add(4) == region.end, found))),
@@ -101,7 +110,7 @@ fn land(
             Err(error) => return Err(error),
         }
     }
-    Ok(None)
+    Ok(Some((false, found)))
 }
 
 enum Step {

@@ -46,21 +46,45 @@ impl Properties {
         self.get(name)?.to_str()?.parse().ok()
     }
 
-    /// A number, with a point or, as some systems write it, a comma.
+    /// A number.
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
-        let value = self.get(name)?;
-        let value = value.to_str()?.replace(',', ".");
-        value.parse().ok().filter(|number: &f64| number.is_finite())
+        number(self.get(name)?.to_str()?)
     }
 
     /// Three numbers with blanks between.
     pub(crate) fn triple(&self, name: &str) -> Option<[f64; 3]> {
         let value = self.get(name)?;
-        let mut numbers =
-            value.to_str()?.split_whitespace().map(|number| number.replace(',', ".").parse().ok());
-        let triple = [numbers.next()??, numbers.next()??, numbers.next()??];
-        triple.iter().all(|number: &f64| number.is_finite()).then_some(triple)
+        let mut numbers = value.to_str()?.split_whitespace().map(number);
+        Some([numbers.next()??, numbers.next()??, numbers.next()??])
     }
+}
+
+/// A finite number, with a point or, as some systems write it, a comma.
+fn number(text: &str) -> Option<f64> {
+    let text = text.replace(',', ".");
+    let number = if cfg!(meshmap_small) { decimal(&text) } else { text.parse().ok() };
+    number.filter(|number| number.is_finite())
+}
+
+/// A number of at most 15 digits as the standard library parses it, whose code has 30 KB; others may differ in the last digit.
+fn decimal(text: &str) -> Option<f64> {
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let unsigned = number.trim_start_matches(['+', '-']);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    if number.len().saturating_sub(unsigned.len()) > 1 || whole.len().saturating_add(fraction.len()) == 0 {
+        return None;
+    }
+    let mut value = 0.0;
+    for digit in whole.chars().chain(fraction.chars()) {
+        value = value * 10.0 + f64::from(digit.to_digit(10)?);
+    }
+    let power = exponent.saturating_sub(i32::try_from(fraction.len()).ok()?);
+    let scale = 10_f64.powi(power.saturating_abs());
+    let value = if power < 0 { value / scale } else { value * scale };
+    Some(if number.starts_with('-') { -value } else { value })
 }
 
 /// The names of the properties that the published text lists.
@@ -107,5 +131,36 @@ mod tests {
         let header = properties("A: seven\nB: inf\nC: 1 2\nD: 1 2 3\nE: 9223372036854775808");
         assert_eq!((header.integer("A"), header.number("B"), header.triple("C")), (None, None, None));
         assert_eq!((header.triple("D"), header.integer("E")), (Some([1., 2., 3.]), None));
+    }
+
+    #[test]
+    fn small_builds_parse_the_same_numbers() {
+        let texts = [
+            "0",
+            "1",
+            "-1",
+            "+0.5",
+            "10.",
+            ".25",
+            "25.4",
+            "0.01",
+            "123456.789",
+            "1e3",
+            "1.5E-7",
+            "304.8",
+            "-0",
+        ];
+        for text in texts {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(decimal(text).map(f64::to_bits), Some(expected.to_bits()), "{text}");
+        }
+        for text in ["", ".", "-", "--1", "1.2.3", "1e", "0x1", "inf", "NaN", "1 2"] {
+            assert_eq!(number(text), None, "{text}");
+            assert_eq!(decimal(text), None, "{text}");
+        }
+        assert_eq!(
+            [number("1,5"), decimal("1e999"), number("1e999")],
+            [Some(1.5), Some(f64::INFINITY), None]
+        );
     }
 }

@@ -87,14 +87,21 @@ impl Snapshot {
         self.list(self.load()?, &mut Decoders::default()).map(<[Section]>::to_vec)
     }
 
-    /// Like [`sections`](Self::sections), but reads only the headers of the sections, except in dialects that store the inflated
-    /// size. For callers that do not read the snapshot afterwards.
+    /// The first sections, at most `most`, of which only the headers are read, except in dialects that store the inflated size. For
+    /// callers that do not read the snapshot afterwards: each header may be another request to a store.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`sections`](Self::sections).
-    pub fn section_headers(&self) -> Result<Vec<Section>> {
-        self.list(self.proxy.source(), &mut Decoders::default()).map(<[Section]>::to_vec)
+    pub fn section_headers(&self, most: usize) -> Result<Vec<Section>> {
+        let mut decoders = Decoders::default();
+        let (mut sections, mut list) = (self.walk(self.proxy.source(), &mut decoders)?, Vec::new());
+        while list.len() < most
+            && let Some(section) = sections.next().map_err(|error| error.of(self.address()))?
+        {
+            list.push(section);
+        }
+        Ok(list)
     }
 
     /// The compressed content of the known sections, to plan reads or to decode them with

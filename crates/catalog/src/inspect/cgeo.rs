@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use meshmap::cgeo::{
-    Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, SizeMeaning, Snapshot, UnitEvidence, raw,
+    Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, Section, SizeMeaning, Snapshot, UnitEvidence, raw,
 };
 use meshmap::{Address, Bounds, Cause, Codec, Result, Scratch, Segment, Semantic, VertexFormat};
 use serde_json::{Value, json};
@@ -14,14 +14,26 @@ use serde_json::{Value, json};
 use super::lists::Lists;
 use super::model::{
     AttributeInfo, Damage, Damages, Depth, Facts, Group, MeshInfo, PartDetail, SMALL, State, Summary,
-    WORTH_READING, corners, lossy,
+    corners, lossy,
 };
 use crate::input::Problem;
 use crate::text;
 
-/// The number of snapshots that are inspected without a request, because reading the beginning of each takes time: in a store one or
-/// two requests.
-const WORTH_LOOKING: usize = 32;
+/// The number of snapshots that are inspected unless all are asked for: reading the beginning of each takes time, in a store one to
+/// three requests.
+const WORTH_LOOKING: usize = 16;
+
+/// The number of sections at the beginning of a snapshot in which its box and its mesh are looked for.
+const NEAR: usize = 3;
+
+/// The most bytes of a box, which has 24 before it is compressed.
+const LARGE_BOX: u64 = 1 << 10;
+
+/// The number of sections that are listed of the first snapshot, and followed to find out whether the last one is truncated.
+const FOLLOWED: usize = 12;
+
+/// The most bytes of the first snapshot that are read without being asked to: the library reads longer ones section by section.
+const WORTH_READING: u64 = 8 << 20;
 
 const CODECS: [(&str, Codec); 4] =
     [("none", Codec::Stored), ("zlib", Codec::Zlib), ("deflate", Codec::Deflate), ("gzip", Codec::Gzip)];
@@ -75,7 +87,13 @@ pub(super) fn variant(proxy: &Proxy) -> String {
 /// Follows each snapshot to its end tag, to find truncated snapshots and wrong offsets.
 pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mut Damages) {
     // The parts of a snapshot can be truncated only at the end of the file; the other snapshots are read whole to be checked.
-    let all = depth == Depth::Check || bytes.is_some_and(|bytes| bytes <= SMALL);
+    let small = bytes.filter(|bytes| *bytes <= SMALL);
+    let all = depth == Depth::Check || small.is_some();
+    let most = if depth == Depth::Look { FOLLOWED } else { usize::MAX };
+    if let Some(bytes) = small {
+        // At once: from a store, each part would be a request. Where it fails, so do the parts.
+        drop(proxy.source().read(0..bytes));
+    }
     let mut seen: HashMap<u64, Option<meshmap::Error>> = HashMap::new();
     for index in 0..proxy.snapshot_count() {
         let address = || Address::field("snapshots").index(index as u64);
@@ -88,8 +106,8 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
             }
             Ok(snapshot) if all || bytes == Some(snapshot.range().end) && !has_end_tag(proxy, &snapshot) => {
                 let range = snapshot.range();
-                let walk = if all { Snapshot::sections } else { Snapshot::section_headers };
-                let walked = seen.entry(range.start).or_insert_with(|| walk(&snapshot).err());
+                let walk = || if all { snapshot.sections() } else { snapshot.section_headers(most) }.err();
+                let walked = seen.entry(range.start).or_insert_with(walk);
                 let Some(error) = walked else { continue };
                 let ends = bytes == Some(range.end);
                 (if ends { State::Incomplete } else { State::Broken }, Some(range), error.clone())
@@ -105,6 +123,14 @@ fn has_end_tag(proxy: &Proxy, snapshot: &Snapshot) -> bool {
     let end = snapshot.range().end;
     let tag = proxy.source().read(end.saturating_sub(4)..end);
     tag.is_ok_and(|tag| *tag == raw::TAG_ANIMATION_SNAPSHOT_END.to_le_bytes())
+}
+
+/// `true` if a snapshot at the end of the file has no end tag there, and more sections than are followed.
+fn ends_unread(proxy: &Proxy, index: usize, bytes: Option<u64>) -> bool {
+    let ends = |snapshot: &Snapshot| bytes == Some(snapshot.range().end) && !has_end_tag(proxy, snapshot);
+    proxy.snapshot(index).ok().filter(ends).is_some_and(|snapshot| {
+        snapshot.section_headers(FOLLOWED).is_ok_and(|sections| sections.len() == FOLLOWED)
+    })
 }
 
 /// The reason why a snapshot cannot be read.
@@ -126,24 +152,45 @@ struct Glance {
     bounds: Option<Bounds>,
 }
 
-fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
+/// `None` if `is_quick`, and if the box and the mesh are not among the first sections.
+fn glance(snapshot: &Snapshot, is_quick: bool, scratch: &mut Scratch) -> Result<Option<Glance>> {
+    if is_quick && !is_near(snapshot) {
+        return Ok(None);
+    }
     let is_complete = snapshot.is_complete(scratch)?;
     let counts = if is_complete { Some(snapshot.counts(scratch)?) } else { None };
-    Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? })
+    Ok(Some(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? }))
+}
+
+/// `true` if what is found in a snapshot, or its damage, is in its first sections.
+fn is_near(snapshot: &Snapshot) -> bool {
+    // An error is reported when the snapshot is inspected, which ends there as well.
+    let Ok(sections) = snapshot.section_headers(NEAR) else { return true };
+    let find = |tag| sections.iter().find(|section| section.tag == tag);
+    let bounding_box = find(raw::TAG_BOUNDING_BOX);
+    let is_small = |section: &Section| section.content.end - section.content.start <= LARGE_BOX;
+    (sections.len() < NEAR || bounding_box.is_some() && find(raw::TAG_MESH_DATA).is_some())
+        && bounding_box.is_none_or(is_small)
 }
 
 /// The facts at the beginnings of the first `count` snapshots, by their offsets. Each is read once, even if the table names it
 /// several times.
-fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<Glance>> {
+fn glances(
+    proxy: &Proxy,
+    (count, is_quick): (usize, bool),
+    threads: usize,
+) -> HashMap<u64, Result<Option<Glance>>> {
     let mut begun = HashSet::new();
     let distinct: Vec<Snapshot> = (0..count)
         .filter_map(|index| proxy.snapshot(index).ok())
         .filter(|snapshot| begun.insert(snapshot.range().start))
         .collect();
     let each = distinct.len().div_ceil(threads).max(1);
-    let glance_at = |snapshots: &[Snapshot]| -> Vec<(u64, Result<Glance>)> {
+    let glance_at = |snapshots: &[Snapshot]| -> Vec<(u64, Result<Option<Glance>>)> {
         let mut scratch = Scratch::default();
-        snapshots.iter().map(|snapshot| (snapshot.range().start, glance(snapshot, &mut scratch))).collect()
+        let glance =
+            |snapshot: &Snapshot| (snapshot.range().start, self::glance(snapshot, is_quick, &mut scratch));
+        snapshots.iter().map(glance).collect()
     };
     if distinct.len() <= each {
         return glance_at(&distinct).into_iter().collect();
@@ -162,22 +209,45 @@ pub(super) fn facts(
     lists: &mut Lists,
 ) -> Facts {
     let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
-    let looked = if depth == Depth::Look && !is_small { WORTH_LOOKING } else { usize::MAX };
-    let looked = proxy.snapshot_count().min(looked);
-    let seen = self::glances(proxy, looked, threads);
+    let is_quick = depth == Depth::Look && !is_small;
+    let looked = proxy.snapshot_count().min(if is_quick { WORTH_LOOKING } else { usize::MAX });
+    let seen = self::glances(proxy, (looked, is_quick), threads);
+    let mut far: Vec<[usize; 2]> = Vec::new();
     let mut glances: Vec<Option<Glance>> = Vec::new();
     for index in 0..looked {
         let found = proxy.snapshot(index).ok().and_then(|snapshot| seen.get(&snapshot.range().start));
         if let Some(Err(error)) = &found {
             damages.add(Damage::of(Address::field("snapshots").index(index as u64), error, bytes));
         }
-        glances.push(found.and_then(|found| found.as_ref().ok().copied()));
+        if let Some(Ok(None)) = found {
+            match far.last_mut() {
+                Some([_, last]) if *last + 1 == index => *last = index,
+                _ => far.push([index, index]),
+            }
+        }
+        glances.push(found.and_then(|found| found.as_ref().ok().copied().flatten()));
+    }
+    let mut not_read: Vec<String> = far
+        .into_iter()
+        .map(|[first, last]| {
+            let which = if first == last { first.to_string() } else { format!("{first}..{last}") };
+            format!("snapshots[{which}], whose first {NEAR} sections are not a box and a mesh")
+        })
+        .collect();
+    if let Some(last) = proxy.snapshot_count().checked_sub(1).filter(|_| is_quick) {
+        if last >= looked {
+            not_read.push(format!("snapshots[{looked}..{last}]"));
+        }
+        if ends_unread(proxy, last, bytes) {
+            not_read.push(format!("the end of snapshots[{last}], after its first {FOLLOWED} sections"));
+        }
     }
     let first = glances.first().copied().flatten();
     if damages.has("snapshots[0]") {
         differences_from_nothing(&glances, damages);
     }
     let mut values = values(proxy, &glances, lists);
+    values["not_read"] = json!(not_read);
     values["contradictions"] = json!(lists.cut("cgeo.contradictions", contradictions(proxy, first.as_ref())));
     let mut groups = None;
     if let Ok(snapshot) = proxy.snapshot(0) {
@@ -302,7 +372,7 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
         },
         "snapshots": count,
         "looked_at": glances.len(),
-        "not_read": not_read(proxy, glances).into_iter().collect::<Vec<_>>(),
+        "not_read": null,
         "topology": topology,
         "complete": lists.cut("cgeo.complete", runs_of_complete(glances)),
         "time": timing.map(|timing| json!({
@@ -320,12 +390,6 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
         "first_snapshot": null,
         "contradictions": null,
     })
-}
-
-/// The snapshots that were not inspected.
-fn not_read(proxy: &Proxy, glances: &[Option<Glance>]) -> Option<String> {
-    let last = proxy.snapshot_count().checked_sub(1).filter(|last| *last >= glances.len())?;
-    Some(format!("snapshots[{}..{last}]", glances.len()))
 }
 
 /// Adds the facts that need decoding the first snapshot; returns the triangles of each material.
@@ -346,7 +410,14 @@ fn first_snapshot(
         raw::TAG_POINTCLOUD => Some("cloud"),
         _ => None,
     };
-    let sections = if worth { snapshot.sections() } else { snapshot.section_headers() }?;
+    let most = if depth == Depth::Look { FOLLOWED } else { usize::MAX };
+    let sections = if worth { snapshot.sections() } else { snapshot.section_headers(most) }?;
+    if let Some(not_read) = values["not_read"].as_array_mut().filter(|_| !worth) {
+        not_read.push(json!("the content of snapshots[0], which is large"));
+        if sections.len() == most {
+            not_read.push(json!(format!("the sections of snapshots[0] after the first {FOLLOWED}")));
+        }
+    }
     let points = if worth { snapshot.point_cloud()?.map(|points| points.len() as u64) } else { None };
     let sections = sections.iter().map(|section| {
         let stored = section.content.end - section.content.start;
@@ -445,7 +516,9 @@ fn words_of(proxy: &Proxy, glances: &[Option<Glance>], values: &Value) -> Vec<(&
     });
     let mut words = vec![("complete", complete.join(", ")), ("properties", String::new())];
     words.extend(time.map(|time| ("time", time)));
-    let hint = "the beginnings are read with --snapshots, --boxes or --full";
-    words.extend(not_read(proxy, glances).map(|which| ("not_read", format!("{which}: {hint}"))));
+    let hint = "--snapshots and --boxes read the beginnings, --full reads all";
+    let not_read = values["not_read"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let not_read = not_read.collect::<Vec<_>>().join("; ");
+    words.extend((!not_read.is_empty()).then(|| ("not_read", format!("{not_read}: {hint}"))));
     words
 }

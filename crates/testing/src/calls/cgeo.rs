@@ -94,7 +94,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     }
     each(proxy, caller, "snapshot", |snapshot| Ok((snapshot.range(), snapshot.time())));
     each(proxy, caller, "snapshot.sections", |snapshot| snapshot.sections());
-    each(proxy, caller, "snapshot.section_headers", |snapshot| snapshot.section_headers());
+    each(proxy, caller, "snapshot.section_headers", |snapshot| snapshot.section_headers(usize::MAX));
     each(proxy, caller, "snapshot.bounding_box", |snapshot| snapshot.bounding_box(&mut Scratch::default()));
     each(proxy, caller, "snapshot.point_cloud", |snapshot| snapshot.point_cloud());
     each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts(&mut Scratch::default()));

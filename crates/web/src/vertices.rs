@@ -38,11 +38,9 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>,
     let is_influence = |semantic: &Semantic| matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
     let is_stored = |info: &&AttributeInfo| wanted.joints.is_none() || !is_influence(&info.semantic);
     let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).filter(is_stored).collect();
-    let is_light = |semantic: &Semantic| wanted.linear_colors && matches!(semantic, Semantic::Color(_));
-    // No component is handed out in more than four bytes.
-    let components =
-        |info: &AttributeInfo| if is_light(&info.semantic) { 4 } else { u64::from(info.format.components) };
-    let sizes = infos.iter().map(|info| components(info).saturating_mul(4));
+    // No component is handed out in more than four bytes; linear colours have four.
+    let least = |info: &AttributeInfo| if matches!(info.semantic, Semantic::Color(_)) { 4 } else { 0 };
+    let sizes = infos.iter().map(|info| u64::from(info.format.components).max(least(info)).saturating_mul(4));
     let of_joints = if wanted.joints.is_some() { 24 } else { 0 };
     let vertices = sizes.fold(of_joints, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
     let all = vertices.saturating_add(ordered.indices().len() as u64 * 4);
@@ -71,7 +69,6 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>,
         let shape = shape.filter(|_| is_position || *semantic == Semantic::Normal);
         let (description, bytes) = match shape {
             Some(shape) => bound(&attribute, shape, &mut bounds),
-            None if is_light(semantic) => light(&attribute),
             None => array(&attribute, wanted),
         };
         if is_position && shape.is_none() {
@@ -150,6 +147,11 @@ fn groups(view: &MeshView) -> Vec<u8> {
 
 /// An attribute, and its elements in the format that it is handed out in.
 fn array(attribute: &Attribute, wanted: &Wanted) -> (String, Vec<u8>) {
+    // The other formats have none, and their modules are smaller without.
+    let have_colors = cfg!(any(feature = "iqm", feature = "openctm", feature = "tmf"));
+    if have_colors && wanted.linear_colors && matches!(attribute.semantic(), Semantic::Color(_)) {
+        return light(attribute);
+    }
     let stored = attribute.format();
     let keeps = wanted.quantized && *attribute.semantic() == Semantic::Position;
     let needs_formula = attribute.dequant().is_some() && !keeps;

@@ -54,37 +54,40 @@ impl Properties {
     /// Three numbers with blanks between.
     pub(crate) fn triple(&self, name: &str) -> Option<[f64; 3]> {
         let value = self.get(name)?;
-        let mut numbers = value.to_str()?.split_whitespace().map(number);
+        let mut numbers = value.to_str()?.split_ascii_whitespace().map(number);
         Some([numbers.next()??, numbers.next()??, numbers.next()??])
     }
 }
 
 /// A finite number, with a point or, as some systems write it, a comma.
 fn number(text: &str) -> Option<f64> {
-    let text = text.replace(',', ".");
-    let number = if cfg!(meshmap_small) { decimal(&text) } else { text.parse().ok() };
+    let number = if cfg!(meshmap_small) { decimal(text) } else { text.replace(',', ".").parse().ok() };
     number.filter(|number| number.is_finite())
 }
 
-/// A number of at most 15 digits as the standard library parses it, whose code has 30 KB; others may differ in the last digit.
+/// A number of at most 15 digits as the standard library parses it, whose code takes 30 KB; others may differ in the last digit.
 fn decimal(text: &str) -> Option<f64> {
-    let (number, exponent) = match text.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
-        None => (text, 0),
-    };
-    let unsigned = number.trim_start_matches(['+', '-']);
-    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    if number.len().saturating_sub(unsigned.len()) > 1 || whole.len().saturating_add(fraction.len()) == 0 {
-        return None;
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mut value, mut power, mut has_digits, mut has_point) = (0.0, 0_i64, false, false);
+    for (at, byte) in unsigned.bytes().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                value = value * 10.0 + f64::from(byte.saturating_sub(b'0'));
+                power = power.saturating_sub(has_point.into());
+                has_digits = true;
+            }
+            b'.' | b',' if !has_point => has_point = true,
+            b'e' | b'E' => {
+                let exponent: i64 = unsigned.get(at.saturating_add(1)..)?.parse().ok()?;
+                power = power.saturating_add(exponent);
+                break;
+            }
+            _ => return None,
+        }
     }
-    let mut value = 0.0;
-    for digit in whole.chars().chain(fraction.chars()) {
-        value = value * 10.0 + f64::from(digit.to_digit(10)?);
-    }
-    let power = exponent.saturating_sub(i32::try_from(fraction.len()).ok()?);
-    let scale = 10_f64.powi(power.saturating_abs());
+    let scale = (0..power.unsigned_abs().min(400)).fold(1.0, |scale, _| scale * 10.0);
     let value = if power < 0 { value / scale } else { value * scale };
-    Some(if number.starts_with('-') { -value } else { value })
+    has_digits.then(|| if text.starts_with('-') { -value } else { value })
 }
 
 /// The names of the properties that the published text lists.

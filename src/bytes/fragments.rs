@@ -137,27 +137,37 @@ impl Fragments {
     /// The ranges to ask for in place of the missing ones that a [`step`](Self::step) returned, to save requests.
     ///
     /// Ranges at most `gap` bytes apart are joined. If the file has at most 256 KiB, all that is missing is asked for, because a
-    /// request takes longer than its bytes.
+    /// request takes longer than its bytes. If nothing is known of the file, the first range is asked for, with at least `first` bytes: its
+    /// response has the length of the file, and often what is needed next.
     ///
     /// # Examples
     ///
     /// ```
     /// let fragments = meshmap::Fragments::new(Some(1 << 20));
-    /// assert_eq!(fragments.requests(&[0..10, 12..20, 100..110], 4), [0..20, 100..110]);
+    /// assert_eq!(fragments.requests(&[0..10, 12..20, 100..110], 4, 64), [0..20, 100..110]);
     /// let small = meshmap::Fragments::new(Some(1 << 10));
     /// small.supply(0, vec![0; 20])?;
-    /// assert_eq!(small.requests(&[100..110], 4), [20..1024]);
+    /// assert_eq!(small.requests(&[100..110], 4, 64), [20..1024]);
+    /// let unknown = meshmap::Fragments::new(None);
+    /// assert_eq!(unknown.requests(&[0..10, 100..110], 4, 64), [0..64]);
     /// # Ok::<(), meshmap::Error>(())
     /// ```
     #[must_use]
-    pub fn requests(&self, missing: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
+    pub fn requests(&self, missing: &[Range<u64>], gap: u64, first: u64) -> Vec<Range<u64>> {
         /// The size of a small file.
         const SMALL: u64 = 256 << 10;
         let state = self.store.lock();
-        match state.len {
+        let mut requests = match state.len {
             Some(len) if len <= SMALL && !missing.is_empty() => state.gaps(&(0..len)),
             _ => coalesce(missing, gap),
+        };
+        if state.len.is_none() && state.pieces.is_empty() {
+            requests.truncate(1);
+            for request in &mut requests {
+                request.end = request.end.max(request.start.saturating_add(first));
+            }
         }
+        requests
     }
 
     /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.

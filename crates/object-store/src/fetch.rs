@@ -171,12 +171,11 @@ pub(crate) struct Stored {
 impl Stored {
     /// Fetches these ranges. Afterwards there are more bytes than before.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let requests = self.fragments.requests(ranges, self.settings.gap);
+        let requests = self.fragments.requests(ranges, self.settings.gap, self.settings.first);
         if self.version().is_none() {
-            // The first response says how long the file is, and which version all others have to be of. The job asks for the rest again.
-            let Some(first) = requests.first() else { return Ok(()) };
-            let least = first.start.saturating_add(self.settings.first);
-            return self.fetch_first(first.start..first.end.max(least)).await;
+            // The first response has the length of the file, and the version of all others. The job asks for the rest again.
+            let Some(first) = requests.into_iter().next() else { return Ok(()) };
+            return self.fetch_first(first).await;
         }
         let length = self.version().map_or(u64::MAX, |version| version.length);
         let within = requests.iter().map(|range| range.start..range.end.min(length));

@@ -56,7 +56,7 @@ impl Session {
         Self(session::Session::new(length.map(|length| length as u64), settings))
     }
 
-    pub fn set_length(&mut self, length: f64) -> Outcome<()> {
+    pub fn set_length(&self, length: f64) -> Outcome<()> {
         self.0.set_length(length as u64).map_err(throw)
     }
 

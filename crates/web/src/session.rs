@@ -50,8 +50,6 @@ impl Default for Settings {
 /// A job is a method that returns `Ok(None)` where bytes are missing.
 pub struct Session {
     fragments: Fragments,
-    /// `true` if the length of the file is known.
-    has_length: bool,
     options: Options,
     file: Option<File>,
     needed: Vec<Range<u64>>,
@@ -65,7 +63,6 @@ impl Session {
     pub fn new(length: Option<u64>, settings: Settings) -> Self {
         Self {
             fragments: Fragments::new(length),
-            has_length: length.is_some(),
             options: Options::default().with_limits(settings.limits()).with_parallelism(Parallelism::Off),
             file: None,
             needed: Vec::new(),
@@ -79,10 +76,8 @@ impl Session {
     /// # Errors
     ///
     /// `mismatch` where another one is known, or bytes after it are there.
-    pub fn set_length(&mut self, length: u64) -> Result<(), Failure> {
-        self.fragments.set_len(length)?;
-        self.has_length = true;
-        Ok(())
+    pub fn set_length(&self, length: u64) -> Result<(), Failure> {
+        Ok(self.fragments.set_len(length)?)
     }
 
     /// Adds the bytes at an offset.
@@ -94,19 +89,10 @@ impl Session {
         Ok(self.fragments.supply(offset, bytes)?)
     }
 
-    /// The ranges to fetch for what the last job misses: ascending, joined as by [`Fragments::requests`].
-    ///
-    /// If nothing is known of the file, one range of at least `first` bytes: its response has the length of the file.
+    /// The ranges to fetch for what the last job misses, as [`Fragments::requests`] returns them.
     #[must_use]
     pub fn needed(&self, gap: u64, first: u64) -> Vec<Range<u64>> {
-        let mut requests = self.fragments.requests(&self.needed, gap);
-        if !self.has_length && self.fragments.held() == 0 {
-            requests.truncate(1);
-            for request in &mut requests {
-                request.end = request.end.max(request.start.saturating_add(first));
-            }
-        }
-        requests
+        self.fragments.requests(&self.needed, gap, first)
     }
 
     /// The bytes of the file in memory.

@@ -122,7 +122,8 @@ class Expected:
         self.light = None
         if self.is_colored and len(colors[0]) == len(self.positions):
             # sRGB as linear light.
-            rgb = colors[0][:, :3].astype(np.float64)
+            rgb = np.zeros((len(colors[0]), 3))
+            rgb[:, : colors[0].shape[1]] = colors[0][:, :3]
             self.light = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 

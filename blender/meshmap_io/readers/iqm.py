@@ -65,7 +65,8 @@ def read_mesh(view: meshmap.Mesh, name: str, bones: int, options: ReadOptions, n
                 channel.values = v_up(channel.values)
                 mesh.uvs.append(channel)
         elif key.startswith("color"):
-            rgba = np.ones((len(values), 4), np.float32)
+            # As in the library, colours that are not stored are 0, and alpha is 1.
+            rgba = np.tile(np.float32([0, 0, 0, 1]), (len(values), 1))
             rgba[:, : values.shape[1]] = values
             channel = per_vertex("Color", rgba, vertices, notes)
             if channel is not None:

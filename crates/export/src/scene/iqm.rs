@@ -7,6 +7,7 @@ use meshmap::iqm::{Anim, Model, Trs};
 
 use super::Selection;
 use super::hierarchy::{self, Hierarchy};
+use super::names::listed;
 use super::pose::Pose;
 use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::budget::Budget;
@@ -151,16 +152,6 @@ impl Rig for Joints {
         }
         Ok(clips)
     }
-}
-
-/// The first of some names, and the number of the others; `None` of none.
-fn listed(names: impl Iterator<Item = impl Into<String>>) -> Option<String> {
-    const MOST: usize = 8;
-    let mut names = names.map(Into::into);
-    let first: Vec<String> = names.by_ref().take(MOST).collect();
-    let more = names.count();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    (!first.is_empty()).then(|| first.join(", ") + &more)
 }
 
 /// An animation that can be written.

@@ -39,6 +39,16 @@ fn identifier(name: &str) -> String {
     starts_with_digit.then_some('_').into_iter().chain(allowed).collect()
 }
 
+/// The first of some names, and the number of the others; `None` of none.
+pub(crate) fn listed(names: impl Iterator<Item = impl Into<String>>) -> Option<String> {
+    const MOST: usize = 8;
+    let mut names = names.map(Into::into);
+    let first: Vec<String> = names.by_ref().take(MOST).collect();
+    let more = names.count();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    (!first.is_empty()).then(|| first.join(", ") + &more)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use meshmap::slmesh::{Asset, BindShape, BoundJoint, Lod, Skin};
 use meshmap::{ErrorKind, Role, Segment};
 
 use super::Mesh;
+use super::names::listed;
 use super::pose::Pose;
 use super::rig::{Joint, Place, Rig, Skeleton};
 use crate::error::Result;
@@ -128,13 +129,10 @@ impl Rig for Joints {
             return Ok(None);
         };
         let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        if !pose.replaced.is_empty() {
-            let some = pose.replaced.iter().take(3).filter_map(|index| names.get(*index).map(String::as_str));
-            let (some, more) =
-                (some.collect::<Vec<_>>().join(", "), if pose.replaced.len() > 3 { ", .." } else { "" });
+        let replaced = pose.replaced.iter().filter_map(|index| names.get(*index).map(String::as_str));
+        if let Some(replaced) = listed(replaced) {
             outcome.note(format!(
-                "joints whose matrix is sheared or has no inverse keep the mesh in the bind pose ({}: {some}{more})",
-                pose.replaced.len()
+                "joints whose matrix is sheared or has no inverse keep the mesh in the bind pose: {replaced}"
             ));
         }
         let inverse_bind = pose.joints.iter().map(|joint| joint.inverse.map(f64::from)).collect();

@@ -7,7 +7,7 @@ use meshmap::Semantic;
 
 use super::expected::Expected;
 use super::shape::{Materials, Shape, compare};
-use super::skins::{self, Rig};
+use super::skins::{self, WrittenJoints};
 use super::tally::Tally;
 use super::{charge, gltf, obj, ply, root, stl, usd};
 use crate::error::Result;
@@ -64,7 +64,7 @@ fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut
         tally.differs(|| format!("{found} meshes, where the file has {expected}"));
         return Ok(());
     }
-    let rig = expected.skeleton.and_then(|skeleton| tally.read(Rig::of(skeleton, &gltf)));
+    let joints = expected.skeleton.and_then(|skeleton| tally.read(WrittenJoints::of(skeleton, &gltf)));
     for (at, mesh) in drawn.iter().enumerate() {
         let _scope = expected.job.budget.scope();
         let are_integers = gltf.has_integers(at);
@@ -73,8 +73,8 @@ fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut
         if let Some(found) = tally.read(gltf.shape(at, 0)) {
             compare(&name, &shape, &found, tally);
         }
-        if let Some(rig) = rig.as_ref().filter(|_| shape.influences.is_some()) {
-            if let Some(why) = rig.compare(at, &mut gltf).err() {
+        if let Some(joints) = joints.as_ref().filter(|_| shape.influences.is_some()) {
+            if let Some(why) = joints.compare(at, &mut gltf).err() {
                 tally.differs(|| format!("{name}: {why}"));
             } else {
                 tally.equal("skins: joints, their places and inverse bind matrices");
@@ -83,7 +83,7 @@ fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut
     }
     skins::check_levels(drawn, &gltf, tally);
     match &expected.scene.rig {
-        Some(scene) => skins::check_clips(scene.as_ref(), rig.as_ref(), expected.job, &mut gltf, tally),
+        Some(rig) => skins::check_clips(rig.as_ref(), joints.as_ref(), expected.job, &mut gltf, tally),
         None => Ok(()),
     }
 }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::gltf::{Channel, Gltf, index, list};
 use super::tally::Tally;
 use crate::error::{Error, Result};
-use crate::matrix::{IDENTITY, multiply};
+use crate::matrix::IDENTITY;
 use crate::outcome::Outcome;
 use crate::scene::Mesh;
 use crate::scene::iqm::Clip;
-use crate::scene::rig::{self, Joint, Place, Skeleton};
+use crate::scene::rig::{Joint, Place, Rig, Skeleton};
 use crate::settings::Job;
 
 type Read<T> = std::result::Result<T, String>;
@@ -21,11 +21,11 @@ type Read<T> = std::result::Result<T, String>;
 const REST: &str = "meshmap_rest";
 
 /// The joints of a file, which are the first nodes of what was written.
-pub(super) struct Rig<'a> {
+pub(super) struct WrittenJoints<'a> {
     skeleton: &'a Skeleton,
 }
 
-impl<'a> Rig<'a> {
+impl<'a> WrittenJoints<'a> {
     /// An error says what is another joint, or in another place.
     pub(super) fn of(skeleton: &'a Skeleton, gltf: &Gltf) -> Read<Self> {
         let parents = parents(gltf);
@@ -120,8 +120,8 @@ fn parents(gltf: &Gltf) -> Vec<Option<usize>> {
 
 /// Compares animations: the names, what they move, the times, and the pose of each joint in each frame.
 pub(super) fn check_clips(
-    rig: &dyn rig::Rig,
-    joints: Option<&Rig<'_>>,
+    rig: &dyn Rig,
+    joints: Option<&WrittenJoints<'_>>,
     job: &Job<'_>,
     gltf: &mut Gltf,
     tally: &mut Tally,

@@ -481,26 +481,32 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
     }
     let outcome = Convert::new(Target::Obj).write_file(&file, folder.path().join("out.obj")).unwrap();
     assert!(outcome.changed.contains_key("vertices, now in the bind shape of the skin"), "{outcome:?}");
-    // Programs transform normals by the matrices of a skin as they are, so that these have no scales of three sizes.
+}
+
+/// Programs transform normals by the matrices of a skin as they are, so that these have no scales of three sizes.
+#[test]
+fn normals_of_skinned_meshes_are_drawn_right() {
+    let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.glb");
-    let drawn = |quantized| {
-        let convert = Convert { quantized, ..Convert::new(Target::Glb) };
-        convert.write_file(&file, &path).unwrap();
-        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
-        skinned_normals(&Glb::open(&path))
-    };
-    let (floats, integers) = (drawn(false), drawn(true));
-    assert!(!floats.is_empty() && floats.len() == integers.len());
-    for (a, b) in floats.iter().zip(&integers) {
-        let dot: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-        assert!(dot > 0.999_999, "{a:?} {b:?}");
-    }
-    let normals = face.normals().unwrap().unwrap();
-    assert_eq!(normals.len(), floats.len());
-    let bind_shape = asset.skin().unwrap().unwrap().bind_shape().unwrap();
-    for (stored, found) in normals.iter().zip(&integers) {
-        let dot: f64 = bind_shape.normal(stored).iter().zip(found).map(|(a, b)| f64::from(*a) * b).sum();
-        assert!(dot > 0.9999, "{stored:?} {found:?}");
+    let valid = MeshFile::open(data::valid("slmesh", "odd_s08_pelvis_array.slmesh")).unwrap();
+    for file in [regression("slmesh", "bind_shape.slmesh"), valid] {
+        let asset = file.as_slmesh().unwrap();
+        let shape = asset.skin().unwrap().unwrap().bind_shape();
+        let lod = asset.lod(meshmap::slmesh::Lod::High).unwrap().unwrap();
+        let normals = lod.faces().next().unwrap().normals().unwrap().unwrap();
+        for quantized in [false, true] {
+            let convert = Convert { quantized, ..Convert::new(Target::Glb) };
+            convert.write_file(&file, &path).unwrap();
+            assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+            let drawn = skinned_normals(&Glb::open(&path));
+            assert!(!drawn.is_empty() && drawn.len() == normals.len());
+            for (stored, drawn) in normals.iter().zip(drawn) {
+                let expected = shape.as_ref().map_or(stored, |shape| shape.normal(stored));
+                let [dot, length] = [drawn, expected.map(f64::from)]
+                    .map(|other| expected.iter().zip(other).map(|(a, b)| f64::from(*a) * b).sum::<f64>());
+                assert!(dot > 0.9999 * length.sqrt(), "{stored:?} {drawn:?}");
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Resul
             Ok(done) => return Ok(done),
             Err(ranges) => {
                 // Ranges with little between them cost less as one request, and so does the rest of a small file.
-                for range in fragments.requests(&ranges, 16 << 10) {
+                for range in fragments.requests(&ranges, 16 << 10, 64 << 10) {
                     fragments.supply(range.start, fetch(server, &range)?)?;
                 }
             }

@@ -240,12 +240,22 @@ fn readers_that_return_too_much_are_cut() {
 
 #[test]
 fn requests_join_neighbours_only() {
+    let fragments = Fragments::new(Some(u64::MAX));
+    assert_eq!(fragments.requests(&[], 10, 0), []);
+    assert_eq!(fragments.requests(&[5..5, 3..4], 0, 0), [3..4]);
+    assert_eq!(fragments.requests(&[0..4, 4..8, 9..10], 0, 0), [0..8, 9..10]);
+    assert_eq!(fragments.requests(&[0..100, 10..20, 90..110], 0, 0), [0..110]);
+    assert_eq!(fragments.requests(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX, 0), [0..u64::MAX]);
+}
+
+#[test]
+fn the_first_request_of_a_file_is_one_and_long() {
     let fragments = Fragments::new(None);
-    assert_eq!(fragments.requests(&[], 10), []);
-    assert_eq!(fragments.requests(&[5..5, 3..4], 0), [3..4]);
-    assert_eq!(fragments.requests(&[0..4, 4..8, 9..10], 0), [0..8, 9..10]);
-    assert_eq!(fragments.requests(&[0..100, 10..20, 90..110], 0), [0..110]);
-    assert_eq!(fragments.requests(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX), [0..u64::MAX]);
+    assert_eq!(fragments.requests(&[], 0, 64), []);
+    assert_eq!(fragments.requests(&[10..20, 30..40], 0, 64), [10..74]);
+    assert_eq!(fragments.requests(&[10..200, 300..400], 0, 64), [10..200]);
+    fragments.supply(10, vec![0; 10]).unwrap();
+    assert_eq!(fragments.requests(&[30..40, 50..60], 0, 64), [30..40, 50..60]);
 }
 
 #[test]
@@ -253,10 +263,10 @@ fn small_files_are_requested_whole_and_no_byte_twice() {
     let fragments = Fragments::new(None);
     fragments.supply(100, vec![0; 50]).unwrap();
     fragments.set_len(256 << 10).unwrap();
-    assert_eq!(fragments.requests(&[160..170], 0), [0..100, 150..256 << 10]);
-    assert_eq!(fragments.requests(&[], 0), []);
+    assert_eq!(fragments.requests(&[160..170], 0, 0), [0..100, 150..256 << 10]);
+    assert_eq!(fragments.requests(&[], 0, 0), []);
     let larger = Fragments::new(Some((256 << 10) + 1));
-    assert_eq!(larger.requests(&[160..170], 0), [160..170]);
+    assert_eq!(larger.requests(&[160..170], 0, 0), [160..170]);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use meshmap::{Influences, MeshView, Semantic};
 use super::hierarchy::Hierarchy;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::matrix::of_rows;
 use crate::vector::{cross, dot, unit_of_f64};
 
 /// The way in which a pose transforms an attribute.

@@ -26,8 +26,9 @@ const root = new TransformNode('root', scene);
 const floats = (attribute) => (attribute?.type === 'f32' ? attribute.array : null);
 
 const file = await open(new URLSearchParams(location.search).get('url') ?? 'model.cgeo');
-const { conventions, snapshots } = file.info;
-if (conventions.up === 'z') root.rotation.x = -Math.PI / 2;
+const { conventions, metresPerUnit, snapshots } = file.info;
+if (conventions.usualUp === 'z') root.rotation.x = -Math.PI / 2;
+root.scaling.setAll(metresPerUnit ?? 1);
 
 // The first snapshot, the finest level of detail, or all meshes.
 const { entries } = await file.meshes({ end: snapshots ? 1 : 4096 });

@@ -88,15 +88,15 @@ pub struct Skipped {
     special: u64,
     /// Files that hold no mesh, or none of the format that is asked for.
     pub others: u64,
-    /// Files that hold only animations, which a conversion has no use for.
-    pub only_animations: u64,
+    /// Files that have nothing to convert or to draw, such as only animations.
+    pub nothing: u64,
 }
 
 impl fmt::Display for Skipped {
     /// Empty, or what follows the number of files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            (self.only_animations, "with animations only"),
+            (self.nothing, "with nothing to write"),
             (self.others, "other"),
             (self.left_out, "left out by a pattern"),
             (self.hidden, "hidden"),

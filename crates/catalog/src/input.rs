@@ -157,7 +157,8 @@ impl Input {
             return Problem::other("limit_exceeded", message);
         }
         let (text, path) = (error.to_string(), format!("{}: ", self.path.display()));
-        Problem::other("io", text.strip_prefix(&path).unwrap_or(&text).to_owned())
+        let kind = if error.is_not_found() { NOT_FOUND } else { "io" };
+        Problem::other(kind, text.strip_prefix(&path).unwrap_or(&text).to_owned())
     }
 
     /// A file in a store, in builds that cannot read any.
@@ -339,6 +340,14 @@ fn has_known_ending(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
+/// The kind of the problem of a file that does not exist.
+const NOT_FOUND: &str = "not_found";
+
+fn is_missing(error: &meshmap::Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound)
+}
+
 /// The reason why a file cannot be processed.
 #[derive(Clone, Debug)]
 pub enum Problem {
@@ -359,6 +368,7 @@ impl Problem {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Library(error) if is_missing(error) => NOT_FOUND,
             Self::Library(error) => error.kind().name(),
             Self::Other(kind, _) => kind,
         }
@@ -382,7 +392,8 @@ impl From<meshmap::Error> for Problem {
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
-        Self::Other("io", error.to_string())
+        let kind = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { "io" };
+        Self::Other(kind, error.to_string())
     }
 }
 

@@ -201,7 +201,7 @@ fn what_is_no_mesh_has_a_row_only_if_it_was_named() {
     assert_eq!(row.error_kind, Some("unknown_format"));
     let [row] =
         catalog::of(&Item::file(&folder.path().join("nothing")), &Options::default()).try_into().unwrap();
-    assert_eq!(row.error_kind, Some("io"));
+    assert_eq!(row.error_kind, Some("not_found"));
 }
 
 /// A store that counts what is asked of it.

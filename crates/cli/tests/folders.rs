@@ -166,7 +166,7 @@ fn files_with_animations_only_are_skipped_in_folders() {
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
     assert!(
         last_line(&done)
-            .starts_with("DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 with animations only")
+            .starts_with("DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 with nothing to write")
     );
     let object: Value = serde_json::from_slice(&run(&input, &["--to", "obj", "--json"]).stdout).unwrap();
     assert_eq!((&object["state"], &object["error"]["kind"]), (&"skipped".into(), &"unsupported".into()));

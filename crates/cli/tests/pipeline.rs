@@ -304,7 +304,7 @@ fn there_is_an_object_for_every_file() {
         assert!(objects[0]["error"]["message"].is_string());
     }
     let missing = objects(&meshmap(&["info", "--json"], &[Path::new("/nowhere/at/all.iqm")]));
-    assert_eq!(missing[0]["error"]["kind"], "io");
+    assert_eq!(missing[0]["error"]["kind"], "not_found");
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub enum Error {
     NothingToConvert {
         /// `true` for an IQM file with animations, which can be added to the conversion of another file.
         has_animations: bool,
+        /// `true` if a part of the file was left out, because it is damaged or has numbers that cannot be written.
+        has_unusable: bool,
     },
     /// A setting that would change nothing in files of the target.
     #[error("{target}: the option `{setting}` has no effect; it is for {}", list(targets))]

@@ -517,7 +517,7 @@ impl Convert {
             return Ok((start..=end.min(count - 1)).step_by(self.every()).collect());
         }
         let Some(last) = count.checked_sub(1) else {
-            return Err(Error::NothingToConvert { has_animations: false });
+            return Err(Error::NothingToConvert { has_animations: false, has_unusable: false });
         };
         let what = format!("snapshots {start} to {end} are not all among 0 to {last}");
         Err(Error::NotHeld { target: self.target.name(), what })

@@ -87,6 +87,14 @@ pub enum Error {
     Runtime(#[source] std::io::Error),
 }
 
+impl Error {
+    /// Returns `true` if the store has no such file.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Store { error, .. } if matches!(**error, object_store::Error::NotFound { .. }))
+    }
+}
+
 /// The reason that a store reports, without the words around it.
 fn reason(error: &object_store::Error) -> String {
     use object_store::Error as Store;

@@ -208,7 +208,7 @@ async fn redirections_to_other_hosts_are_followed_where_asked_for() {
     Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
 }
 
-/// Files of one server share its connections: one for each thread, and those that were opened while another was handed back.
+/// Files of one server share its connections, which are about as many as threads.
 #[test]
 fn files_of_a_process_share_connections() {
     const THREADS: usize = 4;

@@ -10,6 +10,7 @@ from urllib.request import pathname2url
 
 import boto3
 import numpy as np
+import pyarrow as pa
 import pytest
 from moto.server import ThreadedMotoServer
 
@@ -68,6 +69,15 @@ def test_what_is_not_there_is_an_exception_of_the_system(bucket) -> None:  # noq
         meshmap.open("s3://assets/nothing.cgeo")
     with pytest.raises(OSError):
         meshmap.open("http://127.0.0.1:9/nothing.cgeo")
+    with pytest.raises(FileNotFoundError, match="nothing.cgeo"):
+        meshmap.find("s3://assets/nothing.cgeo")
+    with pytest.raises(FileNotFoundError, match="no mesh files"):
+        meshmap.find("s3://assets/no/such/folder/")
+    bucket.upload_file(str(CGEO), "there.cgeo")
+    names = ["s3://assets/there.cgeo", "s3://assets/nothing.cgeo", str(CGEO.with_name("nothing.cgeo"))]
+    rows = pa.table(meshmap.catalog(names, columns=["path", "error_kind"])).to_pylist()
+    kinds = {row["path"]: row["error_kind"] for row in rows}
+    assert kinds == {names[0]: None, names[1]: "not_found", names[2]: "not_found"}
     with pytest.raises(ValueError, match="mmap"):
         meshmap.open("file:///nothing.cgeo", mmap=True)
 

@@ -88,7 +88,7 @@ def test_an_object_that_is_gone_is_a_row_and_an_exception(store: S3Store) -> Non
     with pytest.raises(FileNotFoundError):
         meshmap.open(reader=read, size=1000)
     row = pa.table(meshmap.catalog([("s3://assets/nothing", read, 1000)])).to_pylist()[0]
-    assert row["error_kind"] == "io"
+    assert row["error_kind"] == "not_found"
 
 
 def test_fsspec_files_are_file_objects(store: S3Store) -> None:

@@ -118,8 +118,9 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             let message = format!("{what}: expected at most {most} {limit}, found {needed}; {raised}");
             refuse(py, "limit_exceeded", message)
         }
-        meshmap_export::Error::NothingToConvert { .. } => {
-            refuse(py, "not_held", "nothing to convert: the file has no vertices".to_owned())
+        meshmap_export::Error::NothingToConvert { has_unusable, .. } => {
+            let kind = if *has_unusable { "malformed" } else { "nothing_to_convert" };
+            refuse(py, kind, "nothing to convert: the file has no vertices".to_owned())
         }
         _ => refuse(py, "not_held", error.to_string()),
     }

@@ -97,6 +97,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", PyTuple::new(module.py(), meshmap::Format::ALL.map(meshmap::Format::name))?)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
+    module.add_function(wrap_pyfunction!(source::size_of_address, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;

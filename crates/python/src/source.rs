@@ -190,6 +190,15 @@ pub(crate) fn list_address(py: Python<'_>, address: &str) -> PyResult<Vec<(Strin
     Err(without_stores(py, address))
 }
 
+/// The size in bytes of the file at an address, which must exist.
+#[pyfunction]
+pub(crate) fn size_of_address(py: Python<'_>, address: &str) -> PyResult<u64> {
+    #[cfg(feature = "stores")]
+    return detached(py, false, || crate::store::size(address))?.map_err(PyErr::from);
+    #[cfg(not(feature = "stores"))]
+    Err(without_stores(py, address))
+}
+
 fn map(path: &std::path::Path) -> meshmap::Result<Source> {
     #[allow(unsafe_code, reason = "the caller asked for a map, and was told what that takes")]
     // SAFETY: whoever says mmap=True promises that the file does not change; the documentation of `open` says so.

@@ -16,6 +16,11 @@ pub(crate) fn at(address: &str) -> io::Result<Source> {
     Ok(Source::ranged(stored))
 }
 
+/// The size of the file at an address.
+pub(crate) fn size(address: &str) -> io::Result<u64> {
+    Ok(Blocking::at(address)?.fetch_length()?)
+}
+
 /// The files below an address, and their sizes.
 pub(crate) fn list(address: &str) -> io::Result<Vec<(String, u64)>> {
     let listed = Blocking::list(address)?;

@@ -140,7 +140,7 @@ def test_readers_are_catalogued_by_name_and_identity(iqm: Path) -> None:
 
 def test_missing_files_are_rows_and_wrong_arguments_are_not(tmp_path: Path) -> None:
     row = pa.table(meshmap.catalog(tmp_path / "nothing.iqm")).to_pylist()[0]
-    assert row["error_kind"] == "io"
+    assert row["error_kind"] == "not_found"
     with pytest.raises(TypeError):
         meshmap.catalog([1])  # type: ignore[list-item]
     with pytest.raises(TypeError):

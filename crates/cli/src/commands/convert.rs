@@ -230,8 +230,8 @@ fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
         JobResult::Written(made) if conversion.check || is_damaged => {
             JobResult::Written(Written { damage: Damaged::new(&inspect::check(file).damage), ..made })
         }
-        JobResult::Failed(ref problem) | JobResult::OnlyAnimations(ref problem)
-            if problem.kind() != "io" && is_small() =>
+        JobResult::Failed(ref problem) | JobResult::Nothing(ref problem)
+            if !["io", "not_found"].contains(&problem.kind()) && is_small() =>
         {
             let damage = Damaged::new(&inspect::check(file).damage);
             if damage.is_empty() { result } else { JobResult::Unusable(damage) }

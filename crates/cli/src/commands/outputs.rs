@@ -38,8 +38,8 @@ pub(super) enum JobResult {
     UpToDate(Damaged),
     /// No mesh file.
     Other,
-    /// The file has only animations.
-    OnlyAnimations(Problem),
+    /// The file has nothing that the target holds, such as only animations.
+    Nothing(Problem),
     Failed(Problem),
     /// Nothing was written, because these parts of the file cannot be used.
     Unusable(Damaged),
@@ -54,8 +54,8 @@ impl JobResult {
             meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Self::DiskFull
             }
-            error @ meshmap_export::Error::NothingToConvert { has_animations: true } => {
-                Self::OnlyAnimations(problem_of(error))
+            error @ meshmap_export::Error::NothingToConvert { has_unusable: false, .. } => {
+                Self::Nothing(problem_of(error))
             }
             error => Self::Failed(problem_of(error)),
         }
@@ -278,7 +278,7 @@ pub(super) fn all(
                 damaged += u64::from(!damage.is_empty());
             }
             JobResult::Other => found.skipped.others += 1,
-            JobResult::OnlyAnimations(_) => found.skipped.only_animations += 1,
+            JobResult::Nothing(_) => found.skipped.nothing += 1,
             JobResult::DiskFull => {
                 not_written += 1;
                 is_full.store(true, Ordering::Relaxed);
@@ -359,7 +359,7 @@ impl Totals {
                 self.problems.add([format!("failed: {}", reason(&ErrorInfo::new(problem, None, None)))]);
             }
             JobResult::Differs(_) => self.problems.add([format!("failed: {DIFFERS}")]),
-            JobResult::Other | JobResult::OnlyAnimations(_) | JobResult::DiskFull => {}
+            JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => {}
         }
     }
 
@@ -424,7 +424,7 @@ pub(super) fn lines(
         }
         JobResult::Failed(problem) => (String::new(), bad(&problem)),
         // One line about all that a full disk has no space for is enough.
-        JobResult::Other | JobResult::OnlyAnimations(_) | JobResult::DiskFull => Default::default(),
+        JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => Default::default(),
     };
     if quiet {
         results.clear();
@@ -439,7 +439,7 @@ pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> 
         JobResult::Written(made) => ("written", made, None),
         JobResult::Differs(made) => ("differs", made, None),
         JobResult::UpToDate(damage) => ("up_to_date", Written { damage, ..Written::default() }, None),
-        JobResult::OnlyAnimations(problem) => ("skipped", Written::default(), whole(&problem)),
+        JobResult::Nothing(problem) => ("skipped", Written::default(), whole(&problem)),
         JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
         JobResult::Unusable(damage) => {
             let error = damage.parts.first().cloned();
@@ -491,7 +491,7 @@ pub(super) fn one(
     };
     match Output::check_path(&job.output).and_then(find_folder) {
         Ok(()) => match make(&file, job) {
-            JobResult::OnlyAnimations(problem) if job.input.is_named => JobResult::Failed(problem),
+            JobResult::Nothing(problem) if job.input.is_named => JobResult::Failed(problem),
             result => result,
         },
         Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
@@ -523,7 +523,7 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
             let message = format!("{what}: {needed} {limit} needed, the limit is {most}; {raised}");
             Problem::other("limit_exceeded", message)
         }
-        meshmap_export::Error::NothingToConvert { has_animations } => {
+        meshmap_export::Error::NothingToConvert { has_animations, .. } => {
             let hint =
                 if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
             Problem::other("unsupported", format!("nothing to convert: the file has no vertices{hint}"))
@@ -648,7 +648,7 @@ impl Summary {
     ) -> io::Result<Outcome> {
         let verdict = match (self.is_done, self.failed + self.damaged) {
             (false, _) => "STOPPED",
-            (true, 0) if self.made + found.skipped.only_animations > 0 => "DONE",
+            (true, 0) if self.made + found.skipped.nothing > 0 => "DONE",
             (true, _) => "FAILED",
         };
         let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);

@@ -238,13 +238,20 @@ impl Render {
             None => vec![self.moment(file)?],
         };
         let mut rendered = Rendered::default();
-        let (camera, _) = self.camera_of_all(file, &moments, budget, &mut rendered)?;
+        let scope = budget.scope();
+        let (camera, first) = self.camera_of_all(file, &moments, budget, &mut rendered)?;
+        let mut first = Some((first, scope));
         let mut sheet = Sheet::create(path, moments.len(), frame.width, frame.height)?;
         let mut seen = SeenOnce::default();
         let mut ignored = Rendered::default();
         for named in &moments {
-            let _scope = budget.scope();
-            let scene = self.drawing(file, named.moment, budget, &mut ignored)?;
+            let (scene, _scope) = match first.take() {
+                Some(first) => first,
+                None => {
+                    let scope = budget.scope();
+                    (self.drawing(file, named.moment, budget, &mut ignored)?, scope)
+                }
+            };
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style(), budget)?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             let words = [name, time.trim_end_matches(')')];

@@ -241,7 +241,8 @@ impl Scene {
         if outcome.triangles > 0 || outcome.points > 0 || outcome.joints > 0 {
             return Ok(());
         }
-        Err(Error::NothingToConvert { has_animations: self.has_animations })
+        let has_unusable = outcome.has_unusable;
+        Err(Error::NothingToConvert { has_animations: self.has_animations, has_unusable })
     }
 
     /// `true` if no mesh could be written.

@@ -24,7 +24,7 @@ pub(super) fn check(scene: &Scene, job: &Job<'_>, path: &Path, tally: &mut Tally
     let expected = Expected { scene, job, target: job.target, skeleton: skeleton.as_ref() };
     let meshes = scene.meshes(&job.budget, &mut Outcome::default())?;
     if !is_gltf && job.target != Target::Usdc {
-        charge::file(path, &job.budget)?;
+        charge::file(path, job.target, &job.budget)?;
     }
     match job.target {
         Target::Obj => {

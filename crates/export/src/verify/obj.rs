@@ -8,6 +8,33 @@ use std::rc::Rc;
 
 use super::shape::{Materials, Shape, Stream};
 
+/// The memory that the numbers of a file take. A missing file is reported by [`read`].
+pub(super) fn memory(path: &Path) -> u64 {
+    /// Vectors grow to twice of what they hold.
+    const GROWTH: u64 = 2;
+    let Ok(file) = File::open(path) else { return 0 };
+    let mut file = BufReader::with_capacity(256 << 10, file);
+    let (mut bytes, mut before) = (0_u64, [0, b'\n']);
+    while let Ok(piece) = file.fill_buf()
+        && !piece.is_empty()
+    {
+        for byte in piece {
+            bytes += match (before, byte) {
+                // Three floats, and a colour for each position.
+                ([_, b'\n'], b'v') => 12,
+                ([b'\n', b'v'], b' ') => 16,
+                // The corners in three streams, and the material.
+                ([_, b'\n'], _) => 40,
+                _ => 0,
+            };
+            before = [before[1], *byte];
+        }
+        let length = piece.len();
+        file.consume(length);
+    }
+    bytes.saturating_mul(GROWTH)
+}
+
 /// The objects of a file, in their order. Materials are from the MTL next to it.
 pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::scene::assume;
 use crate::scene::cgeo::Snapshots;
-use crate::settings::Job;
+use crate::settings::{Job, Target};
 
 pub(super) fn check_gltf(
     snapshots: &Snapshots,
@@ -217,7 +217,7 @@ pub(super) fn check_obj(
     tally: &mut Tally,
 ) -> Result<()> {
     let shape = expected.snapshot(&snapshots.first()?.mesh(Parts::ALL)?);
-    charge::file(path, &expected.job.budget)?;
+    charge::file(path, Target::Obj, &expected.job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {
             compare("the object", &shape, found, tally);

@@ -22,6 +22,9 @@ def find(sources: Sources) -> list[str]:
 
 def found(sources: Sources) -> list[tuple[str, int]]:
     """The mesh files that sources name, and their sizes in bytes, 0 if it is not known."""
+    if isinstance(sources, str) and _meshmap.is_address(sources) and not _is_prefix(sources):
+        # A file of a list may be gone when its turn comes; the only one is missed at once.
+        return [(sources, _meshmap.size_of_address(sources))]
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     files: list[tuple[str, int]] = []
     for source in several:
@@ -34,7 +37,7 @@ def found(sources: Sources) -> list[tuple[str, int]]:
 
 def _found(source: str) -> list[tuple[str, int]]:
     if _meshmap.is_address(source):
-        return _below(source) if source.endswith("/") or "*" in source else [(source, 0)]
+        return _below(source) if _is_prefix(source) else [(source, 0)]
     if os.path.exists(source):
         return _meshmap.find_files([source])
     if not glob.has_magic(source):
@@ -45,6 +48,10 @@ def _found(source: str) -> list[tuple[str, int]]:
     # A pattern that ends with ** also matches folders, whose files it matches as well.
     files = [match for match in matches if not os.path.isdir(match)]
     return _meshmap.find_files(files or matches)
+
+
+def _is_prefix(address: str) -> bool:
+    return address.endswith("/") or "*" in address
 
 
 def _below(address: str) -> list[tuple[str, int]]:

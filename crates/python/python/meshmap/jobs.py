@@ -31,7 +31,8 @@ VERIFY = pa.schema(
     + _TOLD
 )
 
-#: The columns of ``convert``: ``state`` is ``written``, ``up_to_date`` or ``failed``, as in the JSON of the command.
+#: The columns of ``convert``: ``state`` is ``written``, ``up_to_date``, ``skipped`` for a file that has nothing to convert, or ``failed``, as
+#: in the JSON of the command.
 CONVERT = pa.schema(
     [("path", pa.string()), ("identity", pa.string()), ("output", pa.string()), ("state", pa.string())]
     + [("vertices", pa.int64()), ("triangles", pa.int64()), ("left_out", pa.string())]
@@ -102,7 +103,9 @@ def _converted(
         if made_from is not None:
             outputs.add(output, made_from, done["files"], done["looked_for"])
     except (Error, OSError, ValueError) as error:
-        return {"state": "failed", "error_kind": getattr(error, "kind", "io"), "error": str(error)}
+        kind = getattr(error, "kind", "io")
+        state = "skipped" if kind == "nothing_to_convert" else "failed"
+        return {"state": state, "error_kind": kind, "error": str(error)}
     told = {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
     return {"output": str(output), "state": "written", **told}
 
@@ -110,7 +113,7 @@ def _converted(
 def missing(paths: Sequence[str], done: pa.Table) -> list[str]:
     """The files that a table of earlier results has no row of, or only rows of another version of the file.
 
-    Rows with an error of the kind ``io``, which the next run may not have, count as missing.
+    Rows with an error of the kind ``io`` or ``not_found``, which the next run may not have, count as missing.
     """
     def version(row: dict[str, Any]) -> tuple[str, str | None, str | None]:
         return row["path"], row["path_bytes"], row["identity"]
@@ -118,7 +121,7 @@ def missing(paths: Sequence[str], done: pa.Table) -> list[str]:
     kept = {
         version(row)
         for row in done.select(["path", "path_bytes", "identity", "error_kind"]).to_pylist()
-        if row["error_kind"] != "io" and row["identity"] is not None
+        if row["error_kind"] not in ("io", "not_found") and row["identity"] is not None
     }
     return [path for path, row in _versions(paths).items() if version(row) not in kept]
 

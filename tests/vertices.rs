@@ -39,7 +39,7 @@ fn written(
     let snapshot = proxy.snapshot(index)?;
     let count = writer.remap(&snapshot)?.vertex_count();
     let mut out = vec![0xa5; count * stride + 3];
-    writer.write(&snapshot, &mut out)?;
+    writer.write(&snapshot, &mut [&mut out])?;
     assert_eq!(out.split_off(count * stride), [0xa5; 3]);
     Ok(out)
 }
@@ -102,7 +102,7 @@ fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() 
     for (seconds, wrap) in
         [(0.0, Wrap::Clamp), (0.6, Wrap::Clamp), (1.0, Wrap::Clamp), (2.0, Wrap::Clamp), (2.2, Wrap::Loop)]
     {
-        writer.write_at(&proxy, &timing, seconds, wrap, &mut out).unwrap();
+        writer.write_at(&proxy, &timing, seconds, wrap, &mut [&mut out]).unwrap();
         let (mut positions, mut normals, mut cached) = (Vec::new(), Vec::new(), Vec::new());
         proxy.positions_at(&timing, &[seconds], wrap, &mut positions, &mut scratch).unwrap();
         proxy.normals_at(&timing, &[seconds], wrap, &mut normals, &mut scratch).unwrap();
@@ -123,7 +123,7 @@ fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() 
         }
     }
     // A snapshot by itself does not move.
-    writer.write(&proxy.snapshot(1).unwrap(), &mut out).unwrap();
+    writer.write(&proxy.snapshot(1).unwrap(), &mut [&mut out]).unwrap();
     assert_eq!(out[24..28], 9.0_f32.to_le_bytes());
 }
 
@@ -141,13 +141,13 @@ fn other_triangles_make_another_remap_and_no_motion() {
     assert!(format!("{clone:?}").contains(&sizes[3].to_string()));
     let mut out = vec![0; sizes[2] * 28];
     let timing = Timing::new(0.0, 1.0, 4);
-    let error = writer.write_at(&proxy, &timing, 1.5, Wrap::Clamp, &mut out).unwrap_err();
+    let error = writer.write_at(&proxy, &timing, 1.5, Wrap::Clamp, &mut [&mut out]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
     let at = |index: usize| proxy.snapshot(index).unwrap();
-    let ids = [0, 2].map(|index| writer.write(&at(index), &mut out).unwrap());
+    let ids = [0, 2].map(|index| writer.write(&at(index), &mut [&mut out]).unwrap());
     assert_ne!(ids[0], ids[1]);
-    assert_eq!(writer.write(&at(0), &mut out[..28]).unwrap_err().kind(), ErrorKind::OutOfRange);
-    let error = writer.write_at(&proxy, &timing, f64::NAN, Wrap::Clamp, &mut out).unwrap_err();
+    assert_eq!(writer.write(&at(0), &mut [&mut out[..28]]).unwrap_err().kind(), ErrorKind::OutOfRange);
+    let error = writer.write_at(&proxy, &timing, f64::NAN, Wrap::Clamp, &mut [&mut out]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
     let overlapping = layout().with(Semantic::Normal, VertexFormat::FLOAT32X3).at(8);
     assert_eq!(VertexWriter::new(overlapping).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -171,7 +171,7 @@ fn limits_hold_whatever_was_decoded_before() {
             let mut out = vec![0; 60 * 60 * 28 * 2];
             let results: Vec<bool> = times
                 .iter()
-                .map(|time| writer.write_at(&proxy, &timing, *time, Wrap::Clamp, &mut out).is_ok())
+                .map(|time| writer.write_at(&proxy, &timing, *time, Wrap::Clamp, &mut [&mut out]).is_ok())
                 .collect();
             *results.last().unwrap()
         };
@@ -179,6 +179,138 @@ fn limits_hold_whatever_was_decoded_before() {
         verdicts.push(write(&[1.5]));
     }
     assert!(verdicts.contains(&false) && verdicts.contains(&true));
+}
+
+#[test]
+fn velocities_follow_the_direction_of_the_time() {
+    let (meshes, snapshots) = animation(5, 3);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = Timing::new(0.0, 0.5, 3);
+    let layout = VertexLayout::new().with(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3);
+    let mut writer = VertexWriter::new(layout).unwrap();
+    let remap = writer.remap(&proxy.snapshot(0).unwrap()).unwrap();
+    let mut velocities = |seconds: f64, wrap: Wrap| {
+        let mut out = vec![0xa5; remap.vertex_count() * 12];
+        writer.write_at(&proxy, &timing, seconds, wrap, &mut [&mut out]).unwrap();
+        out.chunks(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect::<Vec<_>>()
+    };
+    let sources = remap.sources(0).unwrap();
+    let step = |from: usize, to: usize, sign: f32| -> Vec<f32> {
+        let at = |index: usize, source: &u32| meshes[index].positions[*source as usize];
+        let of =
+            |source| (0..3).map(move |axis| (at(to, source)[axis] - at(from, source)[axis]) * 2.0 * sign);
+        sources.iter().flat_map(of).collect()
+    };
+    let close = |found: Vec<f32>, expected: Vec<f32>| {
+        assert!(expected.iter().any(|number| *number != 0.0) && found.len() == expected.len());
+        let differ = found.iter().zip(&expected).filter(|(a, b)| (*a - *b).abs() > 1e-5).count();
+        assert_eq!(differ, 0, "{found:?} {expected:?}");
+    };
+    close(velocities(0.7, Wrap::Clamp), step(1, 2, 1.0));
+    close(velocities(1.0, Wrap::Clamp), step(1, 2, 1.0));
+    close(velocities(1.2, Wrap::Loop), step(2, 0, 1.0));
+    close(velocities(1.2, Wrap::PingPong), step(1, 2, -1.0));
+    for seconds in [-0.1, 1.1] {
+        assert!(velocities(seconds, Wrap::Clamp).iter().all(|number| *number == 0.0), "{seconds}");
+    }
+}
+
+#[test]
+fn several_buffers_have_the_attributes_of_one() {
+    let (_, snapshots) = animation(9, 3);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let positions = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
+    let others = VertexLayout::new()
+        .with(Semantic::Normal, VertexFormat::SNORM8X4)
+        .with(Semantic::TexCoord(0), VertexFormat::FLOAT32X2)
+        .with_stride(16);
+    let mut writer = VertexWriter::new(positions).unwrap().with_buffer(others).unwrap();
+    assert_eq!(writer.parts(), Parts::POSITIONS | Parts::NORMALS | Parts::TEXCOORDS);
+    let snapshot = proxy.snapshot(2).unwrap();
+    let count = writer.remap(&snapshot).unwrap().vertex_count();
+    let (mut first, mut second) = (vec![0xa5; count * 12], vec![0xa5; count * 16]);
+    writer.write(&snapshot, &mut [&mut first, &mut second]).unwrap();
+    let expected = interleaved(&proxy, 2, &layout()).unwrap();
+    let vertices = first.chunks(12).zip(second.chunks(16)).map(|(first, second)| [first, second].concat());
+    assert_eq!(vertices.collect::<Vec<_>>().concat(), expected);
+    let error = writer.write(&snapshot, &mut [&mut first]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+}
+
+#[test]
+fn a_material_has_its_triangles_and_no_other_vertices() {
+    let (meshes, snapshots) = animation(6, 3);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let positions = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
+    let snapshot = proxy.snapshot(2).unwrap();
+    for material in 0..4 {
+        let mut writer = VertexWriter::new(positions.clone()).unwrap().with_material(material);
+        let remap = writer.remap(&snapshot).unwrap();
+        let mut out = vec![0; remap.vertex_count() * 12];
+        writer.write(&snapshot, &mut [&mut out]).unwrap();
+        let vertices: Vec<&[u8]> = out.chunks(12).collect();
+        let triangles = meshes[2].triangles.iter().enumerate();
+        let of_material = triangles.filter(|(number, _)| number % 3 == material as usize);
+        let corners: Vec<u32> = of_material.flat_map(|(_, [positions, _])| *positions).collect();
+        assert_eq!(remap.indices().len(), corners.len(), "{material}");
+        for (index, corner) in remap.indices().iter().zip(&corners) {
+            let found = vertices[*index as usize].chunks(4);
+            let found = found.map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+            let expected = meshes[2].positions[*corner as usize];
+            assert!(found.zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{material} {corner}");
+        }
+        let used: std::collections::BTreeSet<u32> = remap.indices().iter().copied().collect();
+        assert_eq!(used.len(), remap.vertex_count(), "{material}");
+    }
+}
+
+#[test]
+fn writers_of_a_cache_decode_each_snapshot_once() {
+    let (_, snapshots) = animation(9, 4);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = Timing::new(0.0, 1.0, 4);
+    let cache = SnapshotCache::new(1 << 20);
+    assert_eq!(cache.capacity(), 1 << 20);
+    let mut own = VertexWriter::new(layout()).unwrap();
+    let mut shared = own.clone().with_cache(cache.clone());
+    let mut others = shared.clone();
+    let count = own.remap(&proxy.snapshot(0).unwrap()).unwrap().vertex_count();
+    for time in [0.0, 0.3, 1.0, 1.5, 2.9, 3.0, 3.5] {
+        let mut outs = [0; 3].map(|_| vec![0xa5; count * 28]);
+        for (writer, out) in [&mut own, &mut shared, &mut others].into_iter().zip(&mut outs) {
+            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [out]).unwrap();
+        }
+        assert!(outs[0] == outs[1] && outs[1] == outs[2], "{time}");
+    }
+    // Once all parts of the first one, for the vertices.
+    let stats = cache.stats();
+    assert!(stats.decodes <= 5 && stats.repeated_decodes == 0, "{stats:?}");
+}
+
+#[test]
+fn equal_triangles_that_are_stored_again_keep_the_vertices() {
+    let meshes = [0.0, 0.3, 0.6, 0.9].map(|time| Mesh::sheet(6, 1, time));
+    let all = meshes.each_ref().map(|mesh| snapshot(mesh, mesh.complete()));
+    let proxy = proxy(file(&all, Dialect::default()));
+    let timing = Timing::new(0.0, 1.0, 4);
+    let positions = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
+    let mut writer = VertexWriter::new(positions).unwrap();
+    let at = |index: usize| proxy.snapshot(index).unwrap();
+    let remap = writer.remap(&at(0)).unwrap();
+    let mut out = vec![0; remap.vertex_count() * 12];
+    let mut ids = vec![writer.write(&at(0), &mut [&mut out]).unwrap()];
+    for time in [0.5, 1.5, 2.5, 3.5] {
+        ids.push(writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut out]).unwrap());
+        let (from, to) = (&meshes[time as usize], &meshes[(time as usize + 1) % 4]);
+        for (vertex, source) in out.chunks(12).zip(remap.sources(0).unwrap()) {
+            let z = f32::from_le_bytes(vertex[8..].try_into().unwrap());
+            let [a, b] = [from, to].map(|mesh| mesh.positions[*source as usize][2]);
+            assert!((z - (a + b) / 2.0).abs() < 1e-6, "{time}");
+        }
+        assert!(std::sync::Arc::ptr_eq(&remap, &writer.remap(&at(time as usize)).unwrap()), "{time}");
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
 }
 
 /// The bytes that a call allocates once its memory is large enough.
@@ -232,13 +364,13 @@ fn calls_with_a_scratch_allocate_nothing() {
     ));
     table.push(("velocities", again(|| proxy.velocities(&timing, 1, &mut vectors, &mut s).unwrap())));
     table.push(("VertexWriter::remap", again(|| drop(writer.remap(&one).unwrap()))));
-    table.push(("VertexWriter::write", again(|| assert!(writer.write(&one, &mut buffer).is_ok()))));
+    table.push(("VertexWriter::write", again(|| assert!(writer.write(&one, &mut [&mut buffer]).is_ok()))));
     let mut number = 0;
     table.push((
         "VertexWriter::write, others",
         again(|| {
             number = number % 3 + 1;
-            writer.write(&proxy.snapshot(number).unwrap(), &mut buffer).unwrap();
+            writer.write(&proxy.snapshot(number).unwrap(), &mut [&mut buffer]).unwrap();
         }),
     ));
     let mut time = 0.0;
@@ -246,7 +378,7 @@ fn calls_with_a_scratch_allocate_nothing() {
         "VertexWriter::write_at",
         again(|| {
             time += 0.03;
-            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut buffer).unwrap();
+            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut buffer]).unwrap();
         }),
     ));
     table.push(("SnapshotCache::get", again(|| drop(cache.get(&proxy, 1, Parts::ALL).unwrap()))));

@@ -11,6 +11,7 @@ use super::place::{Places, place};
 use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use super::write::sized;
+use super::write_only::WriteOnly;
 use crate::limits::job;
 use crate::num::decimal;
 use crate::report::{Error, ErrorKind, Result};
@@ -75,12 +76,12 @@ impl Gather {
         add: impl Fn(&Semantic, Range<usize>, &mut Vec<[F32; 3]>) -> Result<bool>,
     ) -> Result<()> {
         let Self { columns, stride, has_gaps, block, elements, work } = self;
-        let out = sized(out, count.saturating_mul(*stride))?;
+        let out = WriteOnly::of(sized(out, count.saturating_mul(*stride))?);
         let blocks = out.chunks_mut(block.saturating_mul(*stride).max(1));
         for (first, vertices) in (0_usize..).step_by(*block).zip(blocks) {
             job::check("vertices")?;
             if *has_gaps {
-                vertices.fill(0);
+                WriteOnly::clear(vertices);
             }
             let count = vertices.len().checked_div(*stride).unwrap_or(0);
             for Column { to, converter, default, is_followed } in columns.iter() {

@@ -9,6 +9,7 @@ use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use super::view::MeshView;
 use super::write::{WriteResult, sized, written};
+use super::write_only::WriteOnly;
 use crate::limits::job;
 use crate::num::decimal;
 use crate::report::{Error, ErrorKind, Result};
@@ -237,9 +238,10 @@ impl Columns<'_> {
     /// Writes whole vertices from `first` on, at most one block and no more than fit into `out`.
     fn write(&mut self, first: usize, out: &mut [u8]) -> Result<()> {
         let Self { columns, stride, has_gaps, work } = self;
+        let out = WriteOnly::of(out);
         let count = out.len().checked_div(*stride).unwrap_or(0);
         if *has_gaps {
-            out.fill(0);
+            WriteOnly::clear(out);
         }
         for Column { from, to, is_followed } in columns {
             let out = out.get_mut(to.offset..).unwrap_or_default();

@@ -29,6 +29,7 @@ mod vertex_format;
 mod view;
 mod winding;
 mod write;
+mod write_only;
 
 pub use attribute::Attribute;
 pub use bounds::Bounds;

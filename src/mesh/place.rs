@@ -1,8 +1,10 @@
 //! Elements, which are packed, to their places in vertices.
 
+use super::write_only::WriteOnly;
+
 /// The places to write elements to: the first one at the beginning of `out`, and each other one `stride` bytes further.
 pub(super) struct Places<'a> {
-    pub(super) out: &'a mut [u8],
+    pub(super) out: &'a mut [WriteOnly],
     pub(super) stride: usize,
     /// `true` if the 4 bytes after each element are written later: until then they may contain anything.
     pub(super) is_followed: bool,
@@ -11,7 +13,7 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Places that leave the bytes between them unchanged.
     pub(super) fn packed(out: &'a mut [u8], stride: usize) -> Self {
-        Self { out, stride, is_followed: false }
+        Self { out: WriteOnly::of(out), stride, is_followed: false }
     }
 }
 
@@ -19,7 +21,7 @@ impl<'a> Places<'a> {
 pub(super) fn place(elements: &[u8], size: usize, kept: usize, fill: &[u8], places: Places<'_>) {
     let Places { out, stride, is_followed } = places;
     if size == kept && fill.is_empty() && stride == size && out.len() == elements.len() {
-        return out.copy_from_slice(elements);
+        return WriteOnly::put(out, elements);
     }
     match (size, kept, fill) {
         (3, 3, &[_]) => at_stride::<3, 3, 1>(elements, fill, out, stride),
@@ -58,7 +60,7 @@ macro_rules! with_stride {
 fn at_stride<const SIZE: usize, const KEPT: usize, const FILL: usize>(
     elements: &[u8],
     fill: &[u8],
-    out: &mut [u8],
+    out: &mut [WriteOnly],
     stride: usize,
 ) {
     let Some(constant) = fill.first_chunk() else { return };
@@ -70,11 +72,11 @@ fn at_stride<const SIZE: usize, const KEPT: usize, const FILL: usize>(
 }
 
 /// Copies elements of 12 bytes, most of them as 16, which is one store instead of two; returns how many.
-fn triples(elements: &[u8], out: &mut [u8], stride: usize) -> usize {
+fn triples(elements: &[u8], out: &mut [WriteOnly], stride: usize) -> usize {
     with_stride!(stride, STRIDE => triples_at::<STRIDE>(elements, out), _ => 0)
 }
 
-fn triples_at<const STRIDE: usize>(elements: &[u8], out: &mut [u8]) -> usize {
+fn triples_at<const STRIDE: usize>(elements: &[u8], out: &mut [WriteOnly]) -> usize {
     let (fours, _) = elements.as_chunks::<48>();
     let (places, _) = out.as_chunks_mut::<STRIDE>();
     let (places, _) = places.as_chunks_mut::<4>();
@@ -89,17 +91,17 @@ fn triples_at<const STRIDE: usize>(elements: &[u8], out: &mut [u8]) -> usize {
 }
 
 #[inline(always)]
-fn copy<const N: usize>(four: &[u8; 48], start: usize, place: &mut [u8]) {
+fn copy<const N: usize>(four: &[u8; 48], start: usize, place: &mut [WriteOnly]) {
     let element = four.get(start..).and_then(|element| element.first_chunk::<N>());
     if let (Some(place), Some(element)) = (place.first_chunk_mut::<N>(), element) {
-        *place = *element;
+        WriteOnly::put(place, element);
     }
 }
 
 fn fixed<const SIZE: usize, const KEPT: usize, const FILL: usize, const STRIDE: usize>(
     elements: &[u8],
     fill: &[u8; FILL],
-    out: &mut [u8],
+    out: &mut [WriteOnly],
 ) {
     let (elements, _) = elements.as_chunks::<SIZE>();
     let (places, rest) = out.as_chunks_mut::<STRIDE>();
@@ -113,22 +115,22 @@ fn fixed<const SIZE: usize, const KEPT: usize, const FILL: usize, const STRIDE: 
 }
 
 #[inline(always)]
-fn one<const KEPT: usize, const FILL: usize>(element: &[u8], fill: &[u8; FILL], place: &mut [u8]) {
+fn one<const KEPT: usize, const FILL: usize>(element: &[u8], fill: &[u8; FILL], place: &mut [WriteOnly]) {
     let Some((place, rest)) = place.split_first_chunk_mut::<KEPT>() else { return };
-    if let (Some(element), Some(filled)) = (element.first_chunk(), rest.first_chunk_mut()) {
-        *place = *element;
-        *filled = *fill;
+    if let (Some(element), Some(filled)) = (element.first_chunk::<KEPT>(), rest.first_chunk_mut::<FILL>()) {
+        WriteOnly::put(place, element);
+        WriteOnly::put(filled, fill);
     }
 }
 
-fn any(elements: &[u8], size: usize, kept: usize, fill: &[u8], out: &mut [u8], stride: usize) {
+fn any(elements: &[u8], size: usize, kept: usize, fill: &[u8], out: &mut [WriteOnly], stride: usize) {
     let places = out.chunks_mut(stride.max(1));
     for (place, element) in places.zip(elements.chunks_exact(size.max(1))) {
         if let (Some((place, rest)), Some(element)) = (place.split_at_mut_checked(kept), element.get(..kept))
         {
-            place.copy_from_slice(element);
+            WriteOnly::put(place, element);
             if let Some(filled) = rest.get_mut(..fill.len()) {
-                filled.copy_from_slice(fill);
+                WriteOnly::put(filled, fill);
             }
         }
     }

@@ -194,7 +194,7 @@ pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
         hand.positions(index, &mut theirs);
         assert!(ours.as_flattened() == theirs.as_slice());
         let [own, other] = &mut buffers;
-        writer.write(&proxy.snapshot(index)?, own)?;
+        writer.write(&proxy.snapshot(index)?, &mut [own])?;
         hand.vertices(index, &remap, other);
         assert!(own == other);
     }
@@ -275,7 +275,7 @@ pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
                 [
                     &mut |index| {
                         let snapshot = proxy.snapshot(index).expect("a snapshot");
-                        black_box(writer.write(&snapshot, own).expect("vertices"));
+                        black_box(writer.write(&snapshot, &mut [own]).expect("vertices"));
                     },
                     &mut |index| hand.vertices(index, &remap, black_box(other)),
                 ],

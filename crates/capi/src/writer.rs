@@ -136,7 +136,7 @@ pub unsafe extern "C" fn mm_vertex_writer_write(
             let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
                 return Ok(());
             };
-            let id = writer.write(&snapshot, target.first(needed))?;
+            let id = writer.write(&snapshot, &mut [target.first(needed)])?;
             // SAFETY: the caller's, as the header says.
             unsafe { put_if_any(topology, id.into()) };
             Ok(())
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn mm_vertex_writer_write_at(
             let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
                 return Ok(());
             };
-            let id = writer.write_at(proxy, &timing, seconds, wrap, target.first(needed))?;
+            let id = writer.write_at(proxy, &timing, seconds, wrap, &mut [target.first(needed)])?;
             // SAFETY: the caller's, as the header says.
             unsafe { put_if_any(topology, id.into()) };
             Ok(())

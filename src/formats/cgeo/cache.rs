@@ -146,7 +146,7 @@ impl SnapshotCache {
         self.snapshot(&snapshot, parts)
     }
 
-    fn snapshot(&self, snapshot: &Snapshot, parts: Parts) -> Result<Arc<Mesh>> {
+    pub(super) fn snapshot(&self, snapshot: &Snapshot, parts: Parts) -> Result<Arc<Mesh>> {
         let next = self.lock().begin(&Key::new(snapshot), parts);
         match next {
             Next::Take(mesh) => Ok(mesh),
@@ -256,6 +256,12 @@ impl SnapshotCache {
             }
             while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         }
+    }
+
+    /// The capacity in bytes of decoded snapshots.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.lock().held.capacity
     }
 
     /// Statistics since the cache was made.

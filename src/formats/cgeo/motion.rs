@@ -23,8 +23,8 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number, or a timing of more snapshots than there are,
-    /// Returns [`Mismatch`](ErrorKind::Mismatch) if the snapshots have different triangles, and the errors of decoding.
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number, or a timing of more snapshots than there are;
+    /// [`Mismatch`](ErrorKind::Mismatch) if the snapshots have different triangles, and the errors of decoding.
     pub fn positions_at(
         &self,
         timing: &Timing,
@@ -59,7 +59,8 @@ impl Proxy {
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
-    /// follows them when the animation is looped.
+    /// follows them when the animation is looped. [`VertexWriter::write_at`](super::VertexWriter::write_at) has velocities at any time, with
+    /// a [`Wrap`].
     ///
     /// # Errors
     ///

@@ -189,6 +189,18 @@ impl Timing {
         Some(Key { from, to, fraction })
     }
 
+    /// The direction in which snapshots follow each other at a time: 1, -1 on the way back, and 0 where a clamped animation stands still.
+    pub(super) fn direction(&self, seconds: f64, wrap: Wrap) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 snapshots")]
+        let end = self.count.saturating_sub(1) as f64;
+        let at = self.steps(seconds);
+        match wrap {
+            Wrap::Clamp if at < 0.0 || at > end => 0.0,
+            Wrap::PingPong if at.rem_euclid(2.0 * end) > end => -1.0,
+            _ => 1.0,
+        }
+    }
+
     /// The times in seconds that a shutter needs, ascending: its opening and closing, and the time of each snapshot which is passed
     /// between them.
     ///

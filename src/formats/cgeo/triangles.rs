@@ -87,6 +87,11 @@ impl Triangles {
         if Arc::strong_count(&self.records) > 1 { 0 } else { crate::num::as_u64(self.records.capacity()) }
     }
 
+    /// Returns `true` if the records of both are equal.
+    pub(crate) fn is_equal(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.records == other.records
+    }
+
     pub(crate) fn set_shape(&mut self, shape: Shape) {
         self.shape = shape;
     }

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use zerocopy::little_endian::F32;
 
-use super::mesh::{MeshBuffer, TopologyId};
+#[cfg(feature = "cache")]
+use super::cache::SnapshotCache;
+use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{direction, no_key, other_triangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
+use super::triangles::{Counts, Triangles};
+use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
 use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap};
@@ -21,7 +25,8 @@ use crate::report::Result;
 ///
 /// A vertex is one combination of indices that a corner has, as in [`Snapshot::view`]. The vertices of a topology are found once, and
 /// kept as a [`VertexRemap`]; after the first call, nothing is allocated. Memory that vertices are written to is never read, so that it
-/// may be mapped memory of a GPU. Decoding runs on the calling thread.
+/// may be mapped memory of a GPU. Decoding runs on the calling thread. With [`with_cache`](Self::with_cache), snapshots are decoded into
+/// the memory of a cache, which is allocated.
 ///
 /// Keep one for each thread and each proxy: it holds the remap of one topology, and two decoded snapshots. Clones share the remap.
 ///
@@ -44,16 +49,20 @@ use crate::report::Result;
 /// let mut vertex_buffer = vec![0; remap.vertex_count() * stride];
 ///
 /// let timing = proxy.timing().unwrap();
-/// let first = writer.write(&proxy.snapshot(0)?, &mut vertex_buffer)?;
-/// let later = writer.write_at(&proxy, &timing, 0.07, Wrap::Loop, &mut vertex_buffer)?;
+/// let first = writer.write(&proxy.snapshot(0)?, &mut [&mut vertex_buffer])?;
+/// let later = writer.write_at(&proxy, &timing, 0.07, Wrap::Loop, &mut [&mut vertex_buffer])?;
 /// assert_eq!(first, later, "the index buffer stays");
 /// # assert!(!index_buffer.is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub struct VertexWriter {
-    gather: Gather,
-    /// The parts that the layout needs.
+    /// One for each vertex buffer.
+    gathers: Vec<Gather>,
+    /// The parts that the layouts need.
     parts: Parts,
+    material: Option<u32>,
+    #[cfg(feature = "cache")]
+    cache: Option<SnapshotCache>,
     kept: Option<Kept>,
     frames: [Frame; 2],
     scratch: Scratch,
@@ -63,6 +72,10 @@ pub struct VertexWriter {
 #[derive(Clone)]
 struct Kept {
     topology: TopologyId,
+    /// The topologies of the last snapshots that store equal triangles again.
+    equal: [TopologyId; 2],
+    triangles: Triangles,
+    counts: Counts,
     /// The attributes of the remap.
     streams: Arc<[Semantic]>,
     remap: Arc<VertexRemap>,
@@ -74,6 +87,8 @@ struct Frame {
     /// The proxy, and the offset and the sample in it.
     of: Option<(u64, u64, usize)>,
     mesh: MeshBuffer,
+    /// The mesh in place of `mesh`, if it is in a cache.
+    shared: Option<Arc<Mesh>>,
     /// The memory that decoding it was charged with, and the bytes that were read for it.
     charged: u64,
     read: Range<u64>,
@@ -84,8 +99,8 @@ struct Moment {
     /// The frames, and the share of the second one.
     frames: [usize; 2],
     fraction: f32,
-    /// One by the seconds from one to the other; 0 if no time passes.
-    per_second: f32,
+    /// The direction of the time by the seconds from one to the other; `None` if no time passes.
+    per_second: Option<f32>,
     /// `true` for a time, `false` for a snapshot as it is stored.
     is_time: bool,
 }
@@ -105,14 +120,53 @@ impl VertexWriter {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if attributes of the layout overlap or are longer than its stride, and if
     /// a default does not fit its format.
     pub fn new(layout: VertexLayout) -> Result<Self> {
+        let this = Self {
+            gathers: Vec::new(),
+            parts: Parts::POSITIONS,
+            material: None,
+            #[cfg(feature = "cache")]
+            cache: None,
+            kept: None,
+            frames: Default::default(),
+            scratch: Scratch::default(),
+        };
+        this.with_buffer(layout)
+    }
+
+    /// Adds a vertex buffer with another layout: for positions in one buffer and other attributes in another.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`new`](Self::new).
+    pub fn with_buffer(mut self, layout: VertexLayout) -> Result<Self> {
         let gather = Gather::new(&layout)?;
         let part = |semantic: &Semantic| match semantic {
             Semantic::Normal => Parts::NORMALS,
             Semantic::TexCoord(_) => Parts::TEXCOORDS,
             _ => Parts::POSITIONS,
         };
-        let parts = gather.semantics().map(part).fold(Parts::POSITIONS, |parts, part| parts | part);
-        Ok(Self { gather, parts, kept: None, frames: Default::default(), scratch: Scratch::default() })
+        self.parts = gather.semantics().map(part).fold(self.parts, |parts, part| parts | part);
+        self.gathers.push(gather);
+        Ok(self)
+    }
+
+    /// Writes the triangles of one material, and the vertices of these. Where the file stores no materials, all are material 0.
+    #[must_use]
+    pub fn with_material(self, material: u32) -> Self {
+        Self { material: Some(material), kept: None, ..self }
+    }
+
+    /// Takes snapshots from a cache, for several writers of one file, or to decode ahead: [`parts`](Self::parts) is what they need.
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn with_cache(self, cache: SnapshotCache) -> Self {
+        Self { cache: Some(cache), ..self }
+    }
+
+    /// The parts of a snapshot that the layouts need.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        self.parts
     }
 
     /// The vertices of a snapshot: the index buffer, and the number of vertices. It is made unless it is the one of the last snapshot.
@@ -122,30 +176,37 @@ impl VertexWriter {
     /// Returns the errors of [`Snapshot::view`].
     pub fn remap(&mut self, snapshot: &Snapshot) -> Result<Arc<VertexRemap>> {
         self.scratch.set_cancel(job::cancel_flag());
-        let topology = snapshot.topology(&mut self.scratch)?;
-        Ok(Arc::clone(&self.kept(snapshot, topology)?.remap))
+        let topology = match self.cached(snapshot, self.parts)? {
+            Some(mesh) => mesh.topology,
+            None => snapshot.topology(&mut self.scratch)?,
+        };
+        Ok(Arc::clone(&self.find(snapshot, topology)?.remap))
     }
 
-    /// Writes all vertices of a snapshot: the bytes that [`interleave_into`](crate::MeshView::interleave_into) of its
-    /// [`view`](Snapshot::view) writes. Returns the topology that they belong to: if it is another one than before, so is
-    /// [`remap`](Self::remap).
+    /// Writes all vertices of a snapshot, into one slice for each vertex buffer: the bytes that
+    /// [`interleave_into`](crate::MeshView::interleave_into) of its [`view`](Snapshot::view) writes. Returns the topology that they
+    /// belong to: if it is another one than before, so is [`remap`](Self::remap).
     ///
     /// Bytes of `out` after the vertices stay as they are; after an error, the vertices are undefined.
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if `out` is too short, or a number does not fit the layout;
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if a slice is too short or missing, or a number does not fit the layout;
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if the mesh lacks an attribute that has no default; and the errors of [`Snapshot::view`].
-    pub fn write(&mut self, snapshot: &Snapshot, out: &mut [u8]) -> Result<TopologyId> {
+    pub fn write(&mut self, snapshot: &Snapshot, out: &mut [&mut [u8]]) -> Result<TopologyId> {
         let meter = snapshot.meter();
         let frame = self.bring(snapshot, None, &meter)?;
-        let moment = Moment { frames: [frame; 2], fraction: 0.0, per_second: 0.0, is_time: false };
+        let moment = Moment { frames: [frame; 2], fraction: 0.0, per_second: None, is_time: false };
         self.fill(snapshot, &moment, out)
     }
 
     /// Writes all vertices at a time in seconds, by linear interpolation between snapshots: positions as
-    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Velocities are this motion in units per second:
-    /// from the snapshot at or before the time to the next one, or to the last one from the snapshot before it.
+    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Snapshots that store equal triangles again are interpolated
+    /// too; each of them is decoded whole once.
+    ///
+    /// Velocities are this motion in units per second: from the snapshot at or before the time to the next one; at the last snapshot, from
+    /// the one before it. They are negative on the way back of [`Wrap::PingPong`], and 0 before the first snapshot and after the last with
+    /// [`Wrap::Clamp`], where nothing moves.
     ///
     /// # Errors
     ///
@@ -156,10 +217,10 @@ impl VertexWriter {
         timing: &Timing,
         seconds: f64,
         wrap: Wrap,
-        out: &mut [u8],
+        out: &mut [&mut [u8]],
     ) -> Result<TopologyId> {
         let key = timing.index_at(seconds, wrap).ok_or_else(|| no_key(seconds))?;
-        let has_velocity = self.gather.semantics().any(is_velocity);
+        let has_velocity = self.gathers.iter().flat_map(Gather::semantics).any(is_velocity);
         let (mut from, mut to, mut fraction) = (key.from, key.to, key.fraction);
         if has_velocity && from == to && from > 0 {
             (from, fraction) = (from.saturating_sub(1), 1.0);
@@ -170,12 +231,13 @@ impl VertexWriter {
         let meter = before.meter();
         let first = self.bring(&before, None, &meter)?;
         let second = if from == to { first } else { self.bring(&after, Some(first), &meter)? };
-        let topology = |frame: usize| self.frames.get(frame).and_then(|frame| frame.mesh.topology);
-        if topology(first) != topology(second) {
+        self.find(&before, self.topology(first, &before))?;
+        if !self.is_kept(&after, self.topology(second, &after))? {
             return Err(other_triangles(&after));
         }
         #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
-        let per_second = if from != to && timing.moves() { (1.0 / timing.step()) as f32 } else { 0.0 };
+        let per_second =
+            (from != to && timing.moves()).then(|| (timing.direction(seconds, wrap) / timing.step()) as f32);
         let moment = Moment { frames: [first, second], fraction, per_second, is_time: true };
         self.fill(&before, &moment, out)
     }
@@ -192,52 +254,155 @@ impl VertexWriter {
             return Ok(there);
         }
         let place = usize::from(kept == Some(0));
+        let shared = self.cached(snapshot, self.parts)?;
         let Some(frame) = self.frames.get_mut(place) else { return Ok(place) };
-        frame.of = None;
+        (frame.of, frame.shared) = (None, None);
         self.scratch.set_cancel(job::cancel_flag());
         let (held, read) = (meter.held(), meter.read());
-        snapshot.mesh_into_within(self.parts, meter, &mut frame.mesh, &mut self.scratch)?;
+        match shared {
+            None => {
+                snapshot.mesh_into_within(self.parts, meter, &mut frame.mesh, &mut self.scratch)?;
+            }
+            Some(mesh) => {
+                meter.count_read(&snapshot.extent);
+                if mesh.positions.as_native().is_some() {
+                    frame.shared = Some(mesh);
+                } else {
+                    mesh.copy_into(self.parts, meter.read(), meter, &mut frame.mesh)?;
+                }
+            }
+        }
         (frame.of, frame.charged) = (of, meter.held().saturating_sub(held));
         let end = snapshot.extent.end;
         frame.read = end.saturating_sub(meter.read().saturating_sub(read))..end;
         Ok(place)
     }
 
-    /// The vertices of this topology, which is the one of the snapshot.
-    fn kept(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<&Kept> {
-        let kept = match self.kept.take().filter(|kept| kept.topology == topology) {
-            Some(kept) => kept,
-            None => Kept::new(snapshot, topology)?,
+    /// A snapshot from the cache; `None` if there is no cache.
+    fn cached(&self, snapshot: &Snapshot, parts: Parts) -> Result<Option<Arc<Mesh>>> {
+        #[cfg(feature = "cache")]
+        return self.cache.as_ref().map(|cache| cache.snapshot(snapshot, parts)).transpose();
+        #[cfg(not(feature = "cache"))]
+        {
+            let _ = (snapshot, parts);
+            Ok(None)
+        }
+    }
+
+    /// The topology of a frame, which has this snapshot.
+    fn topology(&self, frame: usize, snapshot: &Snapshot) -> TopologyId {
+        let topology = self.frames.get(frame).and_then(Frame::topology);
+        topology.unwrap_or_else(|| snapshot.proxy.topology_at(0))
+    }
+
+    /// The mesh of a snapshot with all parts.
+    fn whole(&self, snapshot: &Snapshot, meter: &Meter) -> Result<Arc<Mesh>> {
+        match self.cached(snapshot, Parts::ALL)? {
+            Some(mesh) => Ok(mesh),
+            None => snapshot.mesh_within(Parts::ALL, meter).map(Arc::new),
+        }
+    }
+
+    /// Finds the vertices of this topology, which is the one of the snapshot.
+    fn find(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<&Kept> {
+        let kept = match self.kept.take() {
+            Some(kept) if kept.has(topology) => kept,
+            mut old => {
+                let meter = snapshot.meter();
+                let mesh = self.whole(snapshot, &meter)?;
+                match old.take_if(|old| old.add(topology, &mesh)) {
+                    Some(kept) => kept,
+                    None => Kept::new(snapshot, &mesh, topology, self.material, &meter)?,
+                }
+            }
         };
         Ok(self.kept.insert(kept))
     }
 
-    fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [u8]) -> Result<TopologyId> {
+    /// Returns `true` if a snapshot with this topology has the vertices that were found.
+    fn is_kept(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<bool> {
+        if self.kept.as_ref().is_some_and(|kept| kept.has(topology)) {
+            return Ok(true);
+        }
+        let mesh = self.whole(snapshot, &snapshot.meter())?;
+        Ok(self.kept.as_mut().is_some_and(|kept| kept.add(topology, &mesh)))
+    }
+
+    fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [&mut [u8]]) -> Result<TopologyId> {
         let [first, second] = moment.frames;
-        let topology = self.frames.get(first).and_then(|frame| frame.mesh.topology);
-        let topology = topology.unwrap_or_else(|| snapshot.proxy.topology_at(0));
-        self.kept(snapshot, topology)?;
-        let Self { gather, kept: Some(kept), frames, .. } = self else { return Ok(topology) };
+        let topology = self.find(snapshot, self.topology(first, snapshot))?.topology;
+        let Self { gathers, kept: Some(kept), frames, .. } = self else { return Ok(topology) };
         let (Some(first), Some(second)) = (frames.get(first), frames.get(second)) else {
             return Ok(topology);
         };
-        let written = gather.write(kept.remap.vertex_count(), out, |semantic, vertices, elements| {
-            moment.add(kept, [&first.mesh, &second.mesh], (semantic, vertices), elements)
-        });
-        written.map_err(|error| snapshot.place().locate(error))?;
+        let mut out = out.iter_mut();
+        for gather in gathers {
+            let out = out.next().map(|out| &mut **out).unwrap_or_default();
+            let written = gather.write(kept.remap.vertex_count(), out, |semantic, vertices, elements| {
+                moment.add(kept, [first, second], (semantic, vertices), elements)
+            });
+            written.map_err(|error| snapshot.place().locate(error))?;
+        }
         Ok(topology)
     }
 }
 
 impl Kept {
-    fn new(snapshot: &Snapshot, topology: TopologyId) -> Result<Self> {
-        let meter = snapshot.meter();
-        let mesh = snapshot.mesh_within(Parts::ALL, &meter)?;
+    fn new(
+        snapshot: &Snapshot,
+        mesh: &Mesh,
+        topology: TopologyId,
+        material: Option<u32>,
+        meter: &Meter,
+    ) -> Result<Self> {
         let located = |error| snapshot.place().locate(error);
         meter.take(mesh.remap_memory(), "vertices of a mesh").map_err(located)?.keep();
-        let remap = Arc::new(mesh.vertex_remap().map_err(located)?);
+        let remap = match material {
+            Some(material) => mesh.vertex_remap_of(material),
+            None => mesh.vertex_remap(),
+        };
+        let remap = Arc::new(remap.map_err(located)?);
         let streams = mesh.streams().into_iter().map(|(semantic, _)| semantic).collect();
-        Ok(Self { topology, streams, remap })
+        let (equal, triangles, counts) = ([topology; 2], mesh.triangles.clone(), mesh.counts());
+        Ok(Self { topology, equal, triangles, counts, streams, remap })
+    }
+
+    fn has(&self, topology: TopologyId) -> bool {
+        self.topology == topology || self.equal.contains(&topology)
+    }
+
+    /// Adds the topology of a mesh if it has these triangles, and as many elements; returns `false` if not.
+    fn add(&mut self, topology: TopologyId, mesh: &Mesh) -> bool {
+        let is_equal = self.counts == mesh.counts() && self.triangles.is_equal(&mesh.triangles);
+        if is_equal {
+            let [_, last] = self.equal;
+            self.equal = [last, topology];
+        }
+        is_equal
+    }
+}
+
+impl Frame {
+    fn topology(&self) -> Option<TopologyId> {
+        self.shared.as_ref().map_or(self.mesh.topology, |mesh| Some(mesh.topology))
+    }
+
+    fn array(&self, semantic: &Semantic) -> Option<&[[f32; 3]]> {
+        if let Some(mesh) = &self.shared {
+            return match semantic {
+                Semantic::Position => Some(&mesh.positions),
+                Semantic::Normal => Some(&mesh.normals),
+                Semantic::TexCoord(set) => mesh.texcoords.get(as_usize(*set)),
+                _ => None,
+            }
+            .and_then(Array::as_native);
+        }
+        match semantic {
+            Semantic::Position => Some(&self.mesh.positions),
+            Semantic::Normal => Some(&self.mesh.normals),
+            Semantic::TexCoord(set) => self.mesh.texcoords.get(as_usize(*set)).map(Vec::as_slice),
+            _ => None,
+        }
     }
 }
 
@@ -246,17 +411,18 @@ impl Moment {
     fn add(
         &self,
         kept: &Kept,
-        meshes: [&MeshBuffer; 2],
+        frames: [&Frame; 2],
         (semantic, vertices): (&Semantic, Range<usize>),
         out: &mut Vec<[F32; 3]>,
     ) -> Result<bool> {
         let is_velocity = is_velocity(semantic);
-        if is_velocity && self.per_second == 0.0 {
+        let per_second = self.per_second.filter(|_| is_velocity);
+        if is_velocity && per_second.is_none() {
             return Ok(false);
         }
         let stored = if is_velocity { &Semantic::Position } else { semantic };
         let Some(stream) = kept.streams.iter().position(|other| other == stored) else { return Ok(false) };
-        let [Some(from), Some(to)] = meshes.map(|mesh| array(mesh, stored)) else { return Ok(false) };
+        let [Some(from), Some(to)] = frames.map(|frame| frame.array(stored)) else { return Ok(false) };
         let sources = kept.remap.checked_sources(stream, from.len())?;
         kept.remap.checked_sources(stream, to.len())?;
         let sources = sources.get(vertices).unwrap_or_default();
@@ -267,19 +433,21 @@ impl Moment {
         let mix = |[a, b, c]: [f32; 3], [d, e, f]: [f32; 3]| {
             [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
         };
-        match () {
-            () if is_velocity => out.extend(sources.iter().map(|source| {
+        match per_second {
+            Some(per_second) => out.extend(sources.iter().map(|source| {
                 let ([a, b, c], [d, e, f]) = (at(from, source), at(to, source));
-                [d - a, e - b, f - c].map(|number| F32::new(number * self.per_second))
+                [d - a, e - b, f - c].map(|number| F32::new(number * per_second))
             })),
-            () if *semantic == Semantic::Normal && self.is_time => out.extend(sources.iter().map(|source| {
-                let normal = at(from, source);
-                direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(F32::new)
-            })),
-            () if fraction > 0.0 => {
+            None if *semantic == Semantic::Normal && self.is_time => {
+                out.extend(sources.iter().map(|source| {
+                    let normal = at(from, source);
+                    direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(F32::new)
+                }))
+            }
+            None if fraction > 0.0 => {
                 out.extend(sources.iter().map(|source| mix(at(from, source), at(to, source)).map(F32::new)));
             }
-            () => out.extend(sources.iter().map(|source| at(from, source).map(F32::new))),
+            None => out.extend(sources.iter().map(|source| at(from, source).map(F32::new))),
         }
         Ok(true)
     }
@@ -289,20 +457,18 @@ fn is_velocity(semantic: &Semantic) -> bool {
     matches!(semantic, Semantic::Custom(name) if name == VELOCITY)
 }
 
-fn array<'a>(mesh: &'a MeshBuffer, semantic: &Semantic) -> Option<&'a [[f32; 3]]> {
-    match semantic {
-        Semantic::Position => Some(&mesh.positions),
-        Semantic::Normal => Some(&mesh.normals),
-        Semantic::TexCoord(set) => mesh.texcoords.get(as_usize(*set)).map(Vec::as_slice),
-        _ => None,
-    }
-}
-
 impl Clone for VertexWriter {
-    /// A writer that shares the vertices, and nothing else.
+    /// A writer that shares the vertices and the cache, and nothing else.
     fn clone(&self) -> Self {
-        let (gather, kept) = (self.gather.clone(), self.kept.clone());
-        Self { gather, parts: self.parts, kept, frames: Default::default(), scratch: Scratch::default() }
+        Self {
+            gathers: self.gathers.clone(),
+            #[cfg(feature = "cache")]
+            cache: self.cache.clone(),
+            kept: self.kept.clone(),
+            frames: Default::default(),
+            scratch: Scratch::default(),
+            ..*self
+        }
     }
 }
 

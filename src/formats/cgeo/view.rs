@@ -212,6 +212,24 @@ impl Mesh {
         VertexRemap::by_material(&borrow(&streams), &counts, &materials)
     }
 
+    /// A remap of the triangles of one material: vertices that only others use are none of it. A mesh without triangles has all.
+    pub(super) fn vertex_remap_of(&self, material: u32) -> Result<VertexRemap> {
+        if self.triangles.is_empty() {
+            return self.vertex_remap();
+        }
+        let (mut streams, counts) = self.corner_streams();
+        if let Some(materials) = self.triangles.material_ids() {
+            let is_of: Vec<bool> = materials.map(|id| id == material).collect();
+            for stream in &mut streams {
+                let mut is_of = is_of.iter();
+                stream.retain(|_| is_of.next() == Some(&true));
+            }
+        } else if material != 0 {
+            streams.iter_mut().for_each(Vec::clear);
+        }
+        VertexRemap::new(&borrow(&streams), &counts)
+    }
+
     fn corner_streams(&self) -> (Vec<Vec<[u32; 3]>>, Vec<usize>) {
         let indices = |semantic: &Semantic| match semantic {
             Semantic::TexCoord(set) => {

@@ -53,7 +53,7 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
         let (mut writer, snapshot) = (VertexWriter::new(layout)?, proxy.snapshot(i)?);
         let vertices = writer.remap(&snapshot)?.vertex_count();
         // Its memory is the caller's: none of a mesh with vertices fits here.
-        Ok((vertices, writer.write(&snapshot, &mut []).map(drop)))
+        Ok((vertices, writer.write(&snapshot, &mut [&mut []]).map(drop)))
     });
     let capacity = options.limits.max_total_bytes / 8;
     caller.call("play", || {

@@ -12,8 +12,8 @@ use bevy_mesh::{Mesh, Mesh3d, PrimitiveTopology, VertexAttributeValues};
 use bevy_meshmap::meshmap::Scratch;
 use bevy_meshmap::meshmap::cgeo::{Dialect, Parts, Proxy, Timing, Wrap};
 use bevy_meshmap::{
-    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapFile, MeshmapPlugin, MotionVectors, StreamStats,
-    StreamedProxy,
+    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapFile, MeshmapPlugin, MotionVectors, StreamCache,
+    StreamStats, StreamedProxy,
 };
 use bevy_time::TimeUpdateStrategy;
 use common::{app, load, until, wait};
@@ -113,11 +113,12 @@ fn corners_of(mesh: &cgeo::Mesh, material: Option<usize>) -> Vec<([f32; 3], [f32
 
 #[test]
 fn streams_follow_triangles_normals_and_materials_from_snapshot_to_snapshot() {
-    let meshes: Vec<_> = [(6, 0.0), (6, 0.3), (4, 0.6), (4, 0.9)]
+    let mut meshes: Vec<_> = [(6, 0.0), (6, 0.3), (4, 0.6), (4, 0.9)]
         .map(|(side, time)| cgeo::Mesh::sheet(side, 1, time))
         .into_iter()
         .chain([cgeo::Mesh { positions: vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], ..cgeo::Mesh::default() }])
         .collect();
+    meshes[1].texcoords[0].iter_mut().for_each(|[u, ..]| *u += 0.25);
     // The second is stored as a difference, and the last two repeat their triangles.
     let content = |(index, mesh): (usize, &cgeo::Mesh)| {
         cgeo::snapshot(mesh, if index == 1 { mesh.difference(&meshes[0]) } else { mesh.complete() })
@@ -170,6 +171,41 @@ fn streams_follow_triangles_normals_and_materials_from_snapshot_to_snapshot() {
     for (_, entity) in streams {
         let stats = app.world().get::<StreamStats>(entity).unwrap();
         assert_eq!((stats.failed, &stats.last_error), (0, &None));
+    }
+}
+
+#[test]
+fn snapshots_are_decoded_ahead_as_far_as_the_cache_has_places() {
+    // 30 by 30 vertices, and 12 bytes for each of positions, normals and texture coordinates.
+    let size = 30 * 30 * 36;
+    for (places, ahead) in [(100, 4), (4, 2), (2, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, snapshots) = cgeo::animation(30, 9);
+        std::fs::write(folder.path().join("a.cgeo"), cgeo::file(&snapshots, Dialect::default())).unwrap();
+        let mut plugin = MeshmapPlugin::default();
+        plugin.stream_bytes = places * size;
+        let mut app = app(folder.path(), plugin);
+        app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+        let handle = load(&app, "a.cgeo".as_ref(), |_| {});
+        wait(&mut app, &handle).unwrap();
+        let proxy =
+            app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap().proxy.clone().unwrap();
+        let entity = app.world_mut().spawn(StreamedProxy::new(handle)).id();
+        until(&mut app, |app| (app.world().get::<StreamStats>(entity).unwrap().shown > 0).then_some(()));
+        // Until nothing is decoded any more.
+        let cache = app.world().resource::<StreamCache>().0.clone();
+        let mut decodes = 0;
+        loop {
+            (0..20).for_each(|_| app.update());
+            std::thread::sleep(Duration::from_millis(20));
+            if std::mem::replace(&mut decodes, cache.stats().decodes) == decodes {
+                break;
+            }
+        }
+        let there = (1..9).filter(|index| cache.try_get(&proxy, *index, Parts::POSITIONS).is_some()).count();
+        assert_eq!(there, ahead, "{places}");
+        // The first one in parts, and whole for its triangles.
+        assert!(decodes <= 4 + ahead as u64, "{places}: {decodes}");
     }
 }
 

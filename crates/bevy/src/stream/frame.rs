@@ -1,19 +1,14 @@
 //! Frames of a streamed proxy: meshes that tasks write.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_asset::RenderAssetUsages;
-use bevy_math::Vec3;
 use bevy_mesh::{Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues};
-use meshmap::cgeo::{self, Key, Parts, Proxy, SnapshotCache, Timing};
-use meshmap::{Array, Bounds};
+use meshmap::cgeo::{self, Parts, Proxy, SnapshotCache, Timing, TopologyId, VertexWriter, Wrap};
+use meshmap::{Bounds, ErrorKind, Semantic, VertexFormat, VertexLayout, VertexRemap};
 
 use crate::convert::indices_of;
 use crate::error::MeshmapError;
-
-/// The parts of a snapshot that differ from frame to frame: positions and normals.
-pub(super) const PARTS: Parts = Parts::ALL.without(Parts::TEXCOORDS).without(Parts::TRIANGLES);
 
 /// An animation, and the part of it that is shown.
 #[derive(Clone)]
@@ -23,180 +18,159 @@ pub(super) struct Clip {
     pub(super) material: Option<u32>,
 }
 
-/// The triangles that snapshots share, and the stored elements of each vertex.
-pub(super) struct Topology {
-    /// Any snapshot with these triangles.
-    snapshot: Arc<cgeo::Mesh>,
-    positions: Vec<u32>,
-    normals: Option<Vec<u32>>,
-    /// Triangles and texture coordinates, without what differs from frame to frame.
-    mesh: Mesh,
-}
-
 /// A mesh at a time, whose memory is used for the next one.
 pub(super) struct Frame {
     pub(super) mesh: Mesh,
     pub(super) bounds: Option<Bounds>,
-    pub(super) topology: Option<Arc<Topology>>,
+    /// The vertices of the mesh.
+    pub(super) remap: Option<Arc<VertexRemap>>,
 }
 
 impl Default for Frame {
     fn default() -> Self {
         let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default());
-        Self { mesh, bounds: None, topology: None }
+        Self { mesh, bounds: None, remap: None }
     }
 }
 
-impl Frame {
-    /// Writes the mesh at a time. `topology` has the triangles that another frame has.
+/// Writes the frames of a stream: snapshots of the cache, straight into the attributes of meshes.
+pub(super) struct FrameWriter {
+    cache: SnapshotCache,
+    writer: VertexWriter,
+    /// The attributes that are stored, each of which is a buffer of the writer.
+    attributes: Vec<MeshVertexAttribute>,
+    /// The triangles that have them.
+    topology: Option<TopologyId>,
+}
+
+impl FrameWriter {
+    pub(super) fn new(clip: &Clip, cache: &SnapshotCache) -> Result<Self, MeshmapError> {
+        let attributes = vec![Mesh::ATTRIBUTE_POSITION];
+        let writer = writer(&attributes, clip, cache)?;
+        Ok(Self { cache: cache.clone(), writer, attributes, topology: None })
+    }
+
+    /// The parts of snapshots that frames need.
+    pub(super) fn parts(&self) -> Parts {
+        self.writer.parts()
+    }
+
+    /// Writes the mesh at a time of the file.
     pub(super) fn write(
         &mut self,
         clip: &Clip,
-        key: Key,
-        cache: &SnapshotCache,
-        topology: Option<Arc<Topology>>,
+        (seconds, wrap): (f64, Wrap),
+        frame: &mut Frame,
     ) -> Result<(), MeshmapError> {
-        let first = cache.get(&clip.proxy, key.from, PARTS)?;
-        let topology = match topology {
-            Some(topology) if topology.is_of(&first, key.from, clip, cache)? => topology,
-            _ => {
-                let whole = cache.get(&clip.proxy, key.from, Parts::ALL)?;
-                Arc::new(Topology::new(whole, clip.material)?)
+        let key = clip.timing.index_at(seconds, wrap);
+        let key =
+            key.ok_or_else(|| MeshmapError::Unusable(format!("time: expected a number, found {seconds}")))?;
+        let snapshot = clip.proxy.snapshot(key.from)?;
+        let topology = self.cache.get(&clip.proxy, key.from, self.parts())?.topology;
+        if self.topology != Some(topology) {
+            let attributes = attributes(&*self.cache.get(&clip.proxy, key.from, Parts::ALL)?);
+            if attributes != self.attributes {
+                self.writer = writer(&attributes, clip, &self.cache)?;
+                self.attributes = attributes;
             }
-        };
-        if self.topology.as_ref().is_none_or(|own| !Arc::ptr_eq(own, &topology)) {
-            self.mesh = topology.mesh.clone();
+            self.topology = Some(topology);
         }
-        let mut second = None;
-        if key.fraction > 0.0 {
-            let mesh = cache.get(&clip.proxy, key.to, PARTS)?;
+        let remap = self.writer.remap(&snapshot)?;
+        if frame.remap.as_ref().is_none_or(|own| !Arc::ptr_eq(own, &remap)) {
+            *frame = Frame { mesh: triangles(&remap), ..Frame::default() };
+        }
+        let take = |at: &MeshVertexAttribute| memory(&mut frame.mesh, *at, remap.vertex_count());
+        let mut values: Vec<_> = self.attributes.iter().map(take).collect();
+        let mut out: Vec<&mut [u8]> = values.iter_mut().map(bytes).collect();
+        let mut written = self.writer.write_at(&clip.proxy, &clip.timing, seconds, wrap, &mut out);
+        if key.fraction > 0.0 && written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Mismatch) {
             // Triangles that differ change at the next snapshot, not between two.
-            second = topology.is_of(&mesh, key.to, clip, cache)?.then_some(mesh);
+            written = self.writer.write(&snapshot, &mut out);
         }
-        let second = second.as_deref();
-        let mut values = self.take(Mesh::ATTRIBUTE_POSITION);
-        let positions = second.map(|second| (&second.positions, key.fraction));
-        mix(&first.positions, positions, &topology.positions, &mut values);
-        self.bounds = Bounds::around(values.iter().copied());
-        self.mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, values);
-        if let Some(sources) = &topology.normals {
-            let mut values = self.take(Mesh::ATTRIBUTE_NORMAL);
-            let normals = second.map(|second| (&second.normals, key.fraction));
-            mix(&first.normals, normals, sources, &mut values);
-            for normal in &mut values {
-                *normal = Vec3::from_array(*normal).normalize_or_zero().to_array();
-            }
-            self.mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, values);
-        } else if self.mesh.primitive_topology() == PrimitiveTopology::TriangleList {
-            self.mesh.compute_smooth_normals();
+        written?;
+        if let Some(VertexAttributeValues::Float32x3(positions)) = values.first() {
+            frame.bounds = Bounds::around(positions.iter().copied());
         }
-        self.topology = Some(topology);
+        self.attributes.iter().zip(values).for_each(|(at, values)| frame.mesh.insert_attribute(*at, values));
+        let is_cloud = remap.indices().is_empty();
+        if !is_cloud && !self.attributes.contains(&Mesh::ATTRIBUTE_NORMAL) {
+            frame.mesh.compute_smooth_normals();
+        }
+        frame.remap = Some(remap);
         Ok(())
     }
+}
 
-    /// The memory of an attribute.
-    fn take(&mut self, attribute: MeshVertexAttribute) -> Vec<[f32; 3]> {
-        match self.mesh.remove_attribute(attribute) {
-            Some(VertexAttributeValues::Float32x3(values)) => values,
-            _ => Vec::new(),
+/// The attributes that a mesh stores. A cloud of points has positions.
+fn attributes(mesh: &cgeo::Mesh) -> Vec<MeshVertexAttribute> {
+    let mut attributes = vec![Mesh::ATTRIBUTE_POSITION];
+    if mesh.triangles.is_empty() {
+        return attributes;
+    }
+    if mesh.triangles.has_normals() && !mesh.normals.is_empty() {
+        attributes.push(Mesh::ATTRIBUTE_NORMAL);
+    }
+    let sets = [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().zip(&mesh.texcoords);
+    attributes.extend(sets.filter(|(_, values)| !values.is_empty()).map(|(attribute, _)| attribute));
+    attributes
+}
+
+/// A writer whose buffers are these attributes, positions first.
+fn writer(
+    attributes: &[MeshVertexAttribute],
+    clip: &Clip,
+    cache: &SnapshotCache,
+) -> Result<VertexWriter, MeshmapError> {
+    let layout = |semantic, format| VertexLayout::new().with(semantic, format);
+    let positions = layout(Semantic::Position, VertexFormat::FLOAT32X3);
+    let mut writer = VertexWriter::new(positions)?.with_cache(cache.clone());
+    for attribute in attributes.iter().skip(1) {
+        writer = writer.with_buffer(match *attribute {
+            Mesh::ATTRIBUTE_NORMAL => layout(Semantic::Normal, VertexFormat::FLOAT32X3),
+            Mesh::ATTRIBUTE_UV_0 => layout(Semantic::TexCoord(0), VertexFormat::FLOAT32X2),
+            _ => layout(Semantic::TexCoord(1), VertexFormat::FLOAT32X2),
+        })?;
+    }
+    Ok(match clip.material {
+        Some(material) => writer.with_material(material),
+        None => writer,
+    })
+}
+
+/// A mesh with these triangles, or points, and no attributes.
+fn triangles(remap: &VertexRemap) -> Mesh {
+    let indices = remap.indices();
+    let kind =
+        if indices.is_empty() { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
+    let mut mesh = Mesh::new(kind, RenderAssetUsages::default());
+    if !indices.is_empty() {
+        mesh.insert_indices(indices_of(indices.iter().copied(), remap.vertex_count()));
+    }
+    mesh
+}
+
+/// The memory of an attribute for a number of vertices.
+fn memory(mesh: &mut Mesh, attribute: MeshVertexAttribute, count: usize) -> VertexAttributeValues {
+    match mesh.remove_attribute(attribute) {
+        Some(VertexAttributeValues::Float32x3(mut values)) => {
+            values.resize(count, [0.0; 3]);
+            values.into()
         }
+        Some(VertexAttributeValues::Float32x2(mut values)) => {
+            values.resize(count, [0.0; 2]);
+            values.into()
+        }
+        _ if attribute == Mesh::ATTRIBUTE_POSITION || attribute == Mesh::ATTRIBUTE_NORMAL => {
+            vec![[0.0_f32; 3]; count].into()
+        }
+        _ => vec![[0.0_f32; 2]; count].into(),
     }
 }
 
-fn native(array: &Array<[f32; 3]>) -> Cow<'_, [[f32; 3]]> {
-    array.as_native().map_or_else(|| Cow::Owned(array.to_vec()), Cow::Borrowed)
-}
-
-/// The elements of vertices, interpolated to a fraction of the way to another snapshot.
-fn mix(
-    from: &Array<[f32; 3]>,
-    to: Option<(&Array<[f32; 3]>, f32)>,
-    sources: &[u32],
-    out: &mut Vec<[f32; 3]>,
-) {
-    out.clear();
-    let from = native(from);
-    // The library has checked the indices.
-    let at = |array: &[[f32; 3]], index: u32| array.get(index as usize).copied().unwrap_or_default();
-    match to {
-        None => out.extend(sources.iter().map(|index| at(&from, *index))),
-        Some((to, fraction)) => {
-            let to = native(to);
-            out.extend(sources.iter().map(|index| {
-                let ([a, b, c], [d, e, f]) = (at(&from, *index), at(&to, *index));
-                [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
-            }));
-        }
-    }
-}
-
-impl Topology {
-    fn new(snapshot: Arc<cgeo::Mesh>, material: Option<u32>) -> Result<Self, MeshmapError> {
-        let triangles = &snapshot.triangles;
-        let is_cloud = triangles.is_empty();
-        let remap = match material {
-            Some(_) => snapshot.vertex_remap_by_material()?,
-            None => snapshot.vertex_remap()?,
-        };
-        let range = material.map_or(0..triangles.len(), |material| {
-            let group = remap.groups().iter().find(|group| group.material == material);
-            group.map(|group| group.triangles.clone()).unwrap_or_default()
-        });
-        let corners = remap.indices().get(range.start * 3..range.end * 3).unwrap_or_default();
-        // The vertices of these triangles, in the order of their first use, and their numbers in it.
-        let mut used: Vec<u32> =
-            if is_cloud { (0..).take(remap.vertex_count()).collect() } else { Vec::new() };
-        let mut numbers = vec![None; remap.vertex_count()];
-        let mut indices = Vec::with_capacity(corners.len());
-        for corner in corners {
-            let Some(number) = numbers.get_mut(*corner as usize) else { continue };
-            indices.push(*number.get_or_insert_with(|| {
-                used.push(*corner);
-                used.len() as u32 - 1
-            }));
-        }
-        let sources = |stream: usize| -> Vec<u32> {
-            let sources = remap.sources(stream).unwrap_or_default();
-            used.iter().filter_map(|vertex| sources.get(*vertex as usize)).copied().collect()
-        };
-        let kind = if is_cloud { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
-        let mut mesh = Mesh::new(kind, RenderAssetUsages::default());
-        if !is_cloud {
-            mesh.insert_indices(indices_of(indices.into_iter(), used.len()));
-        }
-        // The remap has streams of what is there: positions, normals, map channels.
-        let has_normals = triangles.has_normals() && !snapshot.normals.is_empty();
-        let first = 1 + usize::from(has_normals);
-        let channels = snapshot.texcoords.iter().enumerate().filter(|(_, values)| !values.is_empty());
-        for (stream, (channel, values)) in (first..).zip(channels) {
-            let attribute = [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].get(channel).copied();
-            if let Some(attribute) = attribute.filter(|_| !is_cloud) {
-                let values = sources(stream).into_iter().filter_map(|index| values.get(index as usize));
-                mesh.insert_attribute(attribute, values.map(|[u, v, _]| [u, v]).collect::<Vec<_>>());
-            }
-        }
-        let normals = (has_normals && !is_cloud).then(|| sources(1));
-        Ok(Self { positions: sources(0), normals, mesh, snapshot })
-    }
-
-    /// `true` if a snapshot has these triangles: the same, or equal ones that are stored again.
-    fn is_of(
-        &self,
-        mesh: &cgeo::Mesh,
-        index: usize,
-        clip: &Clip,
-        cache: &SnapshotCache,
-    ) -> Result<bool, MeshmapError> {
-        let own = &self.snapshot;
-        if mesh.positions.len() != own.positions.len() || mesh.normals.len() != own.normals.len() {
-            return Ok(false);
-        }
-        if mesh.topology == own.topology {
-            return Ok(true);
-        }
-        let whole = cache.get(&clip.proxy, index, Parts::ALL)?;
-        let (triangles, own) = (&whole.triangles, &own.triangles);
-        let layout = |triangles: &cgeo::Triangles| (triangles.has_normals(), triangles.texcoord_sets());
-        Ok(layout(triangles) == layout(own) && triangles.as_bytes() == own.as_bytes())
+fn bytes(values: &mut VertexAttributeValues) -> &mut [u8] {
+    match values {
+        VertexAttributeValues::Float32x3(values) => bytemuck::cast_slice_mut(values),
+        VertexAttributeValues::Float32x2(values) => bytemuck::cast_slice_mut(values),
+        _ => &mut [],
     }
 }

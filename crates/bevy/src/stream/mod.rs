@@ -12,9 +12,10 @@ use bevy_tasks::futures::check_ready;
 use bevy_tasks::{AsyncComputeTaskPool, Task};
 use bevy_time::Time;
 use meshmap::Format;
-use meshmap::cgeo::{SnapshotCache, Timing, Wrap};
+use meshmap::VertexRemap;
+use meshmap::cgeo::{Parts, SnapshotCache, Timing, Wrap};
 
-use self::frame::{Clip, Frame, PARTS, Topology};
+use self::frame::{Clip, Frame, FrameWriter};
 use crate::assets::MeshmapFile;
 use crate::error::MeshmapError;
 use crate::scene::aabb;
@@ -26,15 +27,15 @@ pub const ATTRIBUTE_PREVIOUS_POSITION: MeshVertexAttribute =
 
 /// Plays the animation of a CGeo proxy: adds a `Mesh3d` to the entity, and writes each frame into its mesh.
 ///
-/// Positions and normals are interpolated between two snapshots; without stored normals, they are computed. Where the triangles change
-/// from one snapshot to the next, the mesh changes at the snapshot; texture coordinates change with the triangles. A file
-/// without triangles is shown as points. Positions are in the axes of the file, as in scenes: use [`MeshmapFile::root`] as the
+/// Positions, normals and texture coordinates are interpolated between two snapshots; without stored normals, these are computed. Where
+/// the triangles change from one snapshot to the next, the mesh changes at the snapshot. A file without triangles is shown as points. Positions are in the axes of the file, as in scenes: use [`MeshmapFile::root`] as the
 /// transform.
 ///
 /// The mesh has the triangles of all materials, or of [`material`](Self::material): several entities that stream one file show it
 /// with several materials, and each snapshot is decoded once for all of them.
 ///
-/// Frames are decoded in Bevy's task pools. A frame that is not ready in time keeps the last one, and is counted in
+/// Frames are decoded in Bevy's task pools, straight into the memory of the mesh, and
+/// snapshots up to four ahead of the time, as far as the cache has room for them. A frame that is not ready in time keeps the last one, and is counted in
 /// [`StreamStats::missed`].
 #[derive(Component, Clone, Debug)]
 #[require(
@@ -120,18 +121,26 @@ pub struct StreamCache(pub Arc<SnapshotCache>);
 pub(crate) struct StreamState {
     file: Option<AssetId<MeshmapFile>>,
     clip: Option<Clip>,
-    /// The triangles of the mesh.
-    topology: Option<Arc<Topology>>,
+    /// The vertices of the mesh.
+    remap: Option<Arc<VertexRemap>>,
+    writer: Option<FrameWriter>,
+    /// The parts of snapshots that frames need, and the number of vertices; known after the first frame.
+    parts: Option<Parts>,
+    vertices: u64,
     /// The time of the frame in the mesh, and of the frame that is being decoded.
     shown: Option<f64>,
     asked: Option<f64>,
-    frame: Option<Task<(Frame, Result<(), MeshmapError>)>>,
-    ahead: Option<Task<()>>,
+    frame: Option<Task<Written>>,
+    /// Snapshots that are decoded ahead.
+    ahead: Vec<(usize, Task<()>)>,
     /// The memory of the frame before, which the next frame uses again.
     spare: Frame,
     /// `true` if the previous positions differ from the positions.
     moved: bool,
 }
+
+/// The result of a task: the frame, and its writer.
+type Written = (Frame, Option<FrameWriter>, Result<(), MeshmapError>);
 
 /// The components of a stream. The mesh and its bounding box come with the first frame.
 type Stream<'a> = (
@@ -168,6 +177,7 @@ pub(crate) fn advance(
     mut meshes: ResMut<Assets<Mesh>>,
     mut streams: Query<Stream>,
 ) {
+    let count = streams.iter().len();
     for (entity, mut stream, mut state, mut stats, mesh, bounds) in &mut streams {
         let state = &mut *state;
         let is_other = |clip: &Clip| clip.material != stream.material;
@@ -178,7 +188,7 @@ pub(crate) fn advance(
         let Some(clip) = state.clip.clone() else { continue };
         let step = time.delta_secs_f64() * stream.speed;
         // The first frame shows the time with which the stream was made.
-        if state.topology.is_some() {
+        if state.remap.is_some() {
             stream.time += step;
         }
         let keeps_previous = stream.motion == MotionVectors::PreviousPositions;
@@ -218,12 +228,9 @@ pub(crate) fn advance(
         let Some(next) = seconds(&clip.timing, &stream, stream.time + step) else { continue };
         if state.asked != Some(next) {
             state.asked = Some(next);
-            state.frame = decode(&cache, &clip, next, stream.wrap, state);
+            state.frame = Some(decode(&cache, &clip, (next, stream.wrap), state));
         }
-        let run = state.ahead.as_mut().is_none_or(|task| check_ready(task).is_some());
-        if run {
-            state.ahead = prefetch(&cache, &clip, &stream, next);
-        }
+        prefetch(&cache, &clip, &stream, next, count, state);
     }
 }
 
@@ -247,14 +254,17 @@ fn seconds(timing: &Timing, stream: &StreamedProxy, time: f64) -> Option<f64> {
 
 /// A frame that is ready.
 fn receive(state: &mut StreamState, stats: &mut StreamStats) -> Option<Frame> {
-    let (mut frame, result) = state.frame.as_mut().and_then(check_ready)?;
+    let (mut frame, writer, result) = state.frame.as_mut().and_then(check_ready)?;
     state.frame = None;
+    state.parts = writer.as_ref().map(FrameWriter::parts);
+    state.writer = writer;
     // After an error, the next time is another frame, which may be intact.
     state.shown = state.asked;
     match result {
         Ok(()) => {
             // The frame is exchanged with the mesh, which has the other triangles.
-            std::mem::swap(&mut state.topology, &mut frame.topology);
+            state.vertices = frame.remap.as_ref().map_or(0, |remap| remap.vertex_count() as u64);
+            std::mem::swap(&mut state.remap, &mut frame.remap);
             stats.shown += 1;
             Some(frame)
         }
@@ -283,33 +293,50 @@ fn keep_previous(mesh: &mut Mesh, before: Option<&mut Mesh>) {
     }
 }
 
-fn decode(
-    cache: &StreamCache,
-    clip: &Clip,
-    seconds: f64,
-    wrap: Wrap,
-    state: &mut StreamState,
-) -> Option<Task<(Frame, Result<(), MeshmapError>)>> {
-    let key = clip.timing.index_at(seconds, wrap)?;
-    let (cache, clip, topology) = (cache.0.clone(), clip.clone(), state.topology.clone());
-    let mut frame = std::mem::take(&mut state.spare);
-    Some(AsyncComputeTaskPool::get().spawn(async move {
-        let result = frame.write(&clip, key, &cache, topology);
-        (frame, result)
-    }))
+fn decode(cache: &StreamCache, clip: &Clip, at: (f64, Wrap), state: &mut StreamState) -> Task<Written> {
+    let (cache, clip) = (cache.0.clone(), clip.clone());
+    let (writer, mut frame) = (state.writer.take(), std::mem::take(&mut state.spare));
+    AsyncComputeTaskPool::get().spawn(async move {
+        let mut writer = match writer.map_or_else(|| FrameWriter::new(&clip, &cache), Ok) {
+            Ok(writer) => writer,
+            Err(error) => return (frame, None, Err(error)),
+        };
+        let result = writer.write(&clip, at, &mut frame);
+        (frame, Some(writer), result)
+    })
 }
 
-/// Decodes the snapshot after the next frame's, in the direction of the time.
-fn prefetch(cache: &StreamCache, clip: &Clip, stream: &StreamedProxy, seconds: f64) -> Option<Task<()>> {
-    let ahead = clip.timing.step().abs().max(f64::MIN_POSITIVE) * stream.speed.signum();
-    let key = clip.timing.index_at(seconds + ahead, stream.wrap)?;
-    let snapshot = if stream.speed < 0.0 { key.from } else { key.to };
-    if cache.0.try_get(&clip.proxy, snapshot, PARTS).is_some() {
-        return None;
+/// The most snapshots that a stream decodes ahead. On the web, all of them would be decoded within one frame of the app.
+const AHEAD: u64 = if cfg!(target_arch = "wasm32") { 1 } else { 4 };
+
+/// Decodes the snapshots after the next frame's, in the direction of the time: as many as have a place in the cache, which this
+/// number of streams share.
+fn prefetch(
+    cache: &StreamCache,
+    clip: &Clip,
+    stream: &StreamedProxy,
+    seconds: f64,
+    streams: usize,
+    state: &mut StreamState,
+) {
+    let Some(parts) = state.parts else { return };
+    // Each part of a vertex has 12 bytes, and two snapshots are shown.
+    let size = 12 * u64::from(parts.bits().count_ones()) * state.vertices.max(1) * streams.max(1) as u64;
+    let most = (cache.0.capacity() / size).saturating_sub(2).min(AHEAD);
+    let step = clip.timing.step().abs().max(f64::MIN_POSITIVE) * stream.speed.signum();
+    let keys =
+        (1..=most).filter_map(|number| clip.timing.index_at(seconds + step * number as f64, stream.wrap));
+    let wanted: Vec<usize> = keys.map(|key| if stream.speed < 0.0 { key.from } else { key.to }).collect();
+    // A snapshot that is dropped from the cache before it is shown is not decoded ahead twice.
+    state.ahead.retain(|(index, _)| wanted.contains(index));
+    for snapshot in wanted {
+        if state.ahead.iter().all(|(index, _)| *index != snapshot) {
+            let (cache, clip) = (cache.0.clone(), clip.clone());
+            let task = AsyncComputeTaskPool::get().spawn(async move {
+                // The frame that needs the snapshot reports its error.
+                let _ = cache.get(&clip.proxy, snapshot, parts);
+            });
+            state.ahead.push((snapshot, task));
+        }
     }
-    let (cache, clip) = (cache.0.clone(), clip.clone());
-    Some(AsyncComputeTaskPool::get().spawn(async move {
-        // The frame that needs the snapshot reports its error.
-        let _ = cache.get(&clip.proxy, snapshot, PARTS);
-    }))
 }

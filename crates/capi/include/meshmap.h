@@ -1855,8 +1855,8 @@ MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer,
 
 /**
  * Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
- * between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other. `timing` NULL is the timing of
- * the file.
+ * between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other: negative on the way back of
+ * MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with MM_WRAP_CLAMP. `timing` NULL is the timing of the file.
  *
  * Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and the errors of mm_cgeo_positions_at.
  */

@@ -3,15 +3,15 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache};
+use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache, Timing};
 
 use crate::cgeo_array::{Wanted, mm_cgeo_array};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, Target, elements, put, put_sized};
-use crate::motion::{mm_timing, mm_wrap, timing, write_positions, write_velocities};
-use crate::scratch::mm_scratch;
+use crate::motion::{mm_timing, mm_wrap, timing, write_at, write_velocities};
+use crate::scratch::{Working, mm_scratch};
 use crate::snapshot::{self, Decoded, Filled, Place, mm_parts, mm_snapshot};
 
 /// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
@@ -204,14 +204,12 @@ pub unsafe extern "C" fn mm_cache_positions_at(
         let cache = handle::get::<Shared>(cache)?;
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
-        // SAFETY: the caller's, as the header says.
-        let (target, times) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (target, (self::timing(proxy, timing)?, elements(seconds, time_count)?, wrap))
-        };
-        write_positions(proxy, times, scratch, target, |timing, seconds, wrap, working| {
+        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
             cache.0.positions_at(proxy, timing, seconds, wrap, &mut working.triples)
-        })
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Times of snapshots, and what moves between them.
 
-use meshmap::cgeo::{Proxy, Timing, Wrap};
+use meshmap::cgeo::{Counts, Proxy, Timing, Wrap};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
@@ -184,21 +184,34 @@ pub unsafe extern "C" fn mm_cgeo_keys(
     })
 }
 
-/// Positions at several times, by whoever decodes snapshots, into the caller's memory; or only how many they are.
-pub(crate) fn write_positions(
+/// Positions or normals at several times, by the caller that decodes snapshots, into memory; or only their count, by the counts of a
+/// snapshot.
+///
+/// # Safety
+///
+/// The pointers are the pointers of the entry point.
+pub(crate) unsafe fn write_at(
     proxy: &Proxy,
-    (timing, seconds, wrap): (Timing, &[f64], mm_wrap),
+    (timing, seconds, time_count, wrap): (*const mm_timing, *const f64, usize, mm_wrap),
     scratch: *mut mm_scratch,
-    mut target: Target<'_, [f32; 3]>,
+    (out, stride, capacity, count): (*mut f32, usize, usize, *mut usize),
+    count_of: impl FnOnce(Counts) -> u32,
     decode: impl FnOnce(&Timing, &[f64], Wrap, &mut Working) -> meshmap::Result<()>,
 ) -> Result<()> {
+    // SAFETY: the caller's, as the header says.
+    let (mut target, timing, seconds) = unsafe {
+        let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+        (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+    };
     let wrap = self::wrap(wrap)?;
     with(scratch, |working| {
         if target.is_count_alone() {
             let Some(first) = seconds.first() else { return target.begin(0) };
             let key = timing.index_at(*first, wrap);
             let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
-            return target.begin(vertices(proxy, key.from, working)?.saturating_mul(seconds.len()));
+            let counts = proxy.snapshot(key.from)?.counts(&mut working.scratch)?;
+            let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
+            return target.begin(each.saturating_mul(seconds.len()));
         }
         decode(&timing, seconds, wrap, working)?;
         target.write(&working.triples)
@@ -215,17 +228,12 @@ pub(crate) fn write_velocities(
 ) -> Result<()> {
     with(scratch, |working| {
         if target.is_count_alone() {
-            return target.begin(vertices(proxy, snapshot, working)?);
+            let vertices = proxy.snapshot(snapshot)?.counts(&mut working.scratch)?.vertices;
+            return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
         }
         decode(working)?;
         target.write(&working.triples)
     })
-}
-
-/// Returns the number of vertices of a snapshot.
-fn vertices(proxy: &Proxy, snapshot: usize, working: &mut Working) -> Result<usize> {
-    let vertices = proxy.snapshot(snapshot)?.counts(&mut working.scratch)?.vertices;
-    Ok(usize::try_from(vertices).unwrap_or(usize::MAX))
 }
 
 /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
@@ -251,14 +259,12 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     guard(|| {
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
-        // SAFETY: the caller's, as the header says.
-        let (target, times) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (target, (self::timing(proxy, timing)?, elements(seconds, time_count)?, wrap))
-        };
-        write_positions(proxy, times, scratch, target, |timing, seconds, wrap, working| {
+        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
             proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
-        })
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
     })
 }
 
@@ -282,16 +288,12 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     guard(|| {
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
-        // SAFETY: the caller's, as the header says.
-        let (mut target, timing, seconds) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
+            proxy.normals_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
         };
-        let wrap = self::wrap(wrap)?;
-        with(scratch, |working| {
-            proxy.normals_at(&timing, seconds, wrap, &mut working.triples, &mut working.scratch)?;
-            target.write(&working.triples)
-        })
+        // SAFETY: the caller's, as the header says.
+        unsafe { write_at(proxy, at, scratch, out, |counts| counts.normals, decode) }
     })
 }
 

@@ -657,9 +657,9 @@ fn vertices_are_written_as_the_library_writes_them() {
         assert_eq!(write(out.as_mut_ptr(), usize::MAX), MM_OK);
         assert_eq!(bytes, vertices * 32);
         let id = if is_between {
-            ours.write_at(&proxy, &timing, seconds, Wrap::Loop, &mut expected).unwrap()
+            ours.write_at(&proxy, &timing, seconds, Wrap::Loop, &mut [&mut expected]).unwrap()
         } else {
-            ours.write(&proxy.snapshot(2).unwrap(), &mut expected).unwrap()
+            ours.write(&proxy.snapshot(2).unwrap(), &mut [&mut expected]).unwrap()
         };
         assert!(topology == id.into() && out.pop() == Some(7) && out == expected);
     }

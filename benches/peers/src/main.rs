@@ -172,9 +172,9 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
         )
     });
     assert!(alone_out == expected && frame_out == plain_frame);
-    table.faster("frames_into, 1 thread", "a plain loop", [alone, plain], 1.5);
-    table.faster("frames_into, 1 thread", "a plain store of as many bytes", [alone, store], 0.8);
+    table.faster("read_range_into, 1 thread", "a plain loop", [alone, plain], 1.5);
+    table.faster("read_range_into, 1 thread", "a plain store of as many bytes", [alone, store], 0.8);
     table.faster("read_frame_into, frame after frame", "a plain loop into one frame", [one, plain_one], 3.0);
-    table.faster("frames_into, 2 threads", "frames_into, 1 thread", [parallel, alone], 1.7);
+    table.faster("read_range_into, 2 threads", "read_range_into, 1 thread", [parallel, alone], 1.7);
     Ok(())
 }

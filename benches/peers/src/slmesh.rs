@@ -31,15 +31,15 @@ fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
 const ROWS: [[&str; 4]; 2] = [
     [
         "slmesh, skinned: high_lod to floats, 1 thread",
-        "slmesh, skinned: high_lod into used memory, 1 thread",
+        "slmesh, skinned: high_lod into reused memory, 1 thread",
         "slmesh, skinned: all blocks, 2 threads",
-        "slmesh, skinned: all blocks into used memory, 2 threads",
+        "slmesh, skinned: all blocks into reused memory, 2 threads",
     ],
     [
         "slmesh, plain: high_lod to floats, 1 thread",
-        "slmesh, plain: high_lod into used memory, 1 thread",
+        "slmesh, plain: high_lod into reused memory, 1 thread",
         "slmesh, plain: all blocks, 2 threads",
-        "slmesh, plain: all blocks into used memory, 2 threads",
+        "slmesh, plain: all blocks into reused memory, 2 threads",
     ],
 ];
 

@@ -31,11 +31,12 @@ pub struct FaceBuffer {
     pub texcoords: Vec<[f32; 2]>,
     /// Three indices a triangle, as stored.
     ///
-    /// Not checked against the number of positions.
+    /// Not checked against the number of positions: check the maximum before drawing, or use
+    /// [`Face::triangles`](super::Face::triangles), which returns an error for an index out of range.
     pub indices: Vec<u16>,
     /// Joints; 255 for unused influences.
     pub joints: Vec<[u8; 4]>,
-    /// Weights of the joints, as stored: 65,535 is 1.
+    /// Weights of the joints, from 0 to 1: the stored integer divided by 65,535. Their sum is not made 1.
     pub weights: Vec<[f32; 4]>,
     /// `true` if the face has geometry; otherwise it only reserves the number of a texture.
     pub has_geometry: bool,

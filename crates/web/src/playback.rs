@@ -1,6 +1,6 @@
 //! Snapshots of CGeo with the triangles of an earlier one: positions and normals for the vertices that are there.
 
-use meshmap::cgeo::{self, Parts};
+use meshmap::cgeo::{self, MeshBuffer, Parts};
 use meshmap::{Array, Error, Scratch, VertexRemap};
 
 use crate::json::Object;
@@ -13,6 +13,7 @@ pub(crate) struct Playing {
     topology: cgeo::TopologyId,
     remap: VertexRemap,
     has_normals: bool,
+    mesh: MeshBuffer,
     scratch: Scratch,
 }
 
@@ -34,19 +35,19 @@ pub(crate) fn moment(
     let now = playing.insert(now);
     let snapshot = file.snapshot(index)?;
     let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
-    let mut elements = Vec::new();
     // One request. The calls below would read the beginning of the snapshot first, and then what is missing.
     let likely = snapshot.likely_range(parts).unwrap_or_else(|| snapshot.range());
     let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
     file.source().read(likely.start.min(end)..end)?;
-    snapshot.positions_into(&mut elements, &mut now.scratch)?;
-    let is_same = snapshot.topology(&mut Scratch::default())? == now.topology;
+    let is_same = snapshot.topology(&mut now.scratch)? == now.topology;
     let mut arrays = Vec::new();
     if is_same {
-        arrays.push(bytes(now.remap.gather(0, &elements)?));
-        if now.has_normals && parts.contains(Parts::NORMALS) {
-            snapshot.normals_into(&mut elements, &mut now.scratch)?;
-            arrays.push(bytes(now.remap.gather(1, &elements)?));
+        // Positions and normals in one pass.
+        let parts = if now.has_normals { parts } else { Parts::POSITIONS };
+        snapshot.mesh_into(parts, &mut now.mesh, &mut now.scratch)?;
+        arrays.push(bytes(now.remap.gather(0, &now.mesh.positions)?));
+        if parts.contains(Parts::NORMALS) {
+            arrays.push(bytes(now.remap.gather(1, &now.mesh.normals)?));
         }
     }
     let object = Object::new().with("index", &index).float("seconds", snapshot.time());
@@ -62,6 +63,7 @@ impl Playing {
         // Points have none, whatever the file stores.
         let has_normals =
             !remap.indices().is_empty() && mesh.triangles.has_normals() && !mesh.normals.is_empty();
-        Ok(Self { base, topology, remap, has_normals, scratch: Scratch::default() })
+        let (mesh, scratch) = (MeshBuffer::default(), Scratch::default());
+        Ok(Self { base, topology, remap, has_normals, mesh, scratch })
     }
 }

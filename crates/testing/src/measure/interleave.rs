@@ -88,7 +88,7 @@ fn ratios(of: Times, to: Times) -> [f64; 2] {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| work | beside | ratio of minima | ratio of medians | bar | | minima, ms |")?;
+        writeln!(f, "| work | compared with | ratio of minima | ratio of medians | target | | minima, ms |")?;
         writeln!(f, "|---|---|--:|--:|--:|---|--:|")?;
         for row in &self.rows {
             let [ours, theirs] = row.times.map(|times| times.least.as_secs_f64() * 1e3);

@@ -153,6 +153,26 @@ impl<'a> Stream<'a> {
     }
 }
 
+const CHUNK: usize = 16;
+
+/// For each distance below the length of a chunk, the source of each byte of a chunk, and the length of all whole repetitions in it.
+/// Divisions would take longer than the copy.
+#[expect(clippy::indexing_slicing, reason = "in a constant, where it fails when it is compiled")]
+static REPEATED: [([usize; CHUNK], usize); CHUNK] = {
+    let mut repeated = [([0; CHUNK], 0); CHUNK];
+    let mut distance = 1;
+    while distance < CHUNK {
+        let mut index = 0;
+        while index < CHUNK {
+            repeated[distance].0[index] = index % distance;
+            index += 1;
+        }
+        repeated[distance].1 = CHUNK - CHUNK % distance;
+        distance += 1;
+    }
+    repeated
+};
+
 /// Copies a match that lies `distance` back to `at`, as much of it as there is room for.
 #[expect(
     clippy::indexing_slicing,
@@ -161,7 +181,6 @@ impl<'a> Stream<'a> {
 )]
 #[inline(always)]
 pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
-    pub(super) const CHUNK: usize = 16;
     let from = at - distance;
     let end = at + length;
     if end + CHUNK > out.len() {
@@ -180,11 +199,8 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) 
         }
     } else {
         // The match overlaps with itself: a pattern that is repeated.
-        let mut pattern = [0; CHUNK];
-        for (index, byte) in pattern.iter_mut().enumerate() {
-            *byte = out[from + index % distance];
-        }
-        let step = CHUNK - CHUNK % distance;
+        let (sources, step) = &REPEATED[distance];
+        let pattern = sources.map(|source| out[from + source]);
         let mut to = at;
         while to < end {
             out[to..to + CHUNK].copy_from_slice(&pattern);

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use zerocopy::IntoBytes;
-use zerocopy::little_endian::F32;
 
 use super::convert::{BLOCK, Converter, Fourth, NotHeld, Work};
 use super::layout::{DIRECT_BLOCK, LayoutAttribute, VertexLayout, followers};
@@ -24,7 +23,7 @@ pub(crate) struct Gather {
     has_gaps: bool,
     /// The number of vertices in a block.
     block: usize,
-    elements: Vec<[F32; 3]>,
+    elements: Vec<[f32; 3]>,
     work: Work,
 }
 
@@ -37,6 +36,12 @@ struct Column {
     default: Option<Vec<u8>>,
     /// `true` if the next column overwrites the 4 bytes after each element.
     is_followed: bool,
+}
+
+/// A number in the byte order of files. It needs no call of a function of zerocopy, which programs rarely optimize in debug builds.
+#[inline(always)]
+pub(crate) fn stored(number: f32) -> f32 {
+    f32::from_bits(number.to_bits().to_le())
 }
 
 impl Gather {
@@ -66,14 +71,14 @@ impl Gather {
         self.columns.iter().map(|column| &column.to.semantic)
     }
 
-    /// Writes `count` vertices. `add` adds the elements of some vertices; it returns `false` if the mesh does not have the attribute.
+    /// Writes `count` vertices. `add` adds the elements of some vertices, numbers as [`stored`]; it returns `false` if the mesh does not have the attribute.
     ///
     /// Nothing of `out` is read.
     pub(crate) fn write(
         &mut self,
         count: usize,
         out: &mut [u8],
-        add: impl Fn(&Semantic, Range<usize>, &mut Vec<[F32; 3]>) -> Result<bool>,
+        add: impl Fn(&Semantic, Range<usize>, &mut Vec<[f32; 3]>) -> Result<bool>,
     ) -> Result<()> {
         let Self { columns, stride, has_gaps, block, elements, work } = self;
         let out = WriteOnly::of(sized(out, count.saturating_mul(*stride))?);

@@ -52,7 +52,7 @@ pub use write::WriteResult;
 pub(crate) use attribute_list::{AttributeList, LoadAttribute};
 pub(crate) use component::component_to_f64;
 pub(crate) use entry::Entries;
-pub(crate) use gather::Gather;
+pub(crate) use gather::{Gather, stored};
 pub(crate) use load::Loaded;
 pub(crate) use used::UsedVertices;
 pub(crate) use winding::{is_against, step};

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use zerocopy::little_endian::F32;
-
 #[cfg(feature = "cache")]
 use super::cache::SnapshotCache;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
@@ -17,7 +15,7 @@ use super::triangles::{Counts, Triangles};
 use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
-use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap};
+use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap, stored};
 use crate::num::as_usize;
 use crate::report::Result;
 
@@ -413,16 +411,16 @@ impl Moment {
         kept: &Kept,
         frames: [&Frame; 2],
         (semantic, vertices): (&Semantic, Range<usize>),
-        out: &mut Vec<[F32; 3]>,
+        out: &mut Vec<[f32; 3]>,
     ) -> Result<bool> {
         let is_velocity = is_velocity(semantic);
         let per_second = self.per_second.filter(|_| is_velocity);
         if is_velocity && per_second.is_none() {
             return Ok(false);
         }
-        let stored = if is_velocity { &Semantic::Position } else { semantic };
-        let Some(stream) = kept.streams.iter().position(|other| other == stored) else { return Ok(false) };
-        let [Some(from), Some(to)] = frames.map(|frame| frame.array(stored)) else { return Ok(false) };
+        let source = if is_velocity { &Semantic::Position } else { semantic };
+        let Some(stream) = kept.streams.iter().position(|other| other == source) else { return Ok(false) };
+        let [Some(from), Some(to)] = frames.map(|frame| frame.array(source)) else { return Ok(false) };
         let sources = kept.remap.checked_sources(stream, from.len())?;
         kept.remap.checked_sources(stream, to.len())?;
         let sources = sources.get(vertices).unwrap_or_default();
@@ -436,18 +434,18 @@ impl Moment {
         match per_second {
             Some(per_second) => out.extend(sources.iter().map(|source| {
                 let ([a, b, c], [d, e, f]) = (at(from, source), at(to, source));
-                [d - a, e - b, f - c].map(|number| F32::new(number * per_second))
+                [d - a, e - b, f - c].map(|number| stored(number * per_second))
             })),
             None if *semantic == Semantic::Normal && self.is_time => {
                 out.extend(sources.iter().map(|source| {
                     let normal = at(from, source);
-                    direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(F32::new)
+                    direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(stored)
                 }))
             }
             None if fraction > 0.0 => {
-                out.extend(sources.iter().map(|source| mix(at(from, source), at(to, source)).map(F32::new)));
+                out.extend(sources.iter().map(|source| mix(at(from, source), at(to, source)).map(stored)));
             }
-            None => out.extend(sources.iter().map(|source| at(from, source).map(F32::new))),
+            None => out.extend(sources.iter().map(|source| at(from, source).map(stored))),
         }
         Ok(true)
     }

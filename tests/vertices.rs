@@ -448,17 +448,17 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`VertexWriter::write_at`",
         again(|| {
             time += 0.03;
-            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut buffer]).unwrap();
+            writer.write_at(proxy, &timing, time, Wrap::Loop, &mut [&mut buffer]).unwrap();
         }),
     ));
-    table.push(("`SnapshotCache::get`, cached", again(|| drop(cache.get(&proxy, 1, Parts::ALL).unwrap()))));
+    table.push(("`SnapshotCache::get`, cached", again(|| drop(cache.get(proxy, 1, Parts::ALL).unwrap()))));
     table.push((
         "`SnapshotCache::positions_at`, cached",
-        again(|| cache.positions_at(&proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+        again(|| cache.positions_at(proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
     ));
     table.push((
         "`SnapshotCache::normals_at`, cached",
-        again(|| cache.normals_at(&proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+        again(|| cache.normals_at(proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
     ));
     table
 }

@@ -343,9 +343,11 @@ fn has_known_ending(path: &Path) -> bool {
 /// The kind of the problem of a file that does not exist.
 const NOT_FOUND: &str = "not_found";
 
-fn is_missing(error: &meshmap::Error) -> bool {
+/// The kind of an error of the library, as JSON and tables have it.
+pub(crate) fn kind_of(error: &meshmap::Error) -> &'static str {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-    source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound)
+    let is_missing = source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound);
+    if is_missing { NOT_FOUND } else { error.kind().name() }
 }
 
 /// The reason why a file cannot be processed.
@@ -368,8 +370,7 @@ impl Problem {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Library(error) if is_missing(error) => NOT_FOUND,
-            Self::Library(error) => error.kind().name(),
+            Self::Library(error) => kind_of(error),
             Self::Other(kind, _) => kind,
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::model::{Damage, Inspection, MeshInfo, Part};
-use crate::input::Problem;
+use crate::input::{Problem, kind_of};
 
 /// The object of a file, or of a directory that cannot be read.
 #[derive(Default, Serialize)]
@@ -98,7 +98,7 @@ impl ErrorInfo {
     pub fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {
-                kind: error.kind().name().into(),
+                kind: kind_of(error).into(),
                 address: error.address().map(ToString::to_string).or(address),
                 range: error.byte_range().or(range).map(pair),
                 decoded_range: error.decoded_range().map(pair),

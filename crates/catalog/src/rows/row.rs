@@ -2,7 +2,7 @@
 
 use meshmap::{Error, Format};
 
-use crate::input::Problem;
+use crate::input::{Problem, kind_of};
 use crate::inspect::Damage;
 use crate::text;
 
@@ -62,7 +62,7 @@ impl Row {
 
     pub(super) fn failed(self, error: &Error) -> Self {
         let told = Some(text::line(&error.message()));
-        Self { error_kind: Some(error.kind().name()), error: told, ..self }
+        Self { error_kind: Some(kind_of(error)), error: told, ..self }
     }
 
     /// The row of something that is, contains or belongs to a part that cannot be used.

@@ -147,7 +147,7 @@ def catalog(
     Args:
         sources: A path, or several: files, and folders, of which all files that hold a mesh are taken. Or tuples
             `(name, reader, size)` or `(name, reader, size, identity)` for objects of a store, where `identity` is an ETag. A path
-            that does not exist is a row whose `error_kind` is `io`; `meshmap.scan` and `meshmap.find` raise FileNotFoundError.
+            that does not exist is a row whose `error_kind` is `not_found`; `meshmap.scan` and `meshmap.find` raise FileNotFoundError.
         full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
             Otherwise only headers are read.
         hash: Reads the bytes of each file for their SHA-256.

@@ -92,7 +92,7 @@ mod maps {
         };
         let line =
             maps.lines().find(|line| is_there(line.split(' ').next().unwrap_or_default()) == Some(true))?;
-        Some(line.get(line.find('/')?..)?)
+        line.get(line.find('/')?..)
     }
 }
 

@@ -42,7 +42,7 @@ impl Blocking {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Runtime`] if no thread can be started for it.
+    /// Returns [`Error::Runtime`](crate::Error::Runtime) if no thread can be started for it.
     pub fn new(remote: Remote) -> Result<Self> {
         Ok(Self { remote, runtime: shared::runtime()?, recent: Arc::default() })
     }
@@ -51,7 +51,7 @@ impl Blocking {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`list`](crate::list), and [`Error::Runtime`].
+    /// Returns the errors of [`list`](crate::list), and [`Error::Runtime`](crate::Error::Runtime).
     pub fn list(address: &str) -> Result<Vec<Listed>> {
         let place = parse(address, &Settings::default(), true)?;
         shared::runtime()?.block_on(of_place(address, place))

@@ -249,7 +249,7 @@ impl<'a> Stream<'a> {
         }
         self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
         for channel in 0..arrays.map_channels() {
-            self.channels += 1;
+            self.channels = self.channels.saturating_add(1);
             let count = arrays.map_channel(channel).map_or_else(|| self.count(), Ok)?;
             each(self, MeshArray::MapChannel(channel), count)?;
             if last == MeshArray::MapChannel(channel) {

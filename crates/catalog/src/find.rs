@@ -96,7 +96,7 @@ impl fmt::Display for Skipped {
     /// Empty, or what follows the number of files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            (self.nothing, "with nothing to write"),
+            (self.nothing, "without vertices"),
             (self.others, "other"),
             (self.left_out, "left out by a pattern"),
             (self.hidden, "hidden"),

@@ -166,7 +166,7 @@ fn files_with_animations_only_are_skipped_in_folders() {
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
     assert!(
         last_line(&done)
-            .starts_with("DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 with nothing to write")
+            .starts_with("DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 without vertices")
     );
     let object: Value = serde_json::from_slice(&run(&input, &["--to", "obj", "--json"]).stdout).unwrap();
     assert_eq!((&object["state"], &object["error"]["kind"]), (&"skipped".into(), &"unsupported".into()));
@@ -197,7 +197,10 @@ fn a_second_run_writes_nothing_and_reports_damage_again() {
     let runs = [(); 3].map(|()| meshmap(&arguments));
     assert!(
         last_line(&runs[0])
-            .starts_with(&format!("FAILED: {count} files written, 0 up to date, 1 failed, 1 damaged"))
+            .starts_with(&format!("FAILED: {count} files written, 0 up to date, 1 failed, 1 damaged")),
+        "{}{}",
+        text(&runs[0].stdout),
+        text(&runs[0].stderr)
     );
     let problems = |output: &Output| {
         text(&output.stderr)

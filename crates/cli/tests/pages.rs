@@ -127,6 +127,7 @@ fn pretty(text: String) -> String {
 }
 
 #[test]
+#[cfg_attr(feature = "stores", ignore = "this build has options for stores as well")]
 fn help() {
     for command in ["", "info ", "verify ", "dump ", "diff ", "render ", "view ", "digest "] {
         assert_snapshot!(

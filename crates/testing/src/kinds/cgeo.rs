@@ -50,17 +50,19 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),
     Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
         .shared(),
+    // As many arrays, triangles or bytes of names together as items.
     Kind::new("cgeo", "entries that name one snapshot x its map channels", |n| {
-        naming(n, &Mesh { texcoords: vec![Vec::new(); n.min(CHANNELS)], ..Mesh::sheet(2, 0, 0.0) })
+        let side = n.isqrt();
+        naming(side, &Mesh { texcoords: vec![Vec::new(); side.min(CHANNELS)], ..Mesh::sheet(2, 0, 0.0) })
     })
     .shared(),
     Kind::new("cgeo", "entries that name one snapshot x its triangles", |n| {
-        naming(n, &Mesh::sheet((n.isqrt() + 2) as u32, 1, 0.0))
+        naming(n.isqrt(), &Mesh::sheet((n.isqrt().isqrt() + 2) as u32, 1, 0.0))
     })
     .shared(),
-    Kind::new("cgeo", "snapshots x names of the header", |n| long_names(10 * n, n)),
+    Kind::new("cgeo", "snapshots x names of the header", |n| long_names(10 * n.isqrt(), n.isqrt().max(1))),
     Kind::new("cgeo", "snapshots x materials", |n| {
-        let side = n.isqrt().max(1);
+        let side = (1..).take_while(|side| side * side * side <= n).last().unwrap_or(1);
         let triangles = 2 * side * side;
         let snapshots: Vec<Snapshot> = (0..side)
             .map(|first| {

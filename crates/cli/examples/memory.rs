@@ -303,7 +303,7 @@ fn cases(short: bool, runner: &mut Runner) {
             runner.pages(&kind);
         }
     }
-    hostile(runner);
+    hostile(short, runner);
     for format in Format::ALL.map(Format::name) {
         let files = files(format);
         let every = |few: usize| if short { few } else { usize::MAX };
@@ -382,7 +382,7 @@ fn known(short: bool, runner: &mut Runner) {
 }
 
 /// Files of a few hundred KiB whose numbers, multiplied with each other, are gigabytes.
-fn hostile(runner: &mut Runner) {
+fn hostile(short: bool, runner: &mut Runner) {
     use meshmap_testing::fixtures::iqm;
     let files = [
         ("4294967295 frames in which nothing moves", iqm::constant_frames(1, u32::MAX)),
@@ -393,6 +393,10 @@ fn hostile(runner: &mut Runner) {
     ];
     for (name, body) in files {
         runner.commands(&format!("iqm: {name}"), &body, &[Limits::default(), small()]);
+    }
+    // Each command may take seconds, also where nothing is optimized.
+    if short {
+        return;
     }
     let lines = [lines::all(), lines::pictures()].concat();
     for path in data::files(&data::root().join("attack")) {

@@ -520,7 +520,7 @@ impl<'a> Stream<'a> {
 
     /// The work so far: the bytes of the content, and what map channels cost that have none.
     pub(crate) fn worked(&self) -> u64 {
-        const OF_CHANNEL: u64 = 64;
+        const OF_CHANNEL: u64 = 128;
         self.content.produced().saturating_add(self.channels.saturating_mul(OF_CHANNEL))
     }
 

@@ -25,11 +25,7 @@ pub(crate) fn all() -> Vec<Line> {
 /// Lines that draw pictures of the usual size.
 #[allow(dead_code, reason = "not all examples draw")]
 pub(crate) fn pictures() -> Vec<Line> {
-    let lines = [
-        "-o FOLDER/out.png",
-        "--sheet --every 16 -o FOLDER/out.png",
-        "--animate --every 16 -o FOLDER/out.png",
-    ];
+    let lines = ["-o FOLDER/out.png", "--sheet --every 16 -o FOLDER/out.png"];
     lines.map(|rest| line("render", rest)).to_vec()
 }
 

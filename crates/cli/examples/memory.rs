@@ -399,7 +399,7 @@ fn hostile(short: bool, runner: &mut Runner) {
         return;
     }
     let lines = [lines::all(), lines::pictures()].concat();
-    for path in data::files(&data::root().join("attack")) {
+    for path in data::files(&data::root().with_file_name("attack")) {
         let body = std::fs::read(&path).expect("a file of tests");
         runner.run(&format!("{}, commands", name(&path)), &body, &lines, &[Limits::default()]);
     }

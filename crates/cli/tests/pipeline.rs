@@ -792,7 +792,7 @@ fn a_mapped_file_that_becomes_shorter_is_named() {
 /// A job ends where its work does, rather than to fail for each array that is left.
 #[test]
 fn lists_end_with_the_work_of_a_job() {
-    let path = data::root().join("attack/c_channels_tri.cgeo");
+    let path = data::root().with_file_name("attack").join("c_channels_tri.cgeo");
     let listed = meshmap(&["dump", "--list"], &[&path]);
     assert_eq!(listed.status.code(), Some(1));
     let lines: Vec<&str> = text(&listed.stdout).lines().collect();

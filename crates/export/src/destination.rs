@@ -82,6 +82,16 @@ fn without_following(options: &OpenOptions) -> OpenOptions {
     options.clone()
 }
 
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    or_current(path.parent().unwrap_or(path))
+}
+
+/// A folder. An empty path, such as the parent of a name, is the current one.
+pub(crate) fn or_current(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
 /// The path in the form that Windows does not limit to 260 characters, if it needs that form.
 ///
 /// The standard library does this for its own calls, and `tempfile` moves files by other ones.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::destination::folder_of;
 use crate::output::Output;
 use crate::stamp::{Name, Stamp, Textures};
 use crate::texture;
@@ -100,7 +101,7 @@ impl Index {
     pub fn fingerprint(&self, source: &Path) -> Option<String> {
         let (path, stamp) = stamp_of(source)?;
         // The folder of a link has other images than the folder of the file.
-        let folder = fs::canonicalize(texture::folder_of(source)).ok()?;
+        let folder = fs::canonicalize(folder_of(source)).ok()?;
         let mut hash = Sha256::new();
         for part in [
             WRITER.as_bytes(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use crate::budget::Budget;
-use crate::destination;
+use crate::destination::{self, folder_of};
 use crate::error::Result;
 use crate::outcome::Outcome;
 
@@ -121,8 +121,7 @@ impl Output {
         }
         let destination = destination::unlimited(path)?.into_owned();
         let folder = folder_of(&destination);
-        let is_first = parts().cleared.insert(folder.to_owned());
-        if is_first {
+        if !parts().cleared.contains(folder) {
             Self::remove_abandoned(folder);
         }
         let mut builder = tempfile::Builder::new();
@@ -249,6 +248,7 @@ impl Output {
 
     /// Removes part files in a folder that no process writes any more, because it was killed.
     pub fn remove_abandoned(folder: &Path) {
+        parts().cleared.insert(folder.to_owned());
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if !is_part(&path) || parts().paths.contains(&path) {
@@ -274,11 +274,6 @@ fn is_free(part: &File) -> bool {
             modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > OLD))
         }
     }
-}
-
-/// The folder of a file; the current one for a name without a folder.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Returns `true` for the name of a part file.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::texture_paths;
 
-use crate::destination;
+use crate::destination::{self, folder_of, or_current};
 use crate::settings::Target;
 use crate::stamp::{Found, Name, Stamp, Textures};
 
@@ -135,16 +135,6 @@ pub(crate) fn are_unchanged(textures: &Textures, output: &Path) -> bool {
             let seen = seen.as_ref().map(|Found { file, stamp, .. }| (file.clone(), *stamp));
             image.map(|image| (Name::of(&image.path), image.stamp)) == seen
         })
-}
-
-/// The folder of a file.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    or_current(path.parent().unwrap_or(path))
-}
-
-/// A folder. An empty path, such as the parent of a name, is the current one.
-pub(crate) fn or_current(folder: &Path) -> &Path {
-    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 /// Returns `true` for names with the ending of an image, whether programs read it or not.

@@ -116,8 +116,8 @@ impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
         use std::io::ErrorKind;
         let kind = match &error {
+            error if error.is_not_found() => ErrorKind::NotFound,
             Error::Store { error, .. } => match **error {
-                object_store::Error::NotFound { .. } => ErrorKind::NotFound,
                 object_store::Error::PermissionDenied { .. }
                 | object_store::Error::Unauthenticated { .. } => ErrorKind::PermissionDenied,
                 _ => ErrorKind::Other,

@@ -276,7 +276,7 @@ impl VertexWriter {
         Ok(place)
     }
 
-    /// A snapshot from the cache; `None` if there is no cache.
+    /// The snapshot from the cache, or `None` without a cache.
     fn cached(&self, snapshot: &Snapshot, parts: Parts) -> Result<Option<Arc<Mesh>>> {
         #[cfg(feature = "cache")]
         return self.cache.as_ref().map(|cache| cache.snapshot(snapshot, parts)).transpose();

@@ -117,11 +117,8 @@ mod with_page {
         builder.prefix("meshmap-view-").suffix(".html");
         // A browser in a sandbox, such as Ubuntu's, sees neither temporary nor hidden files.
         let home = std::env::home_dir().filter(|_| cfg!(target_os = "linux"));
-        let mut file = home.map_or_else(|| builder.tempfile(), |home| builder.tempfile_in(home));
-        if file.is_err() {
-            file = builder.tempfile();
-        }
-        let mut file = file?;
+        let file = home.and_then(|home| builder.tempfile_in(home).ok());
+        let mut file = file.map_or_else(|| builder.tempfile(), Ok)?;
         let page = "<!DOCTYPE html><meta charset=utf-8><title>meshmap</title>";
         writeln!(file, "{page}<meta http-equiv=refresh content=\"0; url={address}\">")?;
         file.flush()?;

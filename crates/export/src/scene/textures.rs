@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use meshmap::{MeshFile, Semantic, texture_paths};
 
 use super::Scene;
+use crate::destination::{folder_of, or_current};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::settings::Job;
@@ -124,12 +125,11 @@ impl Files<'_> {
         }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
-            let whole = |folder: &&PathBuf| {
-                Name::of(&std::path::absolute(texture::or_current(folder)).unwrap_or_default())
-            };
+            let whole =
+                |folder: &&PathBuf| Name::of(&std::path::absolute(or_current(folder)).unwrap_or_default());
             outcome.textures.folders = folders.iter().map(whole).collect();
             let is_relative = !job.embed_textures && !job.copy_textures;
-            let folder = texture::folder_of(self.output);
+            let folder = folder_of(self.output);
             outcome.textures.output = is_relative.then(|| texture::resolved(folder)).flatten();
         }
         let image = texture::find(name, &folders, job.target);
@@ -170,7 +170,7 @@ impl Files<'_> {
 
     /// The path from the output to a file; `None` if there is none in Unicode.
     fn reference(&self, file: &Path) -> Option<String> {
-        let from = fs::canonicalize(texture::folder_of(self.output)).ok()?;
+        let from = fs::canonicalize(folder_of(self.output)).ok()?;
         let parts: Vec<Component<'_>> = file.components().collect();
         let from: Vec<Component<'_>> = from.components().collect();
         let shared = parts.iter().zip(&from).take_while(|(a, b)| a == b).count();

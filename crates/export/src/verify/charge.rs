@@ -17,7 +17,7 @@ pub(super) fn numbers(bytes: u64, budget: &Budget) -> Result<()> {
 pub(super) fn file(path: &Path, target: Target, budget: &Budget) -> Result<()> {
     let bytes = match target {
         Target::Obj => obj::memory(path),
-        // Each takes 50 bytes a triangle or less in memory.
+        // Three corners and their indices, of 50 bytes.
         Target::Stl => length(path).saturating_mul(2),
         _ => length(path).saturating_mul(3),
     };

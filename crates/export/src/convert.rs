@@ -30,10 +30,7 @@ impl Convert {
         // Refused before anything is written.
         self.check_settings()?;
         let still = self.still(file)?;
-        // Without reading the meshes.
-        if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
-            return Err(pc2::refusal(file.format()));
-        }
+        self.check_format(file)?;
         let mut scene = Scene::of_job(file, job, &still, &mut outcome)?;
         scene.add_textures(file, job, path, &mut outcome)?;
         if let Unit::Millimeters(unit) = scene.unit
@@ -62,5 +59,13 @@ impl Convert {
             outcome.note(format!("written as in {moment}"));
         }
         Ok(outcome)
+    }
+
+    /// Refuses files that the target has no form for, without reading their meshes.
+    pub(crate) fn check_format(&self, file: &MeshFile) -> Result<()> {
+        if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
+            return Err(pc2::refusal(file.format()));
+        }
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use meshmap::{Finding, Format, MeshFile, Severity, Source};
@@ -13,7 +14,7 @@ use super::item::{Item, Kind};
 use super::limited::Limited;
 use super::look;
 use super::row::Row;
-use crate::input::{Problem, Reading};
+use crate::input::{Problem, Reading, meter_of};
 use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
 use crate::text;
 
@@ -43,20 +44,22 @@ pub(super) fn of_item(item: &Item) -> Row {
 fn read(item: &Item, how: &Options) -> Vec<Row> {
     match open(item, how) {
         Ok(None) => Vec::new(),
-        Ok(Some((row, file))) => {
-            let mut rows = Limited::new(&file, &row, how.max_output);
-            let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
-                let row = Row { findings: counts(file.findings()), ..row };
-                look::meshes(&file, &row, None, &mut rows);
-                return rows.finish(&row);
-            };
-            let row = Row { findings: counts(&findings), ..row };
-            look::meshes(&file, &row, Some(&ByAddress::new(&damage)), &mut rows);
-            add_other_parts(&mut rows, &damage, &row, file.format());
-            rows.finish(&row)
-        }
+        Ok(Some((row, file))) => Arc::new(meter_of(&file)).run(|| listed(&file, row, how)),
         Err(row) => vec![*row],
     }
+}
+
+fn listed(file: &MeshFile, row: Row, how: &Options) -> Vec<Row> {
+    let mut rows = Limited::new(file, &row, how.max_output);
+    let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(file)) else {
+        let row = Row { findings: counts(file.findings()), ..row };
+        look::meshes(file, &row, None, &mut rows);
+        return rows.finish(&row);
+    };
+    let row = Row { findings: counts(&findings), ..row };
+    look::meshes(file, &row, Some(&ByAddress::new(&damage)), &mut rows);
+    add_other_parts(&mut rows, &damage, &row, file.format());
+    rows.finish(&row)
 }
 
 /// Opens a file. `None` if it has no rows; its only row if it cannot be opened.

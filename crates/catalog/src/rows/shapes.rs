@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use meshmap::{MeshEntry, MeshFile, Role};
+use meshmap::{MeshEntry, MeshFile, Meter, Role};
 use rayon::prelude::*;
 
 use super::Options;
@@ -15,7 +15,7 @@ use super::geometry::{Geometry, Shape, Values};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
-use crate::input::{Problem, memory_for};
+use crate::input::{Problem, memory_for, meter_of};
 use crate::text;
 
 /// Files that are opened together.
@@ -41,7 +41,15 @@ pub struct Shapes {
 /// A row that is not read yet.
 enum Waiting {
     Done(Row),
-    Mesh { file: MeshFile, row: Arc<Row>, entry: MeshEntry },
+    Mesh(Arc<Job>, MeshEntry),
+}
+
+/// A file whose meshes are read. What they cost is counted mesh by mesh, in their order: the row that exceeds the limit of work is the
+/// last one of the file, however many threads read.
+struct Job {
+    file: MeshFile,
+    row: Row,
+    meter: Meter<'static>,
 }
 
 impl Shapes {
@@ -81,7 +89,8 @@ impl Shapes {
             }
             let count = self.together.min(self.waiting.len()).min(ROWS - shapes.len());
             let part: Vec<Waiting> = self.waiting.drain(..count).collect();
-            let made: Vec<Shape> = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
+            let made = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
+            let made = self.charged(made);
             let added: usize = made.iter().map(Shape::byte_len).sum();
             // The meshes that are decoded together stay well below a table.
             let most = (self.batch_bytes / 4) * count / added.max(1);
@@ -90,6 +99,29 @@ impl Shapes {
             shapes.extend(made);
         }
         if shapes.is_empty() { Ok(None) } else { self.geometry.batch(shapes).map(Some) }
+    }
+
+    /// The rows whose files allow the work, and one row in place of the others of each file.
+    fn charged(&mut self, made: Vec<Read>) -> Vec<Shape> {
+        let mut shapes = Vec::with_capacity(made.len());
+        for Read { shape, job } in made {
+            let Some((job, work)) = job else {
+                shapes.push(shape);
+                continue;
+            };
+            if job.meter.work(0, WORK).is_err() {
+                continue;
+            }
+            let work = work.saturating_add(shape.byte_len() as u64);
+            match job.meter.work(work, WORK) {
+                Ok(()) => shapes.push(shape),
+                Err(error) => {
+                    shapes.push(Shape::without_parts(shape.row.failed(&error), &self.geometry));
+                    self.waiting.retain(|other| !matches!(other, Waiting::Mesh(of, _) if Arc::ptr_eq(of, &job)));
+                }
+            }
+        }
+        shapes
     }
 
     /// Opens the next files. `false` if there are none.
@@ -145,23 +177,37 @@ impl Shapes {
             Role::Snapshot { index, .. } => index == 0,
             _ => true,
         };
-        let row = Arc::new(row);
-        let mesh = |entry| Waiting::Mesh { file: file.clone(), row: Arc::clone(&row), entry };
-        let meshes: Vec<Waiting> =
-            entries.into_iter().filter(|entry| !self.drawn || is_drawn(entry)).map(mesh).collect();
+        let drawn: Vec<MeshEntry> =
+            entries.into_iter().filter(|entry| !self.drawn || is_drawn(entry)).collect();
         // A file without meshes is not lost.
-        if meshes.is_empty() { vec![Waiting::Done(Arc::unwrap_or_clone(row))] } else { meshes }
+        if drawn.is_empty() {
+            return vec![Waiting::Done(row)];
+        }
+        let job = Arc::new(Job { file: file.clone(), row, meter: meter_of(file) });
+        drawn.into_iter().map(|entry| Waiting::Mesh(Arc::clone(&job), entry)).collect()
     }
 }
 
+/// What the work of a row is for.
+const WORK: &str = "rows with geometry";
+
+/// A row, and the job that its work is not charged to yet.
+struct Read {
+    shape: Shape,
+    job: Option<(Arc<Job>, u64)>,
+}
+
 impl Waiting {
-    fn read(self, geometry: &Geometry) -> Shape {
+    fn read(self, geometry: &Geometry) -> Read {
         match self {
-            Self::Done(row) => Shape::without_parts(row, geometry),
-            Self::Mesh { file, row, entry } => {
-                let row = described(&row, &entry);
-                let read = catch_unwind(AssertUnwindSafe(|| read(&file, &entry, row.clone(), geometry)));
-                read.unwrap_or_else(|_| Shape::without_parts(row.panicked(), geometry))
+            Self::Done(row) => Read { shape: Shape::without_parts(row, geometry), job: None },
+            Self::Mesh(job, entry) => {
+                let row = described(&job.row, &entry);
+                let meter = Arc::new(meter_of(&job.file));
+                let read = || meter.run(|| read(&job.file, &entry, row.clone(), geometry));
+                let shape = catch_unwind(AssertUnwindSafe(read))
+                    .unwrap_or_else(|_| Shape::without_parts(row.panicked(), geometry));
+                Read { shape, job: Some((job, meter.worked())) }
             }
         }
     }

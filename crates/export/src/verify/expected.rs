@@ -223,10 +223,10 @@ impl Expected<'_> {
     }
 
     /// The parts of a snapshot, in the order of their materials: a part for each, or one for all that are merged.
-    pub(super) fn by_material(&self, mesh: &cgeo::Mesh) -> Vec<Shape> {
-        let whole = self.snapshot(mesh);
+    pub(super) fn by_material(&self, mesh: &cgeo::Mesh) -> Result<Vec<Shape>> {
+        let whole = self.snapshot(mesh)?;
         if self.scene.are_points {
-            return if whole.corners.is_empty() { Vec::new() } else { vec![whole] };
+            return Ok(if whole.corners.is_empty() { Vec::new() } else { vec![whole] });
         }
         let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let ids = mesh.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
@@ -253,9 +253,9 @@ impl Expected<'_> {
         };
         if self.job.merges_materials() {
             let all: Vec<usize> = (0..kept.len()).collect();
-            return if all.is_empty() { Vec::new() } else { vec![of(&all)] };
+            return Ok(if all.is_empty() { Vec::new() } else { vec![of(&all)] });
         }
-        triangles.values().map(|indices| of(indices)).collect()
+        Ok(triangles.values().map(|indices| of(indices)).collect())
     }
 
     /// The numbers of the triangles of a snapshot that are written.
@@ -265,10 +265,12 @@ impl Expected<'_> {
     }
 
     /// All triangles of a snapshot, in the order of the file.
-    pub(super) fn snapshot(&self, mesh: &cgeo::Mesh) -> Shape {
+    pub(super) fn snapshot(&self, mesh: &cgeo::Mesh) -> Result<Shape> {
+        // Each array is compared, also one without elements.
+        self.job.budget.work(1024 * mesh.texcoords.len() as u64, "comparison of snapshots")?;
         if self.scene.are_points {
             let positions = Rc::new(self.placed(mesh.positions.to_vec()));
-            return Shape { corners: points(positions.len()), positions, ..Shape::default() };
+            return Ok(Shape { corners: points(positions.len()), positions, ..Shape::default() });
         }
         let kept = self.kept(mesh);
         let turned = |corners: Vec<[u32; 3]>| {
@@ -298,7 +300,7 @@ impl Expected<'_> {
             let coords = self.coords(self.finite(values.iter().map(|[u, v, _]| [u, v]).collect()));
             shape.coords.push(Stream { values: Rc::new(coords), corners: Some(turned(corners)) });
         }
-        shape
+        Ok(shape)
     }
 }
 

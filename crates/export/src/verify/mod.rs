@@ -47,14 +47,15 @@ impl Convert {
     ///
     /// # Errors
     ///
-    /// Returns the errors of reading the mesh file, and [`LimitExceeded`](crate::Error::LimitExceeded) if the written file needs more memory
-    /// than the call may use. Problems of the written file are in [`Checked::differs`].
+    /// Returns the errors of reading the mesh file, [`NotHeld`](crate::Error::NotHeld) where the target cannot hold it, and
+    /// [`LimitExceeded`](crate::Error::LimitExceeded) if the written file needs more memory than the call may use. Problems of the written file are in [`Checked::differs`].
     pub fn check_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Checked> {
         let job = self.job(file);
         job.budget.run(|| self.check(file, &job, path.as_ref()))
     }
 
     fn check(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Checked> {
+        self.check_format(file)?;
         let mut tally = Tally::default();
         let scene = Scene::of_job(file, job, &self.still(file)?, &mut Outcome::default())?;
         let Some(snapshots) = &scene.snapshots else {

@@ -13,7 +13,7 @@ use super::pc2::PointCache;
 use super::shape::{Materials, Shape, compare, same};
 use super::tally::Tally;
 use super::{charge, obj, root};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::assume;
 use crate::scene::cgeo::Snapshots;
@@ -28,7 +28,7 @@ pub(super) fn check_gltf(
     let job = expected.job;
     let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
     root::check_gltf(expected.scene, job, &gltf, tally);
-    let parts_of = |index| Ok::<_, Error>(expected.by_material(&snapshots.at(index)?.mesh(Parts::ALL)?));
+    let parts_of = |index| expected.by_material(&snapshots.at(index)?.mesh(Parts::ALL)?);
     let count = snapshots.indices.len();
     let mut rest = snapshots.indices.iter().copied();
     let mut runs = Vec::new();
@@ -216,7 +216,7 @@ pub(super) fn check_obj(
     path: &Path,
     tally: &mut Tally,
 ) -> Result<()> {
-    let shape = expected.snapshot(&snapshots.first()?.mesh(Parts::ALL)?);
+    let shape = expected.snapshot(&snapshots.first()?.mesh(Parts::ALL)?)?;
     charge::file(path, Target::Obj, &expected.job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {

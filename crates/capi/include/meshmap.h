@@ -1,5 +1,5 @@
-/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped, read by
- * ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.
+/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped,
+ * read by ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.
  *
  * Contents
  *
@@ -14,26 +14,33 @@
  *   9. Second Life mesh: levels of detail
  *   10. Open handles
  *
- * Rules that hold for every function
+ * Rules that hold for every function; each function says only what differs, and what MM_ABSENT means
  *
- * Status.   MM_OK is 0. MM_ABSENT is not an error: the file does not contain what was requested. Files are not trusted: whatever
- *           their bytes, a function returns.
- * Handles.  Pointers to opaque types (mm_file *, mm_mesh *, ..) are numbers in the shape of pointers: never dereference one. A
- *           closed handle, a handle of another kind and an arbitrary number are MM_ERROR_HANDLE. Close each handle once, with
- *           the function that its maker names; closing NULL does nothing. Objects that were read from a file outlive its handle.
- *           A handle may be closed on one thread while other threads are in calls with it. mm_handle_count counts handles that
- *           are still open; leak checkers do not see them.
- * Memory.   Arrays are written to the caller's buffer: up to `capacity` elements, `stride` bytes apart (0: packed), at any
- *           alignment. `*count` receives the number of elements, and may be NULL. If `out` is NULL, only the count is returned.
- *           If the capacity is too small, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is written.
- *           Functions named `view` return pointers to memory of the library, and their documentation how long it is valid.
- *           Texts are UTF-8 and end with a byte 0.
- * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets the size and
- *           clears the rest. Structs without `size` never change. No struct contains another one that may grow.
- * Threads.  Files, meshes, lists, arrays, rigs, caches and cancel flags may be used by all threads at once. A scratch and an
- *           mm_snapshot that is being filled belong to one thread at a time (MM_ERROR_BUSY).
- * Misuse.   NULL, numbers that no enum has, and strides that are too small are MM_ERROR_ARGUMENT. The library cannot detect
- *           pointers to memory that is not there, capacities that are too large, and text without an end.
+ * Status.   MM_OK is 0. MM_ABSENT is not an error: the file does not contain what was requested. Files are not
+ *           trusted: whatever their bytes, a function returns. Functions that read a file return any of the errors 10
+ *           to 18. An index or a name that the object does not have is MM_ERROR_OUT_OF_RANGE, a file of another format
+ *           than the section is about MM_ERROR_FORMAT.
+ * Handles.  Pointers to opaque types (mm_file *, mm_mesh *, ..) are numbers in the shape of pointers: never
+ *           dereference one. A closed handle, a handle of another kind and an arbitrary number are MM_ERROR_HANDLE. A
+ *           handle that a function stores in `*out` is the caller's, and NULL after an error; close it once, with the
+ *           function of its type that is named `_free` (a file: mm_close). Closing NULL does nothing. Objects outlive
+ *           the handle of their file. A handle may be closed on one thread while other threads are in calls with it.
+ *           mm_handle_count counts handles that are still open; leak checkers do not see them.
+ * Memory.   What the caller passes stays the caller's. Arrays are written to the caller's buffer: up to `capacity`
+ *           elements, `stride` bytes apart (0: packed), at any alignment. `*count` receives the number of elements,
+ *           and may be NULL. If `out` is NULL, only the count is returned. If the capacity is too small, or the
+ *           allocator returns NULL, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is
+ *           written. Texts and names are UTF-8 and end with a byte 0; they are static, or live as long as the object
+ *           that was asked. Functions named `view` return pointers to memory of the library, and say how long it is
+ *           valid.
+ * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets `size`
+ *           to its sizeof and clears the rest. Structs without `size` never change. No struct contains another one
+ *           that may grow.
+ * Threads.  Every function may be called on every thread. Files, meshes, lists, arrays, rigs, caches and cancel flags
+ *           may be used by all threads at once. A scratch, a writer and an mm_snapshot that is being filled belong to
+ *           one thread at a time (MM_ERROR_BUSY).
+ * Misuse.   NULL, numbers that no enum has, and strides that are too small are MM_ERROR_ARGUMENT. The library cannot
+ *           detect pointers to memory that is not there, capacities that are too large, and text without an end.
  */
 
 #ifndef MESHMAP_H
@@ -43,7 +50,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* == 1. Version =========================================================================================================== */
+/* == 1. Version =================================================================================================== */
 
 /** The version of this header. mm_version returns the version of the library that is loaded. */
 #define MM_VERSION_MAJOR 0
@@ -54,7 +61,7 @@
 #define MM_MAKE_VERSION(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
 #define MM_VERSION MM_MAKE_VERSION(MM_VERSION_MAJOR, MM_VERSION_MINOR, MM_VERSION_PATCH)
 
-/** Precedes each function. With MM_DLL defined, calls into a DLL of Windows need no thunk; never with the static library. */
+/** Precedes each function. With MM_DLL defined, which is not for the static library, calls into a DLL need no thunk. */
 #ifndef MM_API
 #if defined(_WIN32) && defined(MM_DLL)
 #define MM_API __declspec(dllimport)
@@ -94,48 +101,37 @@ inline T mm_sized() {
 extern "C" {
 #endif
 
-/* == 2. Status and errors ============================================================================================== */
+/* == 2. Status and errors ========================================================================================= */
 
-/* Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the thread:
- * text, format, address, bytes, expected and found value. */
+/* Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the
+ * thread: text, format, address, bytes, expected and found value. */
 
 /** The result of a function: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added. */
 enum mm_status MM_ENUM(int32_t) {
-    /** It is done. */
-    MM_OK = 0,
+    MM_OK = 0, /**< It is done. */
     /** Not an error: the file does not have what was asked for. Nothing was written, and counts are 0. */
     MM_ABSENT = 1,
-    /** The file has no format that this library knows. */
-    MM_ERROR_UNKNOWN_FORMAT = 10,
-    /** The file ends too early: more bytes would help. */
-    MM_ERROR_TRUNCATED = 11,
-    /** The file breaks a rule of its format in a way that makes it unreadable. */
-    MM_ERROR_MALFORMED = 12,
-    /** Valid, as far as this library can determine, but not supported by it; or requested of a file that cannot have it. */
+    MM_ERROR_UNKNOWN_FORMAT = 10, /**< The file has no format that this library knows. */
+    MM_ERROR_TRUNCATED = 11, /**< The file ends too early: more bytes would help. */
+    MM_ERROR_MALFORMED = 12, /**< The file breaks a rule of its format in a way that makes it unreadable. */
+    /** Valid, as far as this library can determine, but not supported by it; or requested of a file that cannot have
+     *  it. */
     MM_ERROR_UNSUPPORTED = 13,
-    /** More memory would be needed than the limits of mm_options allow. */
-    MM_ERROR_LIMIT_EXCEEDED = 14,
-    /** Something was asked for that does not exist: an index, an address, a time. */
-    MM_ERROR_OUT_OF_RANGE = 15,
-    /** Two things do not match, such as snapshots with different triangles. */
-    MM_ERROR_MISMATCH = 16,
-    /** The call was cancelled by mm_cancel_set. */
-    MM_ERROR_CANCELLED = 17,
+    MM_ERROR_LIMIT_EXCEEDED = 14, /**< More memory would be needed than the limits of mm_options allow. */
+    MM_ERROR_OUT_OF_RANGE = 15, /**< Something was asked for that does not exist: an index, an address, a time. */
+    MM_ERROR_MISMATCH = 16, /**< Two things do not match, such as snapshots with different triangles. */
+    MM_ERROR_CANCELLED = 17, /**< The call was cancelled by mm_cancel_set. */
     /** The operating system or the caller's reader failed, or a callback of that reader used the file that it reads. */
     MM_ERROR_IO = 18,
-    /**
-     * An argument cannot be used: NULL where something is needed, a stride less than an element, a struct whose size is
-     * not set.
-     */
+    /** An argument cannot be used: NULL where something is needed, a stride less than an element, a struct whose size
+     *  is not set. */
     MM_ERROR_ARGUMENT = 30,
-    /** A handle was closed, is of another kind, or never was one. */
-    MM_ERROR_HANDLE = 31,
-    /** The caller's memory is too small. What is needed is in the count; nothing was written. */
-    MM_ERROR_BUFFER = 32,
-    /** Another call is using this scratch, or is filling this snapshot: on another thread, or one that this call was made by. */
+    MM_ERROR_HANDLE = 31, /**< A handle was closed, is of another kind, or never was one. */
+    MM_ERROR_BUFFER = 32, /**< The caller's memory is too small. What is needed is in the count; nothing was written. */
+    /** Another call is using this scratch, or is filling this snapshot: on another thread, or one that this call was
+     *  made by. */
     MM_ERROR_BUSY = 33,
-    /** The file is of another format than the function is for. */
-    MM_ERROR_FORMAT = 34,
+    MM_ERROR_FORMAT = 34, /**< The file is of another format than the function is for. */
     /** The library failed within; the call had no effect that can be relied on. Please report it. */
     MM_ERROR_INTERNAL = 35,
 };
@@ -143,177 +139,106 @@ MM_ENUM_TYPE(mm_status, int32_t)
 
 /** A format of files. */
 enum mm_format MM_ENUM(uint32_t) {
-    /** None of these (mm_error.format). */
-    MM_FORMAT_UNKNOWN = 0,
-    /** Corona Renderer proxy. */
-    MM_FORMAT_CGEO = 1,
-    /** Inter-Quake Model. */
-    MM_FORMAT_IQM = 2,
-    /** OpenCTM. */
-    MM_FORMAT_OPENCTM = 3,
-    /** Second Life mesh asset. */
-    MM_FORMAT_SLMESH = 4,
-    /** Tight Model Format. */
-    MM_FORMAT_TMF = 5,
+    MM_FORMAT_UNKNOWN = 0, /**< None of these (mm_error.format). */
+    MM_FORMAT_CGEO = 1, /**< Corona Renderer proxy. */
+    MM_FORMAT_IQM = 2, /**< Inter-Quake Model. */
+    MM_FORMAT_OPENCTM = 3, /**< OpenCTM. */
+    MM_FORMAT_SLMESH = 4, /**< Second Life mesh asset. */
+    MM_FORMAT_TMF = 5, /**< Tight Model Format. */
 };
 MM_ENUM_TYPE(mm_format, uint32_t)
 
-/**
- * The details of a failure.
- *
- * No pointer is NULL; texts that there is nothing to say for are empty. All are UTF-8, each on one line.
- */
+/** The details of a failure.
+ *  No pointer is NULL; texts that there is nothing to say for are empty. All are UTF-8, each on one line. */
 typedef struct mm_error {
-    /** sizeof(mm_error), set by the caller. */
-    size_t size;
-    /** The status that the function returned. */
-    mm_status status;
-    /** The format that was being read, or MM_FORMAT_UNKNOWN. */
-    mm_format format;
-    /** All of it as one line, with the path if it is known. */
-    const char *text;
-    /** The structure or field, as the specification of the format names it. */
-    const char *what;
-    /** The address in the file, such as `snapshots[3]`. */
-    const char *address;
-    /** The path of the file. */
-    const char *path;
-    /** The expected value. */
-    const char *expected;
-    /** The value that was found. */
-    const char *found;
-    /** `true` if byte_begin and byte_end are valid. */
-    bool has_byte_range;
-    /** `true` if decoded_begin and decoded_end are valid. */
-    bool has_decoded_range;
-    /** The bytes that are wrong or missing, from the start of the file. */
-    uint64_t byte_begin;
-    /** Their end. */
-    uint64_t byte_end;
-    /** The bytes that are wrong inside a decoded block, from its start; byte_begin and byte_end are then the range of the block. */
+    size_t size; /**< sizeof(mm_error), set by the caller. */
+    mm_status status; /**< The status that the function returned. */
+    mm_format format; /**< The format that was being read, or MM_FORMAT_UNKNOWN. */
+    const char *text; /**< All of it as one line, with the path if it is known. */
+    const char *what; /**< The structure or field, as the specification of the format names it. */
+    const char *address; /**< The address in the file, such as `snapshots[3]`. */
+    const char *path; /**< The path of the file. */
+    const char *expected; /**< The expected value. */
+    const char *found; /**< The value that was found. */
+    bool has_byte_range; /**< `true` if byte_begin and byte_end are valid. */
+    bool has_decoded_range; /**< `true` if decoded_begin and decoded_end are valid. */
+    uint64_t byte_begin; /**< The bytes that are wrong or missing, from the start of the file. */
+    uint64_t byte_end; /**< Their end. */
+    /** The bytes that are wrong inside a decoded block, from its start; byte_begin and byte_end are then the range of
+     *  the block. */
     uint64_t decoded_begin;
-    /** Their end. */
-    uint64_t decoded_end;
+    uint64_t decoded_end; /**< Their end. */
 } mm_error;
 
-
-/**
- * A word for a status, such as "malformed".
- *
- * Ownership: the text is static. Threads: any. Errors: "unknown status" for a number that is none.
- */
+/** A word for a status, such as "malformed". Returns "unknown status" for a number that is none. */
 MM_API const char *mm_status_name(mm_status status);
 
-/**
- * The name of a format: "cgeo", "openctm", "slmesh", "iqm" or "tmf".
- *
- * Ownership: the text is static. Threads: any. Errors: "unknown" for a number that is none.
- */
+/** The name of a format: "cgeo", "openctm", "slmesh", "iqm" or "tmf". Returns "unknown" for a number that is none. */
 MM_API const char *mm_format_name(mm_format format);
 
-/**
- * The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
- * it as it is.
- *
- * Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
- * each has its own last failure. Errors: MM_ABSENT if no function has failed on this thread; MM_ERROR_ARGUMENT, which is
- * not kept.
- */
+/** The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT,
+ *  leave it as it is. The texts are the library's, and valid until another function fails on this thread, or the thread
+ *  ends. Each thread has its own last failure. MM_ABSENT if no function has failed on this thread. MM_ERROR_ARGUMENT is
+ *  not kept. */
 MM_API mm_status mm_last_error(mm_error *out);
 
+/* == 3. Memory and cancelling ===================================================================================== */
 
-/* == 3. Memory and cancelling ========================================================================================== */
-
-/* A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A cancel flag ends the calls of a thread early. */
+/* A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A
+ * cancel flag ends the calls of a thread early. */
 
 /** A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it. */
 typedef struct mm_cancel mm_cancel;
 
-/**
- * Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one at the
- * same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back.
- */
+/** Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one
+ *  at the same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back. */
 typedef struct mm_scratch mm_scratch;
 
 /** Hooks that provide memory for an array: functions named `_new` call `allocate` once, when they know the size. */
 typedef struct mm_allocator {
-    /** sizeof(mm_allocator), set by the caller. */
-    size_t size;
-    /** Passed to each hook. */
-    void *user;
-    /**
-     * Returns `bytes` bytes at any alignment, or NULL if there are none, which is MM_ERROR_BUFFER. Called on the thread of the
-     * call.
-     */
+    size_t size; /**< sizeof(mm_allocator), set by the caller. */
+    void *user; /**< Passed to each hook. */
+    /** Returns `bytes` bytes at any alignment, or NULL if there are none, which is MM_ERROR_BUFFER. Called on the
+     *  thread of the call. */
     void *(*allocate)(void *user, size_t bytes);
     /** Takes back memory of `allocate` if the call fails after it. May be NULL. */
     void (*release)(void *user, void *memory);
 } mm_allocator;
 
-
-/**
- * Makes a scratch.
- *
- * Ownership: `*out` is the caller's, for mm_scratch_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
- */
+/** Makes a scratch. */
 MM_API mm_status mm_scratch_new(mm_scratch **out);
 
-/**
- * Frees a scratch, and what is shown in it (mm_cgeo_view). NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a scratch, and what is shown in it (mm_cgeo_view). NULL is passed over. */
 MM_API mm_status mm_scratch_free(mm_scratch *scratch);
 
-/**
- * Makes a flag that is not set.
- *
- * Ownership: `*out` is the caller's, for mm_cancel_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
- */
+/** Makes a flag that is not set. */
 MM_API mm_status mm_cancel_new(mm_cancel **out);
 
-/**
- * Sets the flag that cancels the calls of the calling thread, instead of an earlier one: every call that reads or decodes fails
- * with MM_ERROR_CANCELLED within milliseconds after the flag is set, except while a callback of mm_reader is waited for. NULL
- * removes it.
- *
- * Ownership: the flag stays the caller's; the thread keeps what it needs of it. Threads: each has its own. Errors:
- * MM_ERROR_HANDLE.
- */
+/** Sets the flag that cancels the calls of the calling thread, instead of an earlier one: every call that reads or
+ *  decodes fails with MM_ERROR_CANCELLED within milliseconds after the flag is set, except while a callback of
+ *  mm_reader is waited for. NULL removes it. */
 MM_API mm_status mm_thread_set_cancel(const mm_cancel *cancel);
 
-/**
- * Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0).
- *
- * Ownership: nothing is transferred. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
- */
+/** Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0). */
 MM_API mm_status mm_cancel_set(const mm_cancel *cancel, uint32_t is_set);
 
-/**
- * Frees a flag; threads that have it keep it as it is. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a flag; threads that have it keep it as it is. NULL is passed over. */
 MM_API mm_status mm_cancel_free(mm_cancel *cancel);
 
-
-/* == 4. Opening files ================================================================================================== */
+/* == 4. Opening files ============================================================================================= */
 
 /* A file is opened by path, mapped, in memory, or behind callbacks; its format is detected from its content. */
 
 /** The treatment of files that break rules of their format. */
 enum mm_strictness MM_ENUM(uint32_t) {
-    /** Broken rules are findings. */
-    MM_STRICTNESS_TOLERANT = 0,
-    /** Opening checks every value, and refuses what the specification forbids. */
-    MM_STRICTNESS_STRICT = 1,
+    MM_STRICTNESS_TOLERANT = 0, /**< Broken rules are findings. */
+    MM_STRICTNESS_STRICT = 1, /**< Opening checks every value, and refuses what the specification forbids. */
 };
 MM_ENUM_TYPE(mm_strictness, uint32_t)
 
 /** The use of several threads for large jobs. */
 enum mm_parallelism MM_ENUM(uint32_t) {
-    /** Everything runs on the calling thread. */
-    MM_PARALLELISM_OFF = 0,
+    MM_PARALLELISM_OFF = 0, /**< Everything runs on the calling thread. */
     /** Large jobs are split over the threads of the process' pool, which is made when it is first needed. */
     MM_PARALLELISM_POOL = 1,
 };
@@ -321,65 +246,48 @@ MM_ENUM_TYPE(mm_parallelism, uint32_t)
 
 /** The decoder that is used for each codec. */
 enum mm_decoder MM_ENUM(uint32_t) {
-    /** The fast decoders. */
-    MM_DECODER_FAST = 0,
-    /** The independent decoders that the fast ones are compared with. */
-    MM_DECODER_REFERENCE = 1,
+    MM_DECODER_FAST = 0, /**< The fast decoders. */
+    MM_DECODER_REFERENCE = 1, /**< The independent decoders that the fast ones are compared with. */
 };
 MM_ENUM_TYPE(mm_decoder, uint32_t)
 
 /** The verification of zlib and gzip checksums. */
 enum mm_checksums MM_ENUM(uint32_t) {
-    /** A wrong or missing checksum is an error. */
-    MM_CHECKSUMS_VERIFY = 0,
-    /** Checksums are not verified. */
-    MM_CHECKSUMS_IGNORE = 1,
+    MM_CHECKSUMS_VERIFY = 0, /**< A wrong or missing checksum is an error. */
+    MM_CHECKSUMS_IGNORE = 1, /**< Checksums are not verified. */
 };
 MM_ENUM_TYPE(mm_checksums, uint32_t)
 
 /** The compression of the sections of a CGeo file. */
 enum mm_codec MM_ENUM(uint32_t) {
-    /** Sections are not compressed. */
-    MM_CODEC_STORED = 0,
-    /** Sections are zlib streams. */
-    MM_CODEC_ZLIB = 1,
-    /** Sections are gzip streams. */
-    MM_CODEC_GZIP = 2,
-    /** Sections are raw deflate streams. */
-    MM_CODEC_DEFLATE = 3,
+    MM_CODEC_STORED = 0, /**< Sections are not compressed. */
+    MM_CODEC_ZLIB = 1, /**< Sections are zlib streams. */
+    MM_CODEC_GZIP = 2, /**< Sections are gzip streams. */
+    MM_CODEC_DEFLATE = 3, /**< Sections are raw deflate streams. */
 };
 MM_ENUM_TYPE(mm_codec, uint32_t)
 
 /** The bytes before a compressed section of a CGeo file. */
 enum mm_prefix MM_ENUM(uint32_t) {
-    /** Nothing. */
-    MM_PREFIX_NONE = 0,
-    /** The inflated length, in 4 bytes, little-endian. */
-    MM_PREFIX_U32_LE = 1,
-    /** The inflated length, in 4 bytes, big-endian. */
-    MM_PREFIX_U32_BE = 2,
-    /** The inflated length, in 8 bytes, little-endian. */
-    MM_PREFIX_U64_LE = 3,
+    MM_PREFIX_NONE = 0, /**< Nothing. */
+    MM_PREFIX_U32_LE = 1, /**< The inflated length, in 4 bytes, little-endian. */
+    MM_PREFIX_U32_BE = 2, /**< The inflated length, in 4 bytes, big-endian. */
+    MM_PREFIX_U64_LE = 3, /**< The inflated length, in 8 bytes, little-endian. */
 };
 MM_ENUM_TYPE(mm_prefix, uint32_t)
 
 /** The meaning of the size of a section of a CGeo file. */
 enum mm_section_size MM_ENUM(uint32_t) {
-    /** Stored bytes. */
-    MM_SECTION_SIZE_STORED = 0,
-    /** Stored bytes and the 12 bytes of the section's header. */
-    MM_SECTION_SIZE_STORED_WITH_HEADER = 1,
-    /** Inflated bytes. */
-    MM_SECTION_SIZE_INFLATED = 2,
+    MM_SECTION_SIZE_STORED = 0, /**< Stored bytes. */
+    MM_SECTION_SIZE_STORED_WITH_HEADER = 1, /**< Stored bytes and the 12 bytes of the section's header. */
+    MM_SECTION_SIZE_INFLATED = 2, /**< Inflated bytes. */
 };
 MM_ENUM_TYPE(mm_section_size, uint32_t)
 
 /** The target of the offsets of a CGeo file. */
 enum mm_offset MM_ENUM(uint32_t) {
-    /** The first section of a snapshot. */
-    MM_OFFSET_FIRST_SECTION = 0,
-    /** The tag before the first section. */
-    MM_OFFSET_START_TAG = 1,
+    MM_OFFSET_FIRST_SECTION = 0, /**< The first section of a snapshot. */
+    MM_OFFSET_START_TAG = 1, /**< The tag before the first section. */
 };
 MM_ENUM_TYPE(mm_offset, uint32_t)
 
@@ -388,46 +296,31 @@ typedef struct mm_file mm_file;
 
 /** The choices for reading a CGeo file that the published text leaves open. */
 typedef struct mm_cgeo_dialect {
-    /** sizeof(mm_cgeo_dialect), set by the caller. */
-    size_t size;
-    /** The compression of sections. */
-    mm_codec codec;
-    /** The bytes before a compressed section. */
-    mm_prefix prefix;
-    /** The meaning of the size of a section. */
-    mm_section_size section_size;
-    /** The target of offsets. */
-    mm_offset offset;
+    size_t size; /**< sizeof(mm_cgeo_dialect), set by the caller. */
+    mm_codec codec; /**< The compression of sections. */
+    mm_prefix prefix; /**< The bytes before a compressed section. */
+    mm_section_size section_size; /**< The meaning of the size of a section. */
+    mm_offset offset; /**< The target of offsets. */
 } mm_cgeo_dialect;
 
 /** Options for reading a file. Filled by mm_options_init, then changed. */
 typedef struct mm_options {
-    /** sizeof(mm_options), set by mm_options_init. */
-    size_t size;
+    size_t size; /**< sizeof(mm_options), set by mm_options_init. */
     /** The size in bytes of the largest decoded array or block. 512 MiB. Exact only if free_ratio is 0. */
     uint64_t max_block_bytes;
-    /**
-     * The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB. Exact only if
-     * free_ratio is 0.
-     */
+    /** The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB. Exact only
+     *  if free_ratio is 0. */
     uint64_t max_total_bytes;
-    /**
-     * The decoded size that is always allowed, as a multiple of the stored size, whatever max_block_bytes and max_total_bytes are.
-     * 16. Set it to 0 to switch this off, so that these limits are exact.
-     */
+    /** The decoded size that is always allowed, as a multiple of the stored size, whatever max_block_bytes and
+     *  max_total_bytes are. 16. Set it to 0 to switch this off, so that these limits are exact. */
     uint64_t free_ratio;
-    /** The maximum nesting depth of containers, in formats that nest them. 96. */
-    uint32_t max_depth;
-    /** The treatment of files that break rules of their format. Tolerant. */
-    mm_strictness strictness;
+    uint32_t max_depth; /**< The maximum nesting depth of containers, in formats that nest them. 96. */
+    mm_strictness strictness; /**< The treatment of files that break rules of their format. Tolerant. */
     /** The use of several threads. The pool. Renderers that call from threads of their own switch it off. */
     mm_parallelism parallelism;
-    /** The decoder. Fast. */
-    mm_decoder decoder;
-    /** The verification of checksums. Verified. */
-    mm_checksums checksums;
-    /** 0. */
-    uint32_t reserved;
+    mm_decoder decoder; /**< The decoder. Fast. */
+    mm_checksums checksums; /**< The verification of checksums. Verified. */
+    uint32_t reserved; /**< 0. */
     /** The dialect of CGeo files, which is read when the file is opened; NULL to find it in the file. NULL. */
     const mm_cgeo_dialect *cgeo_dialect;
 } mm_options;
@@ -435,197 +328,115 @@ typedef struct mm_options {
 /** Gives back what a caller lent; called once, on any thread. */
 typedef void (*mm_release_fn)(void *user);
 
-/**
- * Callbacks that read a file. No callback may let an exception out. No callback may use the file that it reads: a call that would
- * read from that file, or wait for a part of it, fails with MM_ERROR_IO.
- */
+/** Callbacks that read a file. No callback may let an exception out. No callback may use the file that it reads: a call
+ *  that would read from that file, or wait for a part of it, fails with MM_ERROR_IO. */
 typedef struct mm_reader {
-    /** sizeof(mm_reader), set by the caller. */
-    size_t size;
-    /** Passed to each callback. */
-    void *user;
-    /**
-     * Stores the length of the file in bytes and returns 0, or returns an error number that the caller chooses. NULL if the length
-     * is unknown.
-     */
+    size_t size; /**< sizeof(mm_reader), set by the caller. */
+    void *user; /**< Passed to each callback. */
+    /** Stores the length of the file in bytes and returns 0, or returns an error number that the caller chooses. NULL
+     *  if the length is unknown. */
     int (*length)(void *user, uint64_t *length);
-    /**
-     * Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or returns an
-     * error number that the caller chooses. After fewer than `length` bytes it is called again for the rest, until it stores 0,
-     * which
-     * means that the file ends there. Called on any thread, by several at a time.
-     */
+    /** Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or
+     *  returns an error number that the caller chooses. After fewer than `length` bytes it is called again for the
+     *  rest, until it stores 0, which means that the file ends there. Called on any thread, by several at a time. */
     int (*read)(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored);
-    /** Called once, when nothing is read any more; also if opening fails. May be NULL. */
-    mm_release_fn release;
+    mm_release_fn release; /**< Called once, when nothing is read any more; also if opening fails. May be NULL. */
 } mm_reader;
 
-
-/**
- * Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options
- * has.
- */
+/** Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
+ *  MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options has. */
 MM_API mm_status mm_options_init(mm_options *out, size_t size);
 
-/**
- * The version of the library, such as "0.1.0".
- *
- * Ownership: the text is static. Threads: any. Errors: none.
- */
+/** The version of the library, such as "0.1.0". */
 MM_API const char *mm_version(void);
 
-/**
- * Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
- * at worst is an error. `options` may be NULL.
- *
- * Ownership: `*out` is the caller's, for mm_close; NULL if opening fails. Threads: any. Errors: errors of reading; errors of files
- * that have none of these formats, or are damaged.
- */
+/** Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile,
+ *  which at worst is an error. `options` may be NULL. */
 MM_API mm_status mm_open(const char *path, const mm_options *options, mm_file **out);
 
-/**
- * Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file and
- * everything that was read of it is closed, no process may truncate the file or write into it; replacing it by renaming is
- * fine. `options` may be NULL.
- *
- * Ownership, threads, errors: as of mm_open.
- */
+/** Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file
+ *  and everything that was read of it is closed, no process may truncate the file or write into it; replacing it by
+ *  renaming is fine. `options` may be NULL. */
 MM_API mm_status mm_open_map(const char *path, const mm_options *options, mm_file **out);
 
-/**
- * Opens a file of any format that is in memory. `options` may be NULL.
- *
- * Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
- * once nothing shows it any more, also if opening fails; until then it must not change. Threads: any. Errors: as of
- * mm_open; MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
- */
-MM_API mm_status mm_open_memory(const void *data,
-                                size_t length,
-                                mm_release_fn release,
-                                void *user,
-                                const mm_options *options,
-                                mm_file **out);
+/** Opens a file of any format that is in memory. `options` may be NULL. The memory is lent: `release`, which may be
+ *  NULL, is called with `user` once nothing shows it any more, also if opening fails; until then it must not change.
+ *  MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0. */
+MM_API mm_status mm_open_memory(const void *data, size_t length, mm_release_fn release, void *user, const mm_options
+    *options, mm_file **out);
 
-/**
- * Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
- *
- * Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
- * read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
- * any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO if a callback returns another number than 0,
- * or claims to have stored more than there is room for.
- */
+/** Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL. `reader` is copied; its
+ *  `release` is called with its `user` once nothing is read any more, also if opening fails, unless the reader cannot
+ *  be used at all (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback
+ *  returns another number than 0, or claims to have stored more than there is room for. */
 MM_API mm_status mm_open_reader(const mm_reader *reader, const mm_options *options, mm_file **out);
 
-/**
- * Makes another handle of a file, to be closed on its own.
- *
- * Ownership: `*out` is the caller's, for mm_close. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Makes another handle of a file, to be closed on its own. */
 MM_API mm_status mm_file_ref(const mm_file *file, mm_file **out);
 
-/**
- * Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped.
- *
- * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors: MM_ERROR_HANDLE if
- * it was closed before, or is not a file.
- */
+/** Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped. Calls
+ *  on it that have begun on other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file. */
 MM_API mm_status mm_close(mm_file *file);
 
-/**
- * The format of a file.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** The format of a file. */
 MM_API mm_status mm_file_format(const mm_file *file, mm_format *out);
 
+/* == 5. Meshes of any format ====================================================================================== */
 
-/* == 5. Meshes of any format =========================================================================================== */
-
-/* mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex buffer
- * and one index buffer. */
+/* mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex
+ * buffer and one index buffer. */
 
 /** The type of a number. */
 enum mm_scalar MM_ENUM(uint32_t) {
-    /** A type that this version of the library does not know. */
-    MM_SCALAR_UNKNOWN = 0,
-    /** uint8_t. */
-    MM_SCALAR_U8 = 1,
-    /** int8_t. */
-    MM_SCALAR_I8 = 2,
-    /** uint16_t. */
-    MM_SCALAR_U16 = 3,
-    /** int16_t. */
-    MM_SCALAR_I16 = 4,
-    /** uint32_t. */
-    MM_SCALAR_U32 = 5,
-    /** int32_t. */
-    MM_SCALAR_I32 = 6,
-    /** Half precision, IEEE 754 binary16. */
-    MM_SCALAR_F16 = 7,
-    /** float. */
-    MM_SCALAR_F32 = 8,
-    /** double. */
-    MM_SCALAR_F64 = 9,
+    MM_SCALAR_UNKNOWN = 0, /**< A type that this version of the library does not know. */
+    MM_SCALAR_U8 = 1, /**< uint8_t. */
+    MM_SCALAR_I8 = 2, /**< int8_t. */
+    MM_SCALAR_U16 = 3, /**< uint16_t. */
+    MM_SCALAR_I16 = 4, /**< int16_t. */
+    MM_SCALAR_U32 = 5, /**< uint32_t. */
+    MM_SCALAR_I32 = 6, /**< int32_t. */
+    MM_SCALAR_F16 = 7, /**< Half precision, IEEE 754 binary16. */
+    MM_SCALAR_F32 = 8, /**< float. */
+    MM_SCALAR_F64 = 9, /**< double. */
 };
 MM_ENUM_TYPE(mm_scalar, uint32_t)
 
 /** The purpose of a mesh. */
 enum mm_role MM_ENUM(uint32_t) {
-    /** Geometry that is drawn. */
-    MM_ROLE_GEOMETRY = 1,
-    /** A level of detail; its index 0 is the finest. */
-    MM_ROLE_LOD = 2,
-    /** Geometry for physics, which is not drawn. */
-    MM_ROLE_PHYSICS = 3,
-    /** A snapshot of an animation. */
-    MM_ROLE_SNAPSHOT = 4,
+    MM_ROLE_GEOMETRY = 1, /**< Geometry that is drawn. */
+    MM_ROLE_LOD = 2, /**< A level of detail; its index 0 is the finest. */
+    MM_ROLE_PHYSICS = 3, /**< Geometry for physics, which is not drawn. */
+    MM_ROLE_SNAPSHOT = 4, /**< A snapshot of an animation. */
 };
 MM_ENUM_TYPE(mm_role, uint32_t)
 
 /** The severity of a finding, least serious first. */
 enum mm_severity MM_ENUM(uint32_t) {
-    /** Legal and harmless. */
-    MM_SEVERITY_NOTE = 1,
-    /** Legal, or what ordinary writers do. */
-    MM_SEVERITY_SUSPICIOUS = 2,
-    /** Against the specification, and read all the same. */
-    MM_SEVERITY_FORBIDDEN = 3,
-    /** The data cannot be used. */
-    MM_SEVERITY_UNUSABLE = 4,
+    MM_SEVERITY_NOTE = 1, /**< Legal and harmless. */
+    MM_SEVERITY_SUSPICIOUS = 2, /**< Legal, or what ordinary writers do. */
+    MM_SEVERITY_FORBIDDEN = 3, /**< Against the specification, and read all the same. */
+    MM_SEVERITY_UNUSABLE = 4, /**< The data cannot be used. */
 };
 MM_ENUM_TYPE(mm_severity, uint32_t)
 
 /** The type of an index. */
 enum mm_index_format MM_ENUM(uint32_t) {
-    /** The narrowest one that holds every index; 65,535 does not count as one of 16 bits. */
-    MM_INDEX_NARROWEST = 0,
-    /** uint16_t. */
-    MM_INDEX_U16 = 2,
-    /** uint32_t. */
-    MM_INDEX_U32 = 4,
+    MM_INDEX_NARROWEST = 0, /**< The narrowest one that holds every index; 65,535 does not count as one of 16 bits. */
+    MM_INDEX_U16 = 2, /**< uint16_t. */
+    MM_INDEX_U32 = 4, /**< uint32_t. */
 };
 MM_ENUM_TYPE(mm_index_format, uint32_t)
 
 /** The meaning of an attribute. */
 enum mm_semantic MM_ENUM(uint32_t) {
-    /** Positions. */
-    MM_SEMANTIC_POSITION = 1,
-    /** Normals. */
-    MM_SEMANTIC_NORMAL = 2,
-    /** Tangents; a fourth component is the sign of the bitangent. */
-    MM_SEMANTIC_TANGENT = 3,
-    /** Texture coordinates, of a set. */
-    MM_SEMANTIC_TEXCOORD = 4,
-    /** Colours, of a set. */
-    MM_SEMANTIC_COLOR = 5,
-    /** Joint indices, of a set. */
-    MM_SEMANTIC_JOINTS = 6,
-    /** Joint weights, of a set. */
-    MM_SEMANTIC_WEIGHTS = 7,
-    /** Anything else, by its name in the file. */
-    MM_SEMANTIC_CUSTOM = 8,
+    MM_SEMANTIC_POSITION = 1, /**< Positions. */
+    MM_SEMANTIC_NORMAL = 2, /**< Normals. */
+    MM_SEMANTIC_TANGENT = 3, /**< Tangents; a fourth component is the sign of the bitangent. */
+    MM_SEMANTIC_TEXCOORD = 4, /**< Texture coordinates, of a set. */
+    MM_SEMANTIC_COLOR = 5, /**< Colours, of a set. */
+    MM_SEMANTIC_JOINTS = 6, /**< Joint indices, of a set. */
+    MM_SEMANTIC_WEIGHTS = 7, /**< Joint weights, of a set. */
+    MM_SEMANTIC_CUSTOM = 8, /**< Anything else, by its name in the file. */
 };
 MM_ENUM_TYPE(mm_semantic, uint32_t)
 
@@ -640,465 +451,247 @@ typedef struct mm_mesh_list mm_mesh_list;
 
 /** A mesh in the list of a file. */
 typedef struct mm_mesh_entry {
-    /** sizeof(mm_mesh_entry), set by the caller. */
-    size_t size;
-    /** The address in the file, as accepted by mm_mesh_at. */
-    const char *address;
-    /** The name of the mesh; empty if it has no name. */
-    const char *name;
-    /** The purpose of the mesh. */
-    mm_role role;
-    /** `true` if `seconds` is valid. */
-    bool has_seconds;
-    /**
-     * `true` if a viewer draws it by default: all geometry, the finest level of detail, the first snapshot; but no mesh that
-     * is known to have no triangles or no positions.
-     */
+    size_t size; /**< sizeof(mm_mesh_entry), set by the caller. */
+    const char *address; /**< The address in the file, as accepted by mm_mesh_at. */
+    const char *name; /**< The name of the mesh; empty if it has no name. */
+    mm_role role; /**< The purpose of the mesh. */
+    bool has_seconds; /**< `true` if `seconds` is valid. */
+    /** `true` if a viewer draws it by default: all geometry, the finest level of detail, the first snapshot; but no
+     *  mesh that is known to have no triangles or no positions. */
     bool is_drawn_by_default;
-    /** `true` if the counts and has_positions are valid: in all formats except CGeo, whose counts mm_mesh_get_counts reads. */
+    /** `true` if the counts and has_positions are valid: in all formats except CGeo, whose counts mm_mesh_get_counts
+     *  reads. */
     bool has_counts;
-    /**
-     * `true` if the mesh stores positions. A mesh without them, as in IQM files that contain only animations, has nothing to
-     * draw.
-     */
+    /** `true` if the mesh stores positions. A mesh without them, as in IQM files that contain only animations, has
+     *  nothing to draw. */
     bool has_positions;
-    /** The index of the level of detail or snapshot. */
-    uint64_t role_index;
-    /** The time of the snapshot. */
-    double seconds;
+    uint64_t role_index; /**< The index of the level of detail or snapshot. */
+    double seconds; /**< The time of the snapshot. */
     /** Stored positions. A mesh of CGeo or TMF may have more vertices, one for each combination of indices. */
     uint64_t vertex_count;
-    /** Triangles. */
-    uint64_t triangle_count;
+    uint64_t triangle_count; /**< Triangles. */
 } mm_mesh_entry;
 
 /** The numbers of elements of a mesh. */
 typedef struct mm_mesh_counts {
-    /** sizeof(mm_mesh_counts), set by the caller. */
-    size_t size;
+    size_t size; /**< sizeof(mm_mesh_counts), set by the caller. */
     /** Stored positions. A mesh of CGeo or TMF may have more vertices, one for each combination of indices. */
     uint64_t vertex_count;
-    /** Triangles. */
-    uint64_t triangle_count;
-    /** `true` if the mesh stores positions. */
-    bool has_positions;
+    uint64_t triangle_count; /**< Triangles. */
+    bool has_positions; /**< `true` if the mesh stores positions. */
 } mm_mesh_counts;
 
 /** A rule that a file breaks, and the location. */
 typedef struct mm_finding {
-    /** sizeof(mm_finding), set by the caller. */
-    size_t size;
-    /** The rule's identifier, which never changes, such as "index_range". */
-    const char *rule;
-    /** All of it as one line. */
-    const char *text;
-    /** The part of the file; empty if the finding is not about a part. */
-    const char *address;
-    /** The severity. */
-    mm_severity severity;
-    /** `true` if byte_begin and byte_end are valid. */
-    bool has_byte_range;
-    /** The number of places at which the rule is broken; the other fields describe the first one. */
-    uint64_t count;
-    /** The bytes, from the start of the file. */
-    uint64_t byte_begin;
-    /** Their end. */
-    uint64_t byte_end;
+    size_t size; /**< sizeof(mm_finding), set by the caller. */
+    const char *rule; /**< The rule's identifier, which never changes, such as "index_range". */
+    const char *text; /**< All of it as one line. */
+    const char *address; /**< The part of the file; empty if the finding is not about a part. */
+    mm_severity severity; /**< The severity. */
+    bool has_byte_range; /**< `true` if byte_begin and byte_end are valid. */
+    uint64_t count; /**< The number of places at which the rule is broken; the other fields describe the first one. */
+    uint64_t byte_begin; /**< The bytes, from the start of the file. */
+    uint64_t byte_end; /**< Their end. */
 } mm_finding;
 
 /** The description of a mesh, without its attributes. */
 typedef struct mm_mesh_info {
-    /** sizeof(mm_mesh_info), set by the caller. */
-    size_t size;
-    /** Elements of every attribute. */
-    size_t vertex_count;
-    /** Three for each triangle. */
-    size_t index_count;
-    /** Attributes that are stored. */
-    size_t attribute_count;
-    /** The address of the mesh in its file. */
-    const char *address;
-    /** The name of the mesh; empty if it has no name. */
-    const char *name;
-    /** The name of the material; empty if the mesh has none. */
-    const char *material;
-    /** The purpose of the mesh. */
-    mm_role role;
-    /** The stored format of indices: MM_INDEX_U16 or MM_INDEX_U32. */
-    mm_index_format index_format;
-    /** `true` if each triangle has a material ID (mm_mesh_material_ids). */
-    bool has_material_ids;
-    /** `true` if `seconds` is valid. */
-    bool has_seconds;
-    /** The index of the level of detail or snapshot. */
-    uint64_t role_index;
-    /** The time of the snapshot. */
-    double seconds;
+    size_t size; /**< sizeof(mm_mesh_info), set by the caller. */
+    size_t vertex_count; /**< Elements of every attribute. */
+    size_t index_count; /**< Three for each triangle. */
+    size_t attribute_count; /**< Attributes that are stored. */
+    const char *address; /**< The address of the mesh in its file. */
+    const char *name; /**< The name of the mesh; empty if it has no name. */
+    const char *material; /**< The name of the material; empty if the mesh has none. */
+    mm_role role; /**< The purpose of the mesh. */
+    mm_index_format index_format; /**< The stored format of indices: MM_INDEX_U16 or MM_INDEX_U32. */
+    bool has_material_ids; /**< `true` if each triangle has a material ID (mm_mesh_material_ids). */
+    bool has_seconds; /**< `true` if `seconds` is valid. */
+    uint64_t role_index; /**< The index of the level of detail or snapshot. */
+    double seconds; /**< The time of the snapshot. */
 } mm_mesh_info;
 
 /** A box around points. */
 typedef struct mm_bounds {
-    /** The least x, y and z. */
-    float min[3];
-    /** The greatest x, y and z. */
-    float max[3];
+    float min[3]; /**< The least x, y and z. */
+    float max[3]; /**< The greatest x, y and z. */
 } mm_bounds;
 
 /** Triangles of one material: one draw call. */
 typedef struct mm_group {
-    /** The material, as a number of the file's. */
-    uint32_t material;
-    /** A range of vertices that has all that the triangles use begins here. */
-    uint32_t first_vertex;
-    /** Its length. */
-    uint32_t vertex_count;
-    /** 0. */
-    uint32_t reserved;
-    /** The first triangle. */
-    uint64_t first_triangle;
-    /** The number of triangles. */
-    uint64_t triangle_count;
+    uint32_t material; /**< The material, as a number of the file's. */
+    uint32_t first_vertex; /**< A range of vertices that has all that the triangles use begins here. */
+    uint32_t vertex_count; /**< Its length. */
+    uint32_t reserved; /**< 0. */
+    uint64_t first_triangle; /**< The first triangle. */
+    uint64_t triangle_count; /**< The number of triangles. */
 } mm_group;
 
 /** An attribute of a mesh, as it is stored. */
 typedef struct mm_attribute_info {
-    /** sizeof(mm_attribute_info), set by the caller. */
-    size_t size;
-    /** The meaning. */
-    mm_semantic semantic;
-    /** The index of the set, for attributes that may have several. */
-    uint32_t set;
-    /** The name, such as `texcoord[1]`, or the custom name for MM_SEMANTIC_CUSTOM. */
-    const char *name;
-    /** The type of each component. */
-    mm_scalar scalar;
-    /** The number of components. */
-    uint32_t components;
-    /** `true` if integers stand for 0..1, or -1..1. */
-    bool normalized;
+    size_t size; /**< sizeof(mm_attribute_info), set by the caller. */
+    mm_semantic semantic; /**< The meaning. */
+    uint32_t set; /**< The index of the set, for attributes that may have several. */
+    const char *name; /**< The name, such as `texcoord[1]`, or the custom name for MM_SEMANTIC_CUSTOM. */
+    mm_scalar scalar; /**< The type of each component. */
+    uint32_t components; /**< The number of components. */
+    bool normalized; /**< `true` if integers stand for 0..1, or -1..1. */
 } mm_attribute_info;
 
 /** Elements of numbers, packed, little-endian, in memory of the library's. */
 typedef struct mm_view {
-    /** sizeof(mm_view), set by the caller. */
-    size_t size;
+    size_t size; /**< sizeof(mm_view), set by the caller. */
     /** The first element. In mapped files at any address: check is_aligned before numbers are read in place. */
     const void *data;
-    /** The number of elements. */
-    size_t count;
-    /** All of them together, in bytes. */
-    size_t byte_length;
-    /** The bytes from one element to the next. */
-    size_t stride;
-    /** The type of each number. */
-    mm_scalar scalar;
-    /** The number of components of each element. */
-    uint32_t components;
-    /** `true` if integers stand for 0..1, or -1..1. */
-    bool normalized;
-    /** `true` if each number is aligned for the processor. */
-    bool is_aligned;
+    size_t count; /**< The number of elements. */
+    size_t byte_length; /**< All of them together, in bytes. */
+    size_t stride; /**< The bytes from one element to the next. */
+    mm_scalar scalar; /**< The type of each number. */
+    uint32_t components; /**< The number of components of each element. */
+    bool normalized; /**< `true` if integers stand for 0..1, or -1..1. */
+    bool is_aligned; /**< `true` if each number is aligned for the processor. */
 } mm_view;
 
 /** An attribute of a vertex layout. */
 typedef struct mm_layout_attribute {
-    /** sizeof(mm_layout_attribute), set by the caller in each element of an array. */
-    size_t size;
-    /** The meaning. */
-    mm_semantic semantic;
-    /** The index of the set, for attributes that may have several. */
-    uint32_t set;
-    /** The name of MM_SEMANTIC_CUSTOM; else NULL. */
-    const char *name;
-    /** The type of each component that is written. */
-    mm_scalar scalar;
-    /** The number of components that are written. */
-    uint32_t components;
-    /** 1 if integers stand for 0..1, or -1..1; else 0. */
-    uint32_t normalized;
-    /** 1 if a mesh without the attribute gets `default_value`; 0 if it is an error. */
-    uint32_t has_default;
-    /** The value that is written for a mesh without the attribute. */
-    float default_value[4];
-    /** The byte offset of the attribute in each vertex; SIZE_MAX to place it after the previous ones, as graphics APIs require. */
+    size_t size; /**< sizeof(mm_layout_attribute), set by the caller in each element of an array. */
+    mm_semantic semantic; /**< The meaning. */
+    uint32_t set; /**< The index of the set, for attributes that may have several. */
+    const char *name; /**< The name of MM_SEMANTIC_CUSTOM; else NULL. */
+    mm_scalar scalar; /**< The type of each component that is written. */
+    uint32_t components; /**< The number of components that are written. */
+    uint32_t normalized; /**< 1 if integers stand for 0..1, or -1..1; else 0. */
+    uint32_t has_default; /**< 1 if a mesh without the attribute gets `default_value`; 0 if it is an error. */
+    float default_value[4]; /**< The value that is written for a mesh without the attribute. */
+    /** The byte offset of the attribute in each vertex; SIZE_MAX to place it after the previous ones, as graphics APIs
+     *  require. */
     size_t offset;
 } mm_layout_attribute;
 
-
-/**
- * The bytes of a number.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: 0 for a value that is not an MM_SCALAR_*.
- */
+/** The bytes of a number. Returns 0 for a value that is not an MM_SCALAR_*. */
 MM_API size_t mm_scalar_size(mm_scalar scalar);
 
-/**
- * The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one.
- *
- * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: errors of reading.
- */
+/** The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one. */
 MM_API mm_status mm_meshes(const mm_file *file, mm_mesh_list **out);
 
-/**
- * The number of meshes in a list.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** The number of meshes in a list. */
 MM_API mm_status mm_mesh_list_count(const mm_mesh_list *list, size_t *out);
 
-/**
- * A mesh of a list. `out->size` is set before.
- *
- * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such mesh.
- */
+/** A mesh of a list. `out->size` is set before. */
 MM_API mm_status mm_mesh_list_get(const mm_mesh_list *list, size_t index, mm_mesh_entry *out);
 
-/**
- * The numbers of elements of the mesh at an address. Reads as little as the format allows: the beginning of a snapshot of a
- * CGeo file, the block of a Second Life mesh, nothing in other formats. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the file has no such mesh; errors of reading.
- */
+/** The numbers of elements of the mesh at an address. Reads as little as the format allows: the beginning of a snapshot
+ *  of a CGeo file, the block of a Second Life mesh, nothing in other formats. `out->size` is set before. */
 MM_API mm_status mm_mesh_get_counts(const mm_file *file, const char *address, mm_mesh_counts *out);
 
-/**
- * Frees a list and its texts. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a list and its texts. NULL is passed over. */
 MM_API mm_status mm_mesh_list_free(mm_mesh_list *list);
 
-/**
- * The rules that a file breaks, as far as opening detects them. Reads nothing.
- *
- * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** The rules that a file breaks, as far as opening detects them. Reads nothing. */
 MM_API mm_status mm_findings(const mm_file *file, mm_finding_list **out);
 
-/**
- * Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
- *
- * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: errors of reading and decoding.
+/** Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
  */
 MM_API mm_status mm_validate(const mm_file *file, mm_finding_list **out);
 
-/**
- * The number of findings in a list.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** The number of findings in a list. */
 MM_API mm_status mm_finding_list_count(const mm_finding_list *list, size_t *out);
 
-/**
- * A finding of a list. `out->size` is set before.
- *
- * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such
- * finding.
- */
+/** A finding of a list. `out->size` is set before. */
 MM_API mm_status mm_finding_list_get(const mm_finding_list *list, size_t index, mm_finding *out);
 
-/**
- * Frees a list and its texts. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a list and its texts. NULL is passed over. */
 MM_API mm_status mm_finding_list_free(mm_finding_list *list);
 
-/**
- * The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices are read
- * and checked.
- *
- * Ownership: `*out` is the caller's, for mm_mesh_free; it lives without the file. Threads: any. Errors:
- * MM_ERROR_OUT_OF_RANGE if the file has no such mesh, and errors of reading.
- */
+/** The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices
+ *  are read and checked. */
 MM_API mm_status mm_mesh_at(const mm_file *file, const char *address, mm_mesh **out);
 
-/**
- * Makes another handle of a mesh, to be freed on its own.
- *
- * Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Makes another handle of a mesh, to be freed on its own. */
 MM_API mm_status mm_mesh_ref(const mm_mesh *mesh, mm_mesh **out);
 
-/**
- * Frees a mesh, and what is shown of it. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a mesh, and what is shown of it. NULL is passed over. */
 MM_API mm_status mm_mesh_free(mm_mesh *mesh);
 
-/**
- * A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
- *
- * Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_LIMIT_EXCEEDED.
+/** A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
  */
 MM_API mm_status mm_mesh_by_material(const mm_mesh *mesh, mm_mesh **out);
 
-/**
- * The description of a mesh. `out->size` is set before.
- *
- * Ownership: texts are the mesh's. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
- */
+/** The description of a mesh. `out->size` is set before. */
 MM_API mm_status mm_mesh_get_info(const mm_mesh *mesh, mm_mesh_info *out);
 
-/**
- * The smallest box around the positions.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if no position is finite; errors of reading.
- */
+/** The smallest box around the positions. MM_ABSENT if no position is finite. */
 MM_API mm_status mm_mesh_bounds(const mm_mesh *mesh, mm_bounds *out);
 
-/**
- * The findings of a mesh: the rules of its format that it breaks.
- *
- * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** The findings of a mesh: the rules of its format that it breaks. */
 MM_API mm_status mm_mesh_findings(const mm_mesh *mesh, mm_finding_list **out);
 
-/**
- * Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
- * `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
- * `out` NULL asks for the bytes.
- *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
- * MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
+/** Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
+ *  MM_INDEX_U32; `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a
+ *  multiple of 4 bytes. `out` NULL asks for the bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
  */
-MM_API mm_status mm_mesh_write_indices(const mm_mesh *mesh,
-                                       mm_index_format format,
-                                       void *out,
-                                       size_t capacity,
-                                       size_t *bytes,
-                                       mm_index_format *found);
+MM_API mm_status mm_mesh_write_indices(const mm_mesh *mesh, mm_index_format format, void *out, size_t capacity, size_t
+    *bytes, mm_index_format *found);
 
-/**
- * Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
- * NULL asks for the count.
- *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` triangles are too few.
- */
+/** Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them.
+ *  `out` NULL asks for the count. */
 MM_API mm_status mm_mesh_triangles(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
- * triangles, for which `*out` is NULL.
- *
- * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: MM_ERROR_BUFFER if the
- * allocator returns NULL.
- */
-MM_API mm_status mm_mesh_triangles_new(const mm_mesh *mesh, const mm_allocator *allocator, uint32_t **out, size_t *count);
+/** Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh
+ *  without triangles, for which `*out` is NULL. */
+MM_API mm_status mm_mesh_triangles_new(const mm_mesh *mesh, const mm_allocator *allocator, uint32_t **out, size_t
+    *count);
 
-/**
- * Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
- * for the count.
- *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` groups are too few.
- */
+/** Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out`
+ *  NULL asks for the count. */
 MM_API mm_status mm_mesh_groups(const mm_mesh *mesh, mm_group *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
- *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no material IDs;
- * MM_ERROR_BUFFER if `capacity` numbers are too few.
- */
-MM_API mm_status mm_mesh_material_ids(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t *count);
+/** Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count. MM_ABSENT if triangles have
+ *  no material IDs. */
+MM_API mm_status mm_mesh_material_ids(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t
+    *count);
 
-/**
- * The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
- *
- * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
- * attribute.
- */
+/** The stored format of an attribute, by its index. `out->size` is set before. Reads nothing. */
 MM_API mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribute_info *out);
 
-/**
- * The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
- */
-MM_API mm_status mm_mesh_find_attribute(const mm_mesh *mesh,
-                                        mm_semantic semantic,
-                                        uint32_t set,
-                                        const char *name,
-                                        size_t *out);
+/** The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL. MM_ABSENT if
+ *  the mesh does not have it. */
+MM_API mm_status mm_mesh_find_attribute(const mm_mesh *mesh, mm_semantic semantic, uint32_t set, const char *name,
+    size_t *out);
 
-/**
- * Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
- * `out->size` is set before.
- *
- * Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has
- * no such attribute, and errors of reading.
- */
+/** Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
+ *  compressed. `out->size` is set before. The elements are the mesh's, and valid until it is freed. */
 MM_API mm_status mm_mesh_attribute_view(const mm_mesh *mesh, size_t index, mm_view *out);
 
-/**
- * A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count` vertices.
- *
- * Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED if they are stored
- * otherwise (mm_mesh_read_attribute converts); MM_ABSENT if the mesh has no positions; errors of reading.
- */
+/** A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count`
+ *  vertices. They are the mesh's, and valid until it is freed. MM_ERROR_UNSUPPORTED if they are stored otherwise
+ *  (mm_mesh_read_attribute converts). MM_ABSENT if the mesh has no positions. */
 MM_API mm_status mm_mesh_positions(const mm_mesh *mesh, const float **out, size_t *count);
 
-/**
- * Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
- * packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
- * stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count.
- *
- * Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER if `capacity`
- * elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; errors of reading.
- */
-MM_API mm_status mm_mesh_read_attribute(const mm_mesh *mesh,
-                                        size_t index,
-                                        mm_scalar scalar,
-                                        uint32_t components,
-                                        uint32_t normalized,
-                                        void *out,
-                                        size_t stride,
-                                        size_t capacity,
-                                        size_t *count);
+/** Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes
+ *  apart (0: packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components
+ *  that are not stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count. Bytes
+ *  between elements are not written. MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold. */
+MM_API mm_status mm_mesh_read_attribute(const mm_mesh *mesh, size_t index, mm_scalar scalar, uint32_t components,
+    uint32_t normalized, void *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated for a mesh
- * without vertices, for which `*out` is NULL.
- *
- * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: as of
- * mm_mesh_read_attribute; MM_ERROR_BUFFER if the allocator returns NULL.
- */
-MM_API mm_status mm_mesh_read_attribute_new(const mm_mesh *mesh,
-                                            size_t index,
-                                            mm_scalar scalar,
-                                            uint32_t components,
-                                            uint32_t normalized,
-                                            const mm_allocator *allocator,
-                                            void **out,
-                                            size_t *count);
+/** Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated
+ *  for a mesh without vertices, for which `*out` is NULL. */
+MM_API mm_status mm_mesh_read_attribute_new(const mm_mesh *mesh, size_t index, mm_scalar scalar, uint32_t components,
+    uint32_t normalized, const mm_allocator *allocator, void **out, size_t *count);
 
-/**
- * Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
- *
- * Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
- */
+/** Sets the offsets of a layout that are SIZE_MAX, and returns its stride. */
 MM_API mm_status mm_layout_resolve(mm_layout_attribute *attributes, size_t attribute_count, size_t *stride);
 
-/**
- * Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
- * included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve. `out`
- * NULL asks for the bytes.
- *
- * Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
- * MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for attributes that overlap or are
- * longer than the stride, and for a number that a type cannot hold; errors of reading.
- */
-MM_API mm_status mm_mesh_write_interleaved(const mm_mesh *mesh,
-                                           const mm_layout_attribute *attributes,
-                                           size_t attribute_count,
-                                           size_t stride,
-                                           void *out,
-                                           size_t capacity,
-                                           size_t *bytes);
+/** Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes
+ *  (0) included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of
+ *  mm_layout_resolve. `out` NULL asks for the bytes. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no
+ *  default. MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride, and for a number that a
+ *  type cannot hold. */
+MM_API mm_status mm_mesh_write_interleaved(const mm_mesh *mesh, const mm_layout_attribute *attributes, size_t
+    attribute_count, size_t stride, void *out, size_t capacity, size_t *bytes);
 
-
-/* == 6. Every stored array and text ==================================================================================== */
+/* == 6. Every stored array and text =============================================================================== */
 
 /* The arrays and texts of a file as stored, by address. */
 
@@ -1107,79 +700,50 @@ typedef struct mm_array mm_array;
 
 /** An array of a file, decoded: packed numbers, little-endian. */
 typedef struct mm_array_info {
-    /** sizeof(mm_array_info), set by the caller. */
-    size_t size;
-    /** The address in the file, such as `snapshots[3].positions`. */
-    const char *address;
-    /** The first number, at any address. */
-    const void *data;
-    /** All of them, in bytes. */
-    size_t byte_length;
-    /** The type of each. */
-    mm_scalar scalar;
-    /** The number of valid elements of `shape`: 1 to 3. */
-    uint32_t rank;
-    /** The number of elements, then the numbers of each. */
-    uint64_t shape[3];
+    size_t size; /**< sizeof(mm_array_info), set by the caller. */
+    const char *address; /**< The address in the file, such as `snapshots[3].positions`. */
+    const void *data; /**< The first number, at any address. */
+    size_t byte_length; /**< All of them, in bytes. */
+    mm_scalar scalar; /**< The type of each. */
+    uint32_t rank; /**< The number of valid elements of `shape`: 1 to 3. */
+    uint64_t shape[3]; /**< The number of elements, then the numbers of each. */
 } mm_array_info;
 
-/** Called with each array of a file; returns 0 to go on. What it is given is valid during the call. No exception may leave it. */
+/** Called with each array of a file; returns 0 to go on. What it is given is valid during the call. No exception may
+ *  leave it. */
 typedef int (*mm_array_fn)(void *user, const mm_array_info *array);
 
-/**
- * Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the text, but
- * those within. What it is given is valid during the call. No exception may leave it.
- */
+/** Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the
+ *  text, but those within. What it is given is valid during the call. No exception may leave it. */
 typedef int (*mm_text_fn)(void *user, const char *address, const char *text, size_t length);
 
-
-/**
- * Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and matrices, as
- * they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
- *
- * Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
- * reading and decoding, at the first array that has one; MM_OK also if `each` ended it.
- */
+/** Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and
+ *  matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
+ *  Arrays are the library's, and valid during the call. `each` is called on this one. The first error of reading or
+ *  decoding ends the list. MM_OK also if `each` ended it. */
 MM_API mm_status mm_arrays(const mm_file *file, mm_array_fn each, void *user);
 
-/**
- * Calls `each` with every text that a file stores and its address: names, materials, comments.
- *
- * Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
- * reading; MM_OK also if `each` ended it.
- */
+/** Calls `each` with every text that a file stores and its address: names, materials, comments. Texts are the
+ *  library's, and valid during the call. `each` is called on this one. MM_OK also if `each` ended it. */
 MM_API mm_status mm_texts(const mm_file *file, mm_text_fn each, void *user);
 
-/**
- * The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices", decoded. Those
- * that mm_arrays names.
- *
- * Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT if the file has
- * no such array; errors of reading.
- */
+/** The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices",
+ *  decoded. Those that mm_arrays names. MM_ABSENT if the file has no such array. */
 MM_API mm_status mm_array_at(const mm_file *file, const char *address, mm_array **out);
 
-/**
- * The description of an array. `out->size` is set before.
- *
- * Ownership: numbers and address are the array's, and valid until it is freed. Threads: any. Errors: MM_ERROR_HANDLE,
- * MM_ERROR_ARGUMENT.
- */
+/** The description of an array. `out->size` is set before. Numbers and address are the array's, and valid until it is
+ *  freed. */
 MM_API mm_status mm_array_get_info(const mm_array *array, mm_array_info *out);
 
-/**
- * Frees an array. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees an array. NULL is passed over. */
 MM_API mm_status mm_array_free(mm_array *array);
 
+/* == 7. CGeo: snapshots of an animation =========================================================================== */
 
-/* == 7. CGeo: snapshots of an animation ================================================================================ */
-
-/* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads an
- * array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
- * mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex buffers. */
+/* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads
+ * an array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
+ * mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex
+ * buffers. */
 
 /** The positions. */
 #define MM_PARTS_POSITIONS 1
@@ -1198,135 +762,95 @@ MM_API mm_status mm_array_free(mm_array *array);
 
 /** The evidence for the unit of a CGeo file. */
 enum mm_cgeo_unit MM_ENUM(uint32_t) {
-    /** The header has no unit. */
-    MM_CGEO_UNIT_UNKNOWN = 0,
-    /** The unit is from the two box sizes of the header, with which its scale agrees. */
-    MM_CGEO_UNIT_BOX_SIZES = 1,
+    MM_CGEO_UNIT_UNKNOWN = 0, /**< The header has no unit. */
+    MM_CGEO_UNIT_BOX_SIZES = 1, /**< The unit is from the two box sizes of the header, with which its scale agrees. */
     /** From the box sizes; the scale is the reciprocal of their ratio, as in the published sample. */
     MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL = 2,
-    /** From the box sizes, which the scale contradicts. */
-    MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS = 3,
-    /** From only the scale. */
-    MM_CGEO_UNIT_SCALE = 4,
+    MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS = 3, /**< From the box sizes, which the scale contradicts. */
+    MM_CGEO_UNIT_SCALE = 4, /**< From only the scale. */
 };
 MM_ENUM_TYPE(mm_cgeo_unit, uint32_t)
 
 /** An array of a snapshot of a CGeo file. */
 enum mm_cgeo_array MM_ENUM(uint32_t) {
-    /** Positions: three floats per vertex. */
-    MM_CGEO_POSITIONS = 0,
-    /** Normals: three floats each. */
-    MM_CGEO_NORMALS = 1,
-    /** Texture coordinates u, v, w of a set: three floats each. */
-    MM_CGEO_TEXCOORDS = 2,
+    MM_CGEO_POSITIONS = 0, /**< Positions: three floats per vertex. */
+    MM_CGEO_NORMALS = 1, /**< Normals: three floats each. */
+    MM_CGEO_TEXCOORDS = 2, /**< Texture coordinates u, v, w of a set: three floats each. */
     /** Indices of positions: three uint32_t per triangle. A difference has the triangles of the first snapshot. */
     MM_CGEO_POSITION_INDICES = 3,
     /** Indices of normals: three uint32_t per triangle. Absent if triangles have no normals. */
     MM_CGEO_NORMAL_INDICES = 4,
-    /** Indices of the texture coordinates of a set: three uint32_t per triangle. */
-    MM_CGEO_TEXCOORD_INDICES = 5,
-    /** Material IDs, as stored: one uint32_t per triangle. Absent if triangles have none. */
-    MM_CGEO_MATERIAL_IDS = 6,
-    /**
-     * Visible edges: one uint8_t per triangle, whose bits 0, 1 and 2 are set if the edges AB, BC and CA are visible. Absent if
-     * triangles have none.
-     */
+    MM_CGEO_TEXCOORD_INDICES = 5, /**< Indices of the texture coordinates of a set: three uint32_t per triangle. */
+    MM_CGEO_MATERIAL_IDS = 6, /**< Material IDs, as stored: one uint32_t per triangle. Absent if triangles have none. */
+    /** Visible edges: one uint8_t per triangle, whose bits 0, 1 and 2 are set if the edges AB, BC and CA are visible.
+     *  Absent if triangles have none. */
     MM_CGEO_EDGE_VISIBILITY = 7,
-    /** The points that viewports draw: three floats each. Only mm_cgeo_read and mm_cgeo_view; absent if the snapshot has none. */
+    /** The points that viewports draw: three floats each. Only mm_cgeo_read and mm_cgeo_view; absent if the snapshot
+     *  has none. */
     MM_CGEO_POINT_CLOUD = 8,
-    /**
-     * Differences from the positions of the first snapshot, as stored: three floats each. Only mm_cgeo_read and mm_cgeo_view;
-     * absent if the snapshot is stored complete.
-     */
+    /** Differences from the positions of the first snapshot, as stored: three floats each. Only mm_cgeo_read and
+     *  mm_cgeo_view; absent if the snapshot is stored complete. */
     MM_CGEO_POSITION_DIFFERENCES = 9,
 };
 MM_ENUM_TYPE(mm_cgeo_array, uint32_t)
 
 /** The source of the times of snapshots. */
 enum mm_clock MM_ENUM(uint32_t) {
-    /** The times of the file. */
-    MM_CLOCK_FILE = 0,
-    /** Times that begin at `start`, `step` seconds apart. */
-    MM_CLOCK_STEP = 1,
-    /** Times that begin at `start`, `rate` of them per second. */
-    MM_CLOCK_RATE = 2,
+    MM_CLOCK_FILE = 0, /**< The times of the file. */
+    MM_CLOCK_STEP = 1, /**< Times that begin at `start`, `step` seconds apart. */
+    MM_CLOCK_RATE = 2, /**< Times that begin at `start`, `rate` of them per second. */
 };
 MM_ENUM_TYPE(mm_clock, uint32_t)
 
 /** The behaviour before the first snapshot and after the last. */
 enum mm_wrap MM_ENUM(uint32_t) {
-    /** The first and the last snapshot stay. */
-    MM_WRAP_CLAMP = 0,
-    /** The first snapshot follows the last, one step later. */
-    MM_WRAP_LOOP = 1,
-    /** Snapshots run back to the first, then forth again. */
-    MM_WRAP_PING_PONG = 2,
+    MM_WRAP_CLAMP = 0, /**< The first and the last snapshot stay. */
+    MM_WRAP_LOOP = 1, /**< The first snapshot follows the last, one step later. */
+    MM_WRAP_PING_PONG = 2, /**< Snapshots run back to the first, then forth again. */
 };
 MM_ENUM_TYPE(mm_wrap, uint32_t)
 
-/**
- * A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
- * for a snapshot, one of them decodes it, and the others wait.
- */
+/** A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it:
+ *  however many ask for a snapshot, one of them decodes it, and the others wait. */
 typedef struct mm_cache mm_cache;
 
-/**
- * A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills; others may
- * look at what is there.
- */
+/** A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills;
+ *  others may look at what is there. */
 typedef struct mm_snapshot mm_snapshot;
 
-/**
- * Decodes snapshots of CGeo files straight into vertex buffers of one layout. It keeps the vertices of a topology and two decoded
- * snapshots: one for each thread and each file. Two threads that use one at the same time get MM_ERROR_BUSY.
- */
+/** Decodes snapshots of CGeo files straight into vertex buffers of one layout. It keeps the vertices of a topology and
+ *  two decoded snapshots: one for each thread and each file. Two threads that use one at the same time get
+ *  MM_ERROR_BUSY. */
 typedef struct mm_vertex_writer mm_vertex_writer;
 
 /** The description of an open proxy. */
 typedef struct mm_cgeo_info {
-    /** sizeof(mm_cgeo_info), set by the caller. */
-    size_t size;
-    /** The number of snapshots. */
-    size_t snapshot_count;
-    /** The version of the format; 0 if the header has no whole number. */
-    int64_t version;
-    /** The flags before the offset table. */
-    uint32_t flags;
-    /** The evidence for unit_millimeters. */
-    mm_cgeo_unit unit_evidence;
-    /** Millimetres per unit; 0 if unknown. */
-    double unit_millimeters;
-    /** "Scale" as stored; 0 if the header has no scale. */
-    double scale;
+    size_t size; /**< sizeof(mm_cgeo_info), set by the caller. */
+    size_t snapshot_count; /**< The number of snapshots. */
+    int64_t version; /**< The version of the format; 0 if the header has no whole number. */
+    uint32_t flags; /**< The flags before the offset table. */
+    mm_cgeo_unit unit_evidence; /**< The evidence for unit_millimeters. */
+    double unit_millimeters; /**< Millimetres per unit; 0 if unknown. */
+    double scale; /**< "Scale" as stored; 0 if the header has no scale. */
     /** `true` if the dialect (mm_cgeo_get_dialect) was found in the file, rather than given in mm_options. */
     bool dialect_is_found;
-    /** `true` if the file stores times (mm_cgeo_timing). */
-    bool has_timing;
+    bool has_timing; /**< `true` if the file stores times (mm_cgeo_timing). */
 } mm_cgeo_info;
 
 /** The numbers of elements of a snapshot. */
 typedef struct mm_cgeo_counts {
-    /** sizeof(mm_cgeo_counts), set by the caller. */
-    size_t size;
-    /** Positions. */
-    uint32_t vertices;
-    /** Normals. */
-    uint32_t normals;
-    /** Sets of texture coordinates. */
-    uint32_t texcoord_sets;
-    /** Triangles. */
-    uint32_t triangles;
+    size_t size; /**< sizeof(mm_cgeo_counts), set by the caller. */
+    uint32_t vertices; /**< Positions. */
+    uint32_t normals; /**< Normals. */
+    uint32_t texcoord_sets; /**< Sets of texture coordinates. */
+    uint32_t triangles; /**< Triangles. */
 } mm_cgeo_counts;
 
-/**
- * Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them (an
- * acceleration structure) can be kept and refitted. Valid for the lifetime of the process.
- */
+/** Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them
+ *  (an acceleration structure) can be kept and refitted. Valid for the lifetime of the process. */
 typedef struct mm_topology {
-    /** One half. */
-    uint64_t high;
-    /** The other half. */
-    uint64_t low;
+    uint64_t high; /**< One half. */
+    uint64_t low; /**< The other half. */
 } mm_topology;
 
 /** Parts of the mesh of a snapshot, joined by |. */
@@ -1334,544 +858,242 @@ typedef uint32_t mm_parts;
 
 /** The description of a decoded snapshot. */
 typedef struct mm_snapshot_info {
-    /** sizeof(mm_snapshot_info), set by the caller. */
-    size_t size;
-    /** Positions. */
-    uint32_t vertices;
-    /** Normals. */
-    uint32_t normals;
-    /** Sets of texture coordinates. */
-    uint32_t texcoord_sets;
-    /** Triangles. */
-    uint32_t triangles;
-    /** Identifies the triangles. */
-    mm_topology topology;
-    /** The parts that were decoded. */
-    mm_parts parts;
-    /** `true` if it is stored complete, and not as a difference from the first one. */
-    bool is_complete;
+    size_t size; /**< sizeof(mm_snapshot_info), set by the caller. */
+    uint32_t vertices; /**< Positions. */
+    uint32_t normals; /**< Normals. */
+    uint32_t texcoord_sets; /**< Sets of texture coordinates. */
+    uint32_t triangles; /**< Triangles. */
+    mm_topology topology; /**< Identifies the triangles. */
+    mm_parts parts; /**< The parts that were decoded. */
+    bool is_complete; /**< `true` if it is stored complete, and not as a difference from the first one. */
 } mm_snapshot_info;
 
 /** The times of snapshots. Functions that take one use the times of the file if it is NULL. */
 typedef struct mm_timing {
-    /** sizeof(mm_timing), set by the caller. */
-    size_t size;
-    /** The source of the times. */
-    mm_clock clock;
-    /** 0. */
-    uint32_t reserved;
-    /** The number of snapshots; 0 for all of the file. */
-    size_t count;
-    /** The time of snapshot 0 in seconds. */
-    double start;
-    /** From one snapshot to the next, in seconds; 0 if no time passes. */
-    double step;
-    /** Snapshots per second, of MM_CLOCK_RATE. */
-    double rate;
+    size_t size; /**< sizeof(mm_timing), set by the caller. */
+    mm_clock clock; /**< The source of the times. */
+    uint32_t reserved; /**< 0. */
+    size_t count; /**< The number of snapshots; 0 for all of the file. */
+    double start; /**< The time of snapshot 0 in seconds. */
+    double step; /**< From one snapshot to the next, in seconds; 0 if no time passes. */
+    double rate; /**< Snapshots per second, of MM_CLOCK_RATE. */
 } mm_timing;
 
 /** A time between two snapshots. */
 typedef struct mm_cgeo_key {
-    /** The snapshot at or before the time. */
-    size_t from;
-    /** The snapshot after it. */
-    size_t to;
-    /** The fraction from `from` (0) to `to` (1). */
-    float fraction;
+    size_t from; /**< The snapshot at or before the time. */
+    size_t to; /**< The snapshot after it. */
+    float fraction; /**< The fraction from `from` (0) to `to` (1). */
 } mm_cgeo_key;
 
 /** Statistics of a cache. */
 typedef struct mm_cache_stats {
-    /** sizeof(mm_cache_stats), set by the caller. */
-    size_t size;
-    /** Requests that found their snapshot. */
-    uint64_t hits;
-    /** Requests that did not, including requests that waited for another thread. */
-    uint64_t misses;
-    /** Snapshots decoded. */
-    uint64_t decodes;
+    size_t size; /**< sizeof(mm_cache_stats), set by the caller. */
+    uint64_t hits; /**< Requests that found their snapshot. */
+    uint64_t misses; /**< Requests that did not, including requests that waited for another thread. */
+    uint64_t decodes; /**< Snapshots decoded. */
     /** Snapshots decoded again after they were dropped: a sign that the capacity is too small. */
     uint64_t repeated_decodes;
-    /** Bytes of decoded snapshots in the cache. */
-    uint64_t bytes_held;
-    /** The greatest value of bytes_held so far. */
-    uint64_t peak_bytes;
+    uint64_t bytes_held; /**< Bytes of decoded snapshots in the cache. */
+    uint64_t peak_bytes; /**< The greatest value of bytes_held so far. */
 } mm_cache_stats;
 
-
-/**
- * The description of a proxy. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
- */
+/** The description of a proxy. `out->size` is set before. */
 MM_API mm_status mm_cgeo_get_info(const mm_file *file, mm_cgeo_info *out);
 
-/**
- * A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
- * `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length.
- *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if the header has no such property; MM_ERROR_BUFFER if
- * `capacity` bytes are too few.
- */
+/** A property of the header by its name, such as "Original object name", without regard to case; or the whole header,
+ *  where `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length. MM_ABSENT
+ *  if the header has no such property. */
 MM_API mm_status mm_cgeo_property(const mm_file *file, const char *name, char *out, size_t capacity, size_t *length);
 
-/**
- * The dialect with which a file is read: the one that was found in it, or given in mm_options. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
- */
+/** The dialect with which a file is read: the one that was found in it, or given in mm_options. `out->size` is set
+ *  before. */
 MM_API mm_status mm_cgeo_get_dialect(const mm_file *file, mm_cgeo_dialect *out);
 
-/**
- * The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE if the file has no
- * such snapshot; MM_ERROR_MALFORMED if the snapshot has no mesh; errors of reading.
- */
+/** The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before. MM_ERROR_MALFORMED if the
+ *  snapshot has no mesh. */
 MM_API mm_status mm_cgeo_get_counts(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_cgeo_counts *out);
 
-/**
- * The bounding box of a snapshot, as stored.
- *
- * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no bounding
- * box; errors of reading.
- */
+/** The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box. */
 MM_API mm_status mm_cgeo_bounds(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_bounds *out);
 
-/**
- * Identifies the triangles of a snapshot. Decodes one byte.
- *
- * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
- */
+/** Identifies the triangles of a snapshot. Decodes one byte. */
 MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_topology *out);
 
-/**
- * Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in `sample_count` the
- * number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
- * be NULL.
- *
- * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
- */
-MM_API mm_status mm_cgeo_storage(const mm_file *file,
-                                 size_t snapshot,
-                                 mm_scratch *scratch,
-                                 uint32_t *is_complete,
-                                 size_t *sample_count);
+/** Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in
+ *  `sample_count` the number of its meshes, samples between it and the next one, which is 1 in most files
+ *  (mm_snapshot_read reads any). Each place may be NULL. */
+MM_API mm_status mm_cgeo_storage(const mm_file *file, size_t snapshot, mm_scratch *scratch, uint32_t *is_complete,
+    size_t *sample_count);
 
-/**
- * Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose fourth
- * float is left as it is). `set` selects one of several texture coordinates and their indices, and is 0 for other arrays. The
- * stream is decoded no further than the array needs. `out` NULL asks for the count, and decodes 17 bytes for positions,
- * normals and their triangles. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
- *
- * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no such
- * array; MM_ERROR_BUFFER if `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE if the file has no such snapshot, or the
- * snapshot no such set; errors of reading.
- */
-MM_API mm_status mm_cgeo_read(const mm_file *file,
-                              size_t snapshot,
-                              mm_cgeo_array array,
-                              uint32_t set,
-                              mm_scratch *scratch,
-                              void *out,
-                              size_t stride,
-                              size_t capacity,
-                              size_t *count);
+/** Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose
+ *  fourth float is left as it is). `set` selects one of several texture coordinates and their indices, and is 0 for
+ *  other arrays. The stream is decoded no further than the array needs. `out` NULL asks for the count, and decodes 17
+ *  bytes for positions, normals and their triangles. If the file is mapped or in memory, nothing is allocated once the
+ *  scratch is large enough. MM_ABSENT if the snapshot has no such array. */
+MM_API mm_status mm_cgeo_read(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
+    *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once, also if its
- * size is not known before. No memory is allocated for an array without elements, for which `*out` is NULL.
- *
- * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any, each with its own scratch. Errors: as
- * of mm_cgeo_read; MM_ERROR_BUFFER if the allocator returns NULL.
- */
-MM_API mm_status mm_cgeo_read_new(const mm_file *file,
-                                  size_t snapshot,
-                                  mm_cgeo_array array,
-                                  uint32_t set,
-                                  mm_scratch *scratch,
-                                  const mm_allocator *allocator,
-                                  void **out,
-                                  size_t *count);
+/** Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once,
+ *  also if its size is not known before. No memory is allocated for an array without elements, for which `*out` is
+ *  NULL. */
+MM_API mm_status mm_cgeo_read_new(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
+    *scratch, const mm_allocator *allocator, void **out, size_t *count);
 
-/**
- * Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a file that
- * is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough. `out->size` is set
- * before.
- *
- * Ownership: the elements are the scratch's, and valid until it is used again or freed. Threads: any, each with its own scratch.
- * Errors: as of mm_cgeo_read; MM_ERROR_HANDLE if no scratch is given.
- */
-MM_API mm_status mm_cgeo_view(const mm_file *file,
-                              size_t snapshot,
-                              mm_cgeo_array array,
-                              uint32_t set,
-                              mm_scratch *scratch,
-                              mm_view *out);
+/** Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a
+ *  file that is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough.
+ *  `out->size` is set before. The elements are the scratch's, and valid until it is used again or freed.
+ *  MM_ERROR_HANDLE if no scratch is given. */
+MM_API mm_status mm_cgeo_view(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
+    *scratch, mm_view *out);
 
-/**
- * Makes a place for a snapshot, with nothing in it.
- *
- * Ownership: `*out` is the caller's, for mm_snapshot_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
- */
+/** Makes a place for a snapshot, with nothing in it. */
 MM_API mm_status mm_snapshot_new(mm_snapshot **out);
 
-/**
- * Frees a place and what is in it; what a cache has stays there. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a place and what is in it; what a cache has stays there. NULL is passed over. */
 MM_API mm_status mm_snapshot_free(mm_snapshot *snapshot);
 
-/**
- * Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have no
- * elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is not noticed.
- * If the file is mapped or in memory, nothing is allocated once place and scratch are large enough.
- *
- * Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place and scratch.
- * Errors: as of mm_cgeo_read; MM_ERROR_ARGUMENT if `parts` has another bit. After an error, the place is empty.
- */
-MM_API mm_status mm_snapshot_read(const mm_file *file,
-                                  size_t index,
-                                  size_t sample,
-                                  mm_parts parts,
-                                  mm_scratch *scratch,
-                                  mm_snapshot *out);
+/** Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have
+ *  no elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is
+ *  not noticed. If the file is mapped or in memory, nothing is allocated once place and scratch are large enough. Views
+ *  of the place's previous contents are no longer valid. MM_ERROR_ARGUMENT if `parts` has another bit. After an error,
+ *  the place is empty. */
+MM_API mm_status mm_snapshot_read(const mm_file *file, size_t index, size_t sample, mm_parts parts, mm_scratch *scratch,
+    mm_snapshot *out);
 
-/**
- * The contents of a place. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty.
- */
+/** The contents of a place. `out->size` is set before. MM_ABSENT if the place is empty. */
 MM_API mm_status mm_snapshot_get_info(const mm_snapshot *snapshot, mm_snapshot_info *out);
 
-/**
- * Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size` is set
- * before.
- *
- * Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
- * (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_OUT_OF_RANGE if the snapshot has no such set;
- * MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them.
- */
+/** Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size`
+ *  is set before. The elements are the place's, and valid until it is filled again or freed. MM_ABSENT if the place is
+ *  empty. MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them. */
 MM_API mm_status mm_snapshot_view(const mm_snapshot *snapshot, mm_cgeo_array array, uint32_t set, mm_view *out);
 
-/**
- * Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks for the
- * count. The scratch is used for arrays of triangles, and may be NULL.
- *
- * Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view, each with its own scratch. Errors: MM_ABSENT if the place
- * is empty, or triangles have no such values; MM_ERROR_BUFFER if `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE if the
- * snapshot has no such set; MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
- */
-MM_API mm_status mm_snapshot_copy(const mm_snapshot *snapshot,
-                                  mm_cgeo_array array,
-                                  uint32_t set,
-                                  mm_scratch *scratch,
-                                  void *out,
-                                  size_t stride,
-                                  size_t capacity,
-                                  size_t *count);
+/** Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks
+ *  for the count. The scratch is used for arrays of triangles, and may be NULL. MM_ABSENT if the place is empty, or
+ *  triangles have no such values. MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads. */
+MM_API mm_status mm_snapshot_copy(const mm_snapshot *snapshot, mm_cgeo_array array, uint32_t set, mm_scratch *scratch,
+    void *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * The times that a file stores. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the file stores no times.
- */
+/** The times that a file stores. `out->size` is set before. MM_ABSENT if the file stores no times. */
 MM_API mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
 
-/**
- * The time of a snapshot in seconds.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
- */
+/** The time of a snapshot in seconds. MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times. */
 MM_API mm_status mm_cgeo_time_of(const mm_file *file, const mm_timing *timing, size_t snapshot, double *seconds);
 
-/**
- * The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if there are no snapshots, or the time is NaN; as of
- * mm_cgeo_time_of.
- */
-MM_API mm_status mm_cgeo_key_at(const mm_file *file,
-                                const mm_timing *timing,
-                                double seconds,
-                                mm_wrap wrap,
-                                mm_cgeo_key *out);
+/** The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot. MM_ABSENT if there are no
+ *  snapshots, or the time is NaN. */
+MM_API mm_status mm_cgeo_key_at(const mm_file *file, const mm_timing *timing, double seconds, mm_wrap wrap, mm_cgeo_key
+    *out);
 
-/**
- * The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between them.
- * Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
- * the scratch is large enough.
- *
- * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE for a shutter that
- * closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER if `capacity` times are too few; as of mm_cgeo_time_of.
- */
-MM_API mm_status mm_cgeo_keys(const mm_file *file,
-                              const mm_timing *timing,
-                              double open,
-                              double close,
-                              mm_wrap wrap,
-                              mm_scratch *scratch,
-                              double *out,
-                              size_t stride,
-                              size_t capacity,
-                              size_t *count);
+/** The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
+ *  between them. Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count.
+ *  Takes no memory once the scratch is large enough. MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens,
+ *  or more than 65,536 times. */
+MM_API mm_status mm_cgeo_keys(const mm_file *file, const mm_timing *timing, double open, double close, mm_wrap wrap,
+    mm_scratch *scratch, double *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
- * time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is
- * mapped or in memory, nothing is allocated once the scratch is large enough. mm_cache_positions_at caches what it decodes.
- *
- * Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
- * positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
- * of mm_cgeo_read and mm_cgeo_time_of.
- */
-MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
-                                      const mm_timing *timing,
-                                      const double *seconds,
-                                      size_t time_count,
-                                      mm_wrap wrap,
-                                      mm_scratch *scratch,
-                                      float *out,
-                                      size_t stride,
-                                      size_t capacity,
-                                      size_t *count);
+/** The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
+ *  the first time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the
+ *  count. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
+ *  mm_cache_positions_at caches what it decodes. MM_ERROR_MISMATCH if snapshots have different triangles.
+ *  MM_ERROR_OUT_OF_RANGE for a time that is NaN. */
+MM_API mm_status mm_cgeo_positions_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
+    time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
- * separate indices of normals.
- *
- * Ownership, threads, errors: as of mm_cgeo_positions_at.
- */
-MM_API mm_status mm_cgeo_normals_at(const mm_file *file,
-                                    const mm_timing *timing,
-                                    const double *seconds,
-                                    size_t time_count,
-                                    mm_wrap wrap,
-                                    mm_scratch *scratch,
-                                    float *out,
-                                    size_t stride,
-                                    size_t capacity,
-                                    size_t *count);
+/** The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1.
+ *  Triangles have separate indices of normals. */
+MM_API mm_status mm_cgeo_normals_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
+    time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
- * each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory, nothing is allocated
- * once the scratch is large enough.
- *
- * Ownership, threads: as of mm_cgeo_positions_at. Errors: the same; MM_ERROR_UNSUPPORTED if no time passes between snapshots.
- */
-MM_API mm_status mm_cgeo_velocities(const mm_file *file,
-                                    const mm_timing *timing,
-                                    size_t snapshot,
-                                    mm_scratch *scratch,
-                                    float *out,
-                                    size_t stride,
-                                    size_t capacity,
-                                    size_t *count);
+/** The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends):
+ *  three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in
+ *  memory, nothing is allocated once the scratch is large enough. MM_ERROR_UNSUPPORTED if no time passes between
+ *  snapshots. */
+MM_API mm_status mm_cgeo_velocities(const mm_file *file, const mm_timing *timing, size_t snapshot, mm_scratch *scratch,
+    float *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
- *
- * Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
- */
+/** Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first. */
 MM_API mm_status mm_cache_new(uint64_t capacity_bytes, mm_cache **out);
 
-/**
- * Makes another handle of a cache, to be freed on its own.
- *
- * Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Makes another handle of a cache, to be freed on its own. */
 MM_API mm_status mm_cache_ref(const mm_cache *cache, mm_cache **out);
 
-/**
- * Frees a cache; snapshots that were taken from it stay. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
- * MM_ERROR_HANDLE.
- */
+/** Frees a cache; snapshots that were taken from it stay. NULL is passed over. Calls on it that have begun on other
+ *  threads end as usual. */
 MM_API mm_status mm_cache_free(mm_cache *cache);
 
-/**
- * A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no memory for
- * one that is in the cache, which holds the parts that were asked for.
- *
- * Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place. Errors: as of
- * mm_snapshot_read. They are not cached: the next request tries again.
- */
-MM_API mm_status mm_cache_get(const mm_cache *cache,
-                              const mm_file *file,
-                              size_t index,
-                              mm_parts parts,
-                              mm_snapshot *out);
+/** A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no
+ *  memory for one that is in the cache, which holds the parts that were asked for. Views of the place's previous
+ *  contents are no longer valid. Errors are not cached: the next request tries again. */
+MM_API mm_status mm_cache_get(const mm_cache *cache, const mm_file *file, size_t index, mm_parts parts, mm_snapshot
+    *out);
 
-/**
- * Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory.
- *
- * Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ABSENT if it is not in the cache, and the place is then
- * empty.
- */
-MM_API mm_status mm_cache_try_get(const mm_cache *cache,
-                                  const mm_file *file,
-                                  size_t index,
-                                  mm_parts parts,
-                                  mm_snapshot *out);
+/** Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory. MM_ABSENT if it
+ *  is not in the cache, and the place is then empty. */
+MM_API mm_status mm_cache_try_get(const mm_cache *cache, const mm_file *file, size_t index, mm_parts parts, mm_snapshot
+    *out);
 
-/**
- * Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array if it does
- * not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
- *
- * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: as of mm_cgeo_read;
- * MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
- */
-MM_API mm_status mm_cache_read(const mm_cache *cache,
-                               const mm_file *file,
-                               size_t snapshot,
-                               mm_cgeo_array array,
-                               uint32_t set,
-                               mm_scratch *scratch,
-                               void *out,
-                               size_t stride,
-                               size_t capacity,
-                               size_t *count);
+/** Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array
+ *  if it does not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
+ *  MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads. */
+MM_API mm_status mm_cache_read(const mm_cache *cache, const mm_file *file, size_t snapshot, mm_cgeo_array array,
+    uint32_t set, mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
- *
- * Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
- * MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
- */
-MM_API mm_status mm_cache_prefetch(const mm_cache *cache,
-                                   const mm_file *file,
-                                   const size_t *indices,
-                                   size_t count,
-                                   mm_parts parts);
+/** Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports
+ *  errors. `indices` stay the caller's; cache and file may be closed meanwhile. */
+MM_API mm_status mm_cache_prefetch(const mm_cache *cache, const mm_file *file, const size_t *indices, size_t count,
+    mm_parts parts);
 
-/**
- * Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and nothing else.
- *
- * Ownership, threads, errors: as of mm_cgeo_positions_at.
- */
-MM_API mm_status mm_cache_positions_at(const mm_cache *cache,
-                                       const mm_file *file,
-                                       const mm_timing *timing,
-                                       const double *seconds,
-                                       size_t time_count,
-                                       mm_wrap wrap,
-                                       mm_scratch *scratch,
-                                       float *out,
-                                       size_t stride,
-                                       size_t capacity,
-                                       size_t *count);
+/** Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and
+ *  nothing else. */
+MM_API mm_status mm_cache_positions_at(const mm_cache *cache, const mm_file *file, const mm_timing *timing, const double
+    *seconds, size_t time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t
+    *count);
 
-/**
- * Like mm_cgeo_velocities, by snapshots that the cache has or gets.
- *
- * Ownership, threads, errors: as of mm_cgeo_velocities.
- */
-MM_API mm_status mm_cache_velocities(const mm_cache *cache,
-                                     const mm_file *file,
-                                     const mm_timing *timing,
-                                     size_t snapshot,
-                                     mm_scratch *scratch,
-                                     float *out,
-                                     size_t stride,
-                                     size_t capacity,
-                                     size_t *count);
+/** Like mm_cgeo_velocities, by snapshots that the cache has or gets. */
+MM_API mm_status mm_cache_velocities(const mm_cache *cache, const mm_file *file, const mm_timing *timing, size_t
+    snapshot, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 
-/**
- * Statistics of a cache since it was made. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
- */
+/** Statistics of a cache since it was made. `out->size` is set before. */
 MM_API mm_status mm_cache_get_stats(const mm_cache *cache, mm_cache_stats *out);
 
-/**
- * Drops every snapshot of a file; snapshots that places share stay there.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
- */
+/** Drops every snapshot of a file; snapshots that places share stay there. */
 MM_API mm_status mm_cache_remove(const mm_cache *cache, const mm_file *file);
 
-/**
- * Drops every snapshot; snapshots that places share stay there.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Drops every snapshot; snapshots that places share stay there. */
 MM_API mm_status mm_cache_clear(const mm_cache *cache);
 
-/**
- * Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at, velocities, the
- * custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve.
- *
- * Ownership: `*out` is the caller's, for mm_vertex_writer_free; `attributes` stay the caller's. Threads: any. Errors:
- * MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride; MM_ERROR_ARGUMENT.
- */
-MM_API mm_status mm_vertex_writer_new(const mm_layout_attribute *attributes,
-                                      size_t attribute_count,
-                                      size_t stride,
-                                      mm_vertex_writer **out);
+/** Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at,
+ *  velocities, the custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve. MM_ERROR_OUT_OF_RANGE
+ *  for attributes that overlap or are longer than the stride. */
+MM_API mm_status mm_vertex_writer_new(const mm_layout_attribute *attributes, size_t attribute_count, size_t stride,
+    mm_vertex_writer **out);
 
-/**
- * Frees a writer. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a writer. NULL is passed over. */
 MM_API mm_status mm_vertex_writer_free(mm_vertex_writer *writer);
 
-/**
- * The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in `vertex_count`, which may
- * be NULL, the number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). `out` NULL asks for the
- * count of indices.
- *
- * Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` indices are
- * too few; as of mm_mesh_at.
- */
-MM_API mm_status mm_vertex_writer_indices(mm_vertex_writer *writer,
-                                          const mm_file *file,
-                                          size_t snapshot,
-                                          uint32_t *out,
-                                          size_t stride,
-                                          size_t capacity,
-                                          size_t *count,
-                                          size_t *vertex_count);
+/** The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in
+ *  `vertex_count`, which may be NULL, the number of its vertices. It is the same for all snapshots of a topology
+ *  (mm_cgeo_topology). `out` NULL asks for the count of indices. */
+MM_API mm_status mm_vertex_writer_indices(mm_vertex_writer *writer, const mm_file *file, size_t snapshot, uint32_t *out,
+    size_t stride, size_t capacity, size_t *count, size_t *vertex_count);
 
-/**
- * Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which may be NULL,
- * identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the bytes. If the file is mapped
- * or in memory, nothing is allocated after the first call.
- *
- * Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` bytes are too
- * few; MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for a number that a type cannot
- * hold; as of mm_mesh_at.
- */
-MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer,
-                                        const mm_file *file,
-                                        size_t snapshot,
-                                        void *out,
-                                        size_t capacity,
-                                        size_t *bytes,
-                                        mm_topology *topology);
+/** Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which
+ *  may be NULL, identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the
+ *  bytes. If the file is mapped or in memory, nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh
+ *  lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold. */
+MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer, const mm_file *file, size_t snapshot, void *out,
+    size_t capacity, size_t *bytes, mm_topology *topology);
 
-/**
- * Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
- * between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other: negative on the way back of
- * MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with MM_WRAP_CLAMP. `timing` NULL is the timing of the file.
- *
- * Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and the errors of mm_cgeo_positions_at.
- */
-MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer,
-                                           const mm_file *file,
-                                           const mm_timing *timing,
-                                           double seconds,
-                                           mm_wrap wrap,
-                                           void *out,
-                                           size_t capacity,
-                                           size_t *bytes,
-                                           mm_topology *topology);
+/** Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at,
+ *  normals of length 1 between the normals of the snapshots, and velocities, in units per second, from one snapshot to
+ *  the other: negative on the way back of MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with
+ *  MM_WRAP_CLAMP. `timing` NULL is the timing of the file. */
+MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_file *file, const mm_timing *timing,
+    double seconds, mm_wrap wrap, void *out, size_t capacity, size_t *bytes, mm_topology *topology);
 
-
-/* == 8. IQM: skeletons and animations ================================================================================== */
+/* == 8. IQM: skeletons and animations ============================================================================= */
 
 /* Skinning matrices at a time of an animation. */
 
@@ -1880,192 +1102,98 @@ typedef struct mm_rig mm_rig;
 
 /** The sizes of a rig. */
 typedef struct mm_rig_info {
-    /** sizeof(mm_rig_info), set by the caller. */
-    size_t size;
-    /** Joints of the skeleton. */
-    size_t joint_count;
-    /** Animations. */
-    size_t anim_count;
-    /** Frames of all animations. */
-    uint32_t frame_count;
-    /** Poses in each frame; as many as joints if the animation fits the skeleton. */
-    uint32_t pose_count;
+    size_t size; /**< sizeof(mm_rig_info), set by the caller. */
+    size_t joint_count; /**< Joints of the skeleton. */
+    size_t anim_count; /**< Animations. */
+    uint32_t frame_count; /**< Frames of all animations. */
+    uint32_t pose_count; /**< Poses in each frame; as many as joints if the animation fits the skeleton. */
 } mm_rig_info;
 
 /** Translation, rotation and scale, relative to the parent. */
 typedef struct mm_trs {
-    /** Translation x, y, z. */
-    float translate[3];
-    /** Rotation, a quaternion x, y, z, w as stored. */
-    float rotate[4];
-    /** Scale along x, y, z. */
-    float scale[3];
+    float translate[3]; /**< Translation x, y, z. */
+    float rotate[4]; /**< Rotation, a quaternion x, y, z, w as stored. */
+    float scale[3]; /**< Scale along x, y, z. */
 } mm_trs;
 
 /** A joint in the bind pose. */
 typedef struct mm_joint {
-    /** sizeof(mm_joint), set by the caller. */
-    size_t size;
-    /** Its name. */
-    const char *name;
-    /** The index of its parent, less than its own; -1 of a root. */
-    int64_t parent;
-    /** Relative to its parent. */
-    mm_trs bind;
-    /** From its space to the space of the model: three rows of four. */
-    float bind_matrix[3][4];
-    /** From the space of the model to its own. */
-    float inverse_bind_matrix[3][4];
+    size_t size; /**< sizeof(mm_joint), set by the caller. */
+    const char *name; /**< Its name. */
+    int64_t parent; /**< The index of its parent, less than its own; -1 of a root. */
+    mm_trs bind; /**< Relative to its parent. */
+    float bind_matrix[3][4]; /**< From its space to the space of the model: three rows of four. */
+    float inverse_bind_matrix[3][4]; /**< From the space of the model to its own. */
 } mm_joint;
 
 /** An animation: a run of frames. */
 typedef struct mm_anim {
-    /** sizeof(mm_anim), set by the caller. */
-    size_t size;
-    /** Its name. */
-    const char *name;
-    /** The index of its first frame. */
-    uint32_t first_frame;
-    /** The number of its frames. */
-    uint32_t frame_count;
-    /** Frames per second; 0 if the file does not store it. */
-    float frame_rate;
-    /** `true` if the animation loops. */
-    bool is_loop;
+    size_t size; /**< sizeof(mm_anim), set by the caller. */
+    const char *name; /**< Its name. */
+    uint32_t first_frame; /**< The index of its first frame. */
+    uint32_t frame_count; /**< The number of its frames. */
+    float frame_rate; /**< Frames per second; 0 if the file does not store it. */
+    bool is_loop; /**< `true` if the animation loops. */
 } mm_anim;
 
-
-/**
- * The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
- *
- * Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of other
- * formats; MM_ERROR_MISMATCH if the animation belongs to another skeleton; errors of reading.
- */
+/** The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be
+ *  NULL. MM_ERROR_MISMATCH if the animation belongs to another skeleton. */
 MM_API mm_status mm_rig_new(const mm_file *file, const mm_file *animation, mm_rig **out);
 
-/**
- * Frees a rig and its texts. NULL is passed over.
- *
- * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
- */
+/** Frees a rig and its texts. NULL is passed over. */
 MM_API mm_status mm_rig_free(mm_rig *rig);
 
-/**
- * The sizes of a rig. `out->size` is set before.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
- */
+/** The sizes of a rig. `out->size` is set before. */
 MM_API mm_status mm_rig_get_info(const mm_rig *rig, mm_rig_info *out);
 
-/**
- * A joint of the skeleton. `out->size` is set before.
- *
- * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such joint.
- */
+/** A joint of the skeleton. `out->size` is set before. */
 MM_API mm_status mm_rig_joint(const mm_rig *rig, size_t index, mm_joint *out);
 
-/**
- * An animation. `out->size` is set before.
- *
- * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such
- * animation.
- */
+/** An animation. `out->size` is set before. */
 MM_API mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
 
-/**
- * The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. If the file
- * stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the animation has no frames, or no rate.
- */
-MM_API mm_status mm_rig_frames_at(const mm_rig *rig,
-                                  size_t anim,
-                                  double seconds,
-                                  float default_rate,
-                                  uint32_t *from,
-                                  uint32_t *to,
-                                  float *fraction);
+/** The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them.
+ *  If the file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL. MM_ABSENT if the
+ *  animation has no frames, or no rate. */
+MM_API mm_status mm_rig_frames_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, uint32_t *from,
+    uint32_t *to, float *fraction);
 
-/**
- * The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
- * scratch is large enough.
- *
- * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` poses are
- * too few; MM_ERROR_OUT_OF_RANGE if the rig has no such frame; errors of reading.
- */
-MM_API mm_status mm_rig_pose(const mm_rig *rig,
-                             uint32_t frame,
-                             mm_scratch *scratch,
-                             mm_trs *out,
-                             size_t stride,
-                             size_t capacity,
-                             size_t *count);
+/** The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory
+ *  once the scratch is large enough. */
+MM_API mm_status mm_rig_pose(const mm_rig *rig, uint32_t frame, mm_scratch *scratch, mm_trs *out, size_t stride, size_t
+    capacity, size_t *count);
 
-/**
- * The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
- * floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out`
- * NULL
- * asks for the count. Takes no memory once the scratch is large enough.
- *
- * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` matrices are
- * too few; MM_ABSENT if the rig has no skeleton, frame or rate; errors of reading.
- */
-MM_API mm_status mm_rig_skinning_at(const mm_rig *rig,
-                                    size_t anim,
-                                    double seconds,
-                                    float default_rate,
-                                    mm_scratch *scratch,
-                                    float *out,
-                                    size_t stride,
-                                    size_t capacity,
-                                    size_t *count);
+/** The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of
+ *  four floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the
+ *  shorter way. `out` NULL asks for the count. Takes no memory once the scratch is large enough. MM_ABSENT if the rig
+ *  has no skeleton, frame or rate. */
+MM_API mm_status mm_rig_skinning_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, mm_scratch
+    *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 
-
-/* == 9. Second Life mesh: levels of detail ============================================================================= */
+/* == 9. Second Life mesh: levels of detail ======================================================================== */
 
 /* Each level is stored in a separate block. */
 
-/**
- * The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is read.
- *
- * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: MM_ABSENT if the file does not have it;
- * MM_ERROR_FORMAT of other formats; MM_ERROR_OUT_OF_RANGE for another name; errors of reading.
- */
+/** The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is
+ *  read. MM_ABSENT if the file does not have it. MM_ERROR_OUT_OF_RANGE for another name. */
 MM_API mm_status mm_slmesh_lod(const mm_file *file, const char *name, mm_mesh_list **out);
 
-/**
- * The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that exists, or the
- * next higher one. Reads nothing.
- *
- * Ownership: the name is static. Threads: any. Errors: MM_ABSENT if the asset has no levels; as of mm_slmesh_lod.
- */
+/** The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that
+ *  exists, or the next higher one. Reads nothing. MM_ABSENT if the asset has no levels. */
 MM_API mm_status mm_slmesh_best_lod(const mm_file *file, const char *wanted, const char **out);
 
-/**
- * The stored bytes of a level of detail, and an estimate of its triangles as the viewer makes it. Reads nothing. Each place may
- * be NULL.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: as of mm_slmesh_lod.
- */
-MM_API mm_status mm_slmesh_lod_range(const mm_file *file,
-                                     const char *name,
-                                     uint64_t *begin,
-                                     uint64_t *end,
-                                     uint64_t *triangle_estimate);
+/** The stored bytes of a level of detail, and an estimate of its triangles as the viewer makes it. Reads nothing. Each
+ *  place may be NULL. */
+MM_API mm_status mm_slmesh_lod_range(const mm_file *file, const char *name, uint64_t *begin, uint64_t *end, uint64_t
+    *triangle_estimate);
 
-
-/* == 10. Open handles ================================================================================================== */
+/* == 10. Open handles ============================================================================================= */
 
 /* For tests of programs that use this library. */
 
-/**
- * The number of open handles of all kinds, in the whole process: for tests that look for handles that were never closed, which
- * leak checkers do not find.
- *
- * Ownership: nothing is transferred. Threads: any. Errors: none.
- */
+/** The number of open handles of all kinds, in the whole process: for tests that look for handles that were never
+ *  closed, which leak checkers do not find. */
 MM_API size_t mm_handle_count(void);
-
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -235,6 +235,8 @@ public:
     T *get() const noexcept { return handle_; }
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
+    using Raw = T;
+
 protected:
     T *handle_ = nullptr;
 };
@@ -242,6 +244,53 @@ protected:
 template <class T>
 T sized() noexcept {
     return MM_INIT(T);
+}
+
+/** What a function of meshmap.h stores through its last parameter: a value, a struct with its size, or a handle. */
+template <class T, class = void>
+struct Out {
+    T value{};
+    T *pointer() noexcept { return &value; }
+    T take() noexcept { return std::move(value); }
+};
+template <class T>
+struct Out<T, std::void_t<decltype(T::size)>> : Out<T, int> {
+    Out() noexcept { this->value.size = sizeof(T); }
+};
+template <class T>
+struct Out<T, std::void_t<typename T::Raw>> {
+    typename T::Raw *handle = nullptr;
+    typename T::Raw **pointer() noexcept { return &handle; }
+    T take() noexcept { return T(handle); }
+};
+
+template <class T, class Function, class... Arguments>
+Returns<T> got(Function function, Arguments... arguments) {
+    Out<T> out;
+    MESHMAP_TRY(function(arguments..., out.pointer()));
+    return out.take();
+}
+
+inline Returns<void> done(mm_status status) {
+    MESHMAP_TRY(status);
+    return Returns<void>();
+}
+
+/** A value, or nothing if the file does not have it. */
+template <class T>
+Returns<std::optional<T>> unless_absent(mm_status status, T value) {
+    if (status == MM_ABSENT) {
+        return std::optional<T>();
+    }
+    MESHMAP_TRY(status);
+    return std::optional<T>(std::move(value));
+}
+
+template <class T, class Function, class... Arguments>
+Returns<std::optional<T>> maybe(Function function, Arguments... arguments) {
+    Out<T> out;
+    const mm_status status = function(arguments..., out.pointer());
+    return unless_absent<T>(status, out.take());
 }
 
 /** A vector as the allocator of functions named `_new`. */
@@ -283,6 +332,26 @@ mm_status fetch(std::vector<T> &out, Call call) {
     return status;
 }
 
+/** An array that is written packed: one call for the count, one for the elements. */
+template <class T, class Function, class... Arguments>
+Returns<std::vector<T>> list(Function function, Arguments... arguments) {
+    std::vector<T> out;
+    MESHMAP_TRY(fetch(out, [&](T *to, std::size_t capacity, std::size_t *count) {
+        return function(arguments..., to, std::size_t{0}, capacity, count);
+    }));
+    return out;
+}
+
+/** An array that a function named `_new` makes: a call that ends with the allocator, the start and the count. */
+template <class T, class Start, class Function, class... Arguments>
+Returns<std::vector<T>> grown(Function function, Arguments... arguments) {
+    Grown<T> out;
+    const auto hooks = out.hooks();
+    Start *start = nullptr;
+    MESHMAP_TRY(function(arguments..., &hooks, &start, nullptr));
+    return std::move(out.elements);
+}
+
 } // namespace detail
 
 /** Options that hold unless something else is said. */
@@ -303,22 +372,14 @@ inline std::size_t handle_count() noexcept { return mm_handle_count(); }
 class Scratch : public detail::Handle<mm_scratch, mm_scratch_free> {
 public:
     using Handle::Handle;
-    static Returns<Scratch> make() {
-        mm_scratch *scratch = nullptr;
-        MESHMAP_TRY(mm_scratch_new(&scratch));
-        return Scratch(scratch);
-    }
+    static Returns<Scratch> make() { return detail::got<Scratch>(mm_scratch_new); }
 };
 
 /** A flag that cancels the calls of threads. */
 class Cancel : public detail::Handle<mm_cancel, mm_cancel_free> {
 public:
     using Handle::Handle;
-    static Returns<Cancel> make() {
-        mm_cancel *cancel = nullptr;
-        MESHMAP_TRY(mm_cancel_new(&cancel));
-        return Cancel(cancel);
-    }
+    static Returns<Cancel> make() { return detail::got<Cancel>(mm_cancel_new); }
     void set(bool is_set = true) const noexcept { mm_cancel_set(handle_, is_set ? 1 : 0); }
     /** Makes it the flag of the calling thread, instead of an earlier one. */
     void use() const noexcept { mm_thread_set_cancel(handle_); }
@@ -336,9 +397,7 @@ public:
         return count;
     }
     Returns<mm_finding> at(std::size_t index) const {
-        auto finding = detail::sized<mm_finding>();
-        MESHMAP_TRY(mm_finding_list_get(handle_, index, &finding));
-        return finding;
+        return detail::got<mm_finding>(mm_finding_list_get, handle_, index);
     }
 };
 
@@ -352,9 +411,7 @@ public:
         return count;
     }
     Returns<mm_mesh_entry> at(std::size_t index) const {
-        auto entry = detail::sized<mm_mesh_entry>();
-        MESHMAP_TRY(mm_mesh_list_get(handle_, index, &entry));
-        return entry;
+        return detail::got<mm_mesh_entry>(mm_mesh_list_get, handle_, index);
     }
 };
 
@@ -392,9 +449,7 @@ public:
     }
     /** Sets the offsets that were not given, and returns the stride. */
     Returns<std::size_t> resolve() {
-        std::size_t stride = 0;
-        MESHMAP_TRY(mm_layout_resolve(attributes_.data(), attributes_.size(), &stride));
-        return stride;
+        return detail::got<std::size_t>(mm_layout_resolve, attributes_.data(), attributes_.size());
     }
     const std::vector<mm_layout_attribute> &attributes() const noexcept { return attributes_; }
 
@@ -412,40 +467,14 @@ struct Indices {
 class Mesh : public detail::Handle<mm_mesh, mm_mesh_free> {
 public:
     using Handle::Handle;
-    Returns<Mesh> share() const {
-        mm_mesh *mesh = nullptr;
-        MESHMAP_TRY(mm_mesh_ref(handle_, &mesh));
-        return Mesh(mesh);
-    }
-    Returns<Mesh> by_material() const {
-        mm_mesh *mesh = nullptr;
-        MESHMAP_TRY(mm_mesh_by_material(handle_, &mesh));
-        return Mesh(mesh);
-    }
+    Returns<Mesh> share() const { return detail::got<Mesh>(mm_mesh_ref, handle_); }
+    Returns<Mesh> by_material() const { return detail::got<Mesh>(mm_mesh_by_material, handle_); }
     /** Its texts are valid as long as the mesh. */
-    Returns<mm_mesh_info> info() const {
-        auto info = detail::sized<mm_mesh_info>();
-        MESHMAP_TRY(mm_mesh_get_info(handle_, &info));
-        return info;
-    }
-    Returns<std::optional<Bounds>> bounds() const {
-        Bounds bounds{};
-        const mm_status status = mm_mesh_bounds(handle_, &bounds);
-        if (status == MM_ABSENT) {
-            return std::optional<Bounds>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<Bounds>(bounds);
-    }
-    Returns<Findings> findings() const {
-        mm_finding_list *list = nullptr;
-        MESHMAP_TRY(mm_mesh_findings(handle_, &list));
-        return Findings(list);
-    }
+    Returns<mm_mesh_info> info() const { return detail::got<mm_mesh_info>(mm_mesh_get_info, handle_); }
+    Returns<std::optional<Bounds>> bounds() const { return detail::maybe<Bounds>(mm_mesh_bounds, handle_); }
+    Returns<Findings> findings() const { return detail::got<Findings>(mm_mesh_findings, handle_); }
     Returns<mm_attribute_info> attribute(std::size_t index) const {
-        auto info = detail::sized<mm_attribute_info>();
-        MESHMAP_TRY(mm_mesh_attribute(handle_, index, &info));
-        return info;
+        return detail::got<mm_attribute_info>(mm_mesh_attribute, handle_, index);
     }
     std::optional<std::size_t> find(mm_semantic semantic, std::uint32_t set = 0, const char *name = nullptr) const noexcept {
         std::size_t index = 0;
@@ -453,11 +482,7 @@ public:
         return found ? std::optional<std::size_t>(index) : std::nullopt;
     }
     /** Valid as long as the mesh. */
-    Returns<View> view(std::size_t index) const {
-        auto view = detail::sized<View>();
-        MESHMAP_TRY(mm_mesh_attribute_view(handle_, index, &view));
-        return view;
-    }
+    Returns<View> view(std::size_t index) const { return detail::got<View>(mm_mesh_attribute_view, handle_, index); }
     /** Positions that are stored as floats, where they lie; valid as long as the mesh. */
     Returns<Span<const Vec3>> positions() const {
         const float *first = nullptr;
@@ -467,12 +492,8 @@ public:
     }
     /** An attribute as `components` floats per vertex. */
     Returns<std::vector<float>> read(std::size_t index, std::uint32_t components) const {
-        detail::Grown<float> out;
-        const auto hooks = out.hooks();
-        void *start = nullptr;
-        MESHMAP_TRY(
-            mm_mesh_read_attribute_new(handle_, index, MM_SCALAR_F32, components, 0, &hooks, &start, nullptr));
-        return std::move(out.elements);
+        return detail::grown<float, void>(mm_mesh_read_attribute_new, handle_, index, MM_SCALAR_F32, components,
+            std::uint32_t{0});
     }
     Returns<std::vector<std::byte>> vertices(const Layout &layout, std::size_t stride = 0) const {
         const auto &attributes = layout.attributes();
@@ -496,42 +517,24 @@ public:
     /** An attribute into the caller's buffer; returns the number of vertices. */
     Returns<std::size_t> read(std::size_t index, mm_scalar scalar, std::uint32_t components, bool normalized, void *out,
                               std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, scalar, components, normalized ? 1 : 0, out, stride, capacity,
-                                           &count));
-        return count;
+        return detail::got<std::size_t>(mm_mesh_read_attribute, handle_, index, scalar, components, normalized ? 1 : 0,
+            out, stride, capacity);
     }
     Returns<std::vector<Triangle>> triangles() const {
-        detail::Grown<Triangle> out;
-        const auto hooks = out.hooks();
-        std::uint32_t *start = nullptr;
-        MESHMAP_TRY(mm_mesh_triangles_new(handle_, &hooks, &start, nullptr));
-        return std::move(out.elements);
+        return detail::grown<Triangle, std::uint32_t>(mm_mesh_triangles_new, handle_);
     }
     /** The triangles into the caller's buffer; returns their number. */
     Returns<std::size_t> triangles(std::uint32_t *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_mesh_triangles(handle_, out, stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_mesh_triangles, handle_, out, stride, capacity);
     }
-    Returns<std::vector<Group>> groups() const {
-        std::vector<Group> out;
-        MESHMAP_TRY(detail::fetch(out, [&](Group *to, std::size_t capacity, std::size_t *count) {
-            return mm_mesh_groups(handle_, to, 0, capacity, count);
-        }));
-        return out;
-    }
+    Returns<std::vector<Group>> groups() const { return detail::list<Group>(mm_mesh_groups, handle_); }
     /** The material ID of each triangle; empty if the mesh has none. */
     Returns<std::optional<std::vector<std::uint32_t>>> material_ids() const {
         std::vector<std::uint32_t> out;
         const mm_status status = detail::fetch(out, [&](std::uint32_t *to, std::size_t capacity, std::size_t *count) {
             return mm_mesh_material_ids(handle_, to, 0, capacity, count);
         });
-        if (status == MM_ABSENT) {
-            return std::optional<std::vector<std::uint32_t>>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<std::vector<std::uint32_t>>(std::move(out));
+        return detail::unless_absent(status, std::move(out));
     }
 };
 
@@ -540,11 +543,7 @@ class Array : public detail::Handle<mm_array, mm_array_free> {
 public:
     using Handle::Handle;
     /** Valid as long as the array. */
-    Returns<mm_array_info> info() const {
-        auto info = detail::sized<mm_array_info>();
-        MESHMAP_TRY(mm_array_get_info(handle_, &info));
-        return info;
-    }
+    Returns<mm_array_info> info() const { return detail::got<mm_array_info>(mm_array_get_info, handle_); }
 };
 
 /** Reads a file for open_reader(), on any thread, by several at a time. It must not use the file that it reads. */
@@ -627,22 +626,16 @@ class File : public detail::Handle<mm_file, mm_close> {
 public:
     using Handle::Handle;
     static Returns<File> open(const std::string &path, const Options *how = nullptr) {
-        mm_file *file = nullptr;
-        MESHMAP_TRY(mm_open(path.c_str(), how, &file));
-        return File(file);
+        return detail::got<File>(mm_open, path.c_str(), how);
     }
     /** Maps the file, which no process may truncate or write into meanwhile. */
     static Returns<File> map(const std::string &path, const Options *how = nullptr) {
-        mm_file *file = nullptr;
-        MESHMAP_TRY(mm_open_map(path.c_str(), how, &file));
-        return File(file);
+        return detail::got<File>(mm_open_map, path.c_str(), how);
     }
     /** Keeps the bytes as long as anything that was read from the file. */
     static Returns<File> memory(std::vector<std::byte> bytes, const Options *how = nullptr) {
         auto *owner = new std::vector<std::byte>(std::move(bytes));
-        mm_file *file = nullptr;
-        MESHMAP_TRY(mm_open_memory(owner->data(), owner->size(), detail::mm_detail_delete_bytes, owner, how, &file));
-        return File(file);
+        return detail::got<File>(mm_open_memory, owner->data(), owner->size(), detail::mm_detail_delete_bytes, owner, how);
     }
     static Returns<File> reader(std::shared_ptr<Reader> reader, const Options *how = nullptr) {
         auto callbacks = detail::sized<mm_reader>();
@@ -651,53 +644,25 @@ public:
         callbacks.length = is_known ? detail::mm_detail_length : nullptr;
         callbacks.read = detail::mm_detail_read;
         callbacks.release = detail::mm_detail_delete_reader;
-        mm_file *file = nullptr;
-        MESHMAP_TRY(mm_open_reader(&callbacks, how, &file));
-        return File(file);
+        return detail::got<File>(mm_open_reader, &callbacks, how);
     }
-    Returns<File> share() const {
-        mm_file *file = nullptr;
-        MESHMAP_TRY(mm_file_ref(handle_, &file));
-        return File(file);
-    }
+    Returns<File> share() const { return detail::got<File>(mm_file_ref, handle_); }
     Format format() const noexcept {
         Format format = MM_FORMAT_UNKNOWN;
         mm_file_format(handle_, &format);
         return format;
     }
-    Returns<MeshList> meshes() const {
-        mm_mesh_list *list = nullptr;
-        MESHMAP_TRY(mm_meshes(handle_, &list));
-        return MeshList(list);
-    }
+    Returns<MeshList> meshes() const { return detail::got<MeshList>(mm_meshes, handle_); }
     Returns<mm_mesh_counts> counts(const std::string &address) const {
-        auto counts = detail::sized<mm_mesh_counts>();
-        MESHMAP_TRY(mm_mesh_get_counts(handle_, address.c_str(), &counts));
-        return counts;
+        return detail::got<mm_mesh_counts>(mm_mesh_get_counts, handle_, address.c_str());
     }
-    Returns<Findings> findings() const {
-        mm_finding_list *list = nullptr;
-        MESHMAP_TRY(mm_findings(handle_, &list));
-        return Findings(list);
-    }
-    Returns<Findings> validate() const {
-        mm_finding_list *list = nullptr;
-        MESHMAP_TRY(mm_validate(handle_, &list));
-        return Findings(list);
-    }
+    Returns<Findings> findings() const { return detail::got<Findings>(mm_findings, handle_); }
+    Returns<Findings> validate() const { return detail::got<Findings>(mm_validate, handle_); }
     Returns<Mesh> mesh(const std::string &address) const {
-        mm_mesh *mesh = nullptr;
-        MESHMAP_TRY(mm_mesh_at(handle_, address.c_str(), &mesh));
-        return Mesh(mesh);
+        return detail::got<Mesh>(mm_mesh_at, handle_, address.c_str());
     }
     Returns<std::optional<Array>> array(const std::string &address) const {
-        mm_array *array = nullptr;
-        const mm_status status = mm_array_at(handle_, address.c_str(), &array);
-        if (status == MM_ABSENT) {
-            return std::optional<Array>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<Array>(Array(array));
+        return detail::maybe<Array>(mm_array_at, handle_, address.c_str());
     }
     /** Calls `each(const mm_array_info &)` with every array, until it returns false. */
     template <class Each>
@@ -728,34 +693,20 @@ public:
     }
     /** The faces of a level of detail of a Second Life mesh; empty if the file does not have the level. */
     Returns<std::optional<MeshList>> lod(const std::string &name) const {
-        mm_mesh_list *list = nullptr;
-        const mm_status status = mm_slmesh_lod(handle_, name.c_str(), &list);
-        if (status == MM_ABSENT) {
-            return std::optional<MeshList>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<MeshList>(MeshList(list));
+        return detail::maybe<MeshList>(mm_slmesh_lod, handle_, name.c_str());
     }
     /** The level that a viewer shows if it wants this one; empty if the file has no levels. */
     Returns<std::optional<std::string_view>> best_lod(const std::string &wanted) const {
         const char *name = nullptr;
         const mm_status status = mm_slmesh_best_lod(handle_, wanted.c_str(), &name);
-        if (status == MM_ABSENT) {
-            return std::optional<std::string_view>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<std::string_view>(name);
+        return detail::unless_absent(status, std::string_view(name == nullptr ? "" : name));
     }
     /** The stored bytes of a level, and an estimate of its triangles; empty if the file does not have the level. */
     Returns<std::optional<std::pair<ByteRange, std::uint64_t>>> lod_range(const std::string &name) const {
         ByteRange range;
         std::uint64_t estimate = 0;
         const mm_status status = mm_slmesh_lod_range(handle_, name.c_str(), &range.begin, &range.end, &estimate);
-        if (status == MM_ABSENT) {
-            return std::optional<std::pair<ByteRange, std::uint64_t>>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<std::pair<ByteRange, std::uint64_t>>(std::in_place, range, estimate);
+        return detail::unless_absent(status, std::pair<ByteRange, std::uint64_t>(range, estimate));
     }
 };
 
@@ -763,16 +714,8 @@ public:
 class Snapshot : public detail::Handle<mm_snapshot, mm_snapshot_free> {
 public:
     using Handle::Handle;
-    static Returns<Snapshot> make() {
-        mm_snapshot *snapshot = nullptr;
-        MESHMAP_TRY(mm_snapshot_new(&snapshot));
-        return Snapshot(snapshot);
-    }
-    Returns<mm_snapshot_info> info() const {
-        auto info = detail::sized<mm_snapshot_info>();
-        MESHMAP_TRY(mm_snapshot_get_info(handle_, &info));
-        return info;
-    }
+    static Returns<Snapshot> make() { return detail::got<Snapshot>(mm_snapshot_new); }
+    Returns<mm_snapshot_info> info() const { return detail::got<mm_snapshot_info>(mm_snapshot_get_info, handle_); }
     /** Positions, normals or texture coordinates; valid until the snapshot is filled again. */
     Returns<Span<const Vec3>> view(mm_cgeo_array array = MM_CGEO_POSITIONS, std::uint32_t set = 0) const {
         auto view = detail::sized<View>();
@@ -782,16 +725,10 @@ public:
     /** Any array into the caller's buffer; returns the number of elements. */
     Returns<std::size_t> copy(mm_cgeo_array array, std::uint32_t set, const Scratch &scratch, void *out, std::size_t stride,
                               std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_snapshot_copy(handle_, array, set, scratch.get(), out, stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_snapshot_copy, handle_, array, set, scratch.get(), out, stride, capacity);
     }
     Returns<std::vector<Triangle>> triangles(mm_cgeo_array array = MM_CGEO_POSITION_INDICES, std::uint32_t set = 0) const {
-        std::vector<Triangle> out;
-        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
-            return mm_snapshot_copy(handle_, array, set, nullptr, to, 0, capacity, count);
-        }));
-        return out;
+        return detail::list<Triangle>(mm_snapshot_copy, handle_, array, set, nullptr);
     }
 };
 
@@ -809,34 +746,20 @@ public:
     std::size_t size() const noexcept { return info_.snapshot_count; }
 
     Returns<Counts> counts(std::size_t snapshot, const Scratch &scratch) const {
-        auto counts = detail::sized<Counts>();
-        MESHMAP_TRY(mm_cgeo_get_counts(file_.get(), snapshot, scratch.get(), &counts));
-        return counts;
+        return detail::got<Counts>(mm_cgeo_get_counts, file_.get(), snapshot, scratch.get());
     }
     Returns<std::optional<Bounds>> bounds(std::size_t snapshot, const Scratch &scratch) const {
-        Bounds bounds{};
-        const mm_status status = mm_cgeo_bounds(file_.get(), snapshot, scratch.get(), &bounds);
-        if (status == MM_ABSENT) {
-            return std::optional<Bounds>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<Bounds>(bounds);
+        return detail::maybe<Bounds>(mm_cgeo_bounds, file_.get(), snapshot, scratch.get());
     }
     Returns<Topology> topology(std::size_t snapshot, const Scratch &scratch) const {
-        Topology topology{};
-        MESHMAP_TRY(mm_cgeo_topology(file_.get(), snapshot, scratch.get(), &topology));
-        return topology;
+        return detail::got<Topology>(mm_cgeo_topology, file_.get(), snapshot, scratch.get());
     }
     std::optional<Timing> timing() const noexcept {
         auto timing = detail::sized<Timing>();
         return mm_cgeo_timing(file_.get(), &timing) == MM_OK ? std::optional<Timing>(timing) : std::nullopt;
     }
     /** The dialect with which the file is read. */
-    Returns<Dialect> dialect() const {
-        auto dialect = detail::sized<Dialect>();
-        MESHMAP_TRY(mm_cgeo_get_dialect(file_.get(), &dialect));
-        return dialect;
-    }
+    Returns<Dialect> dialect() const { return detail::got<Dialect>(mm_cgeo_get_dialect, file_.get()); }
     /** A property of the header, or with nullptr the whole header; empty if the header does not have it. */
     Returns<std::optional<std::string>> property(const char *name) const {
         std::size_t length = 0;
@@ -866,15 +789,12 @@ public:
     /** Any array into the caller's buffer; returns the number of elements. */
     Returns<std::size_t> read(std::size_t snapshot, mm_cgeo_array array, std::uint32_t set, const Scratch &scratch, void *out,
                               std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_read(file_.get(), snapshot, array, set, scratch.get(), out, stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_cgeo_read, file_.get(), snapshot, array, set, scratch.get(), out, stride,
+            capacity);
     }
     /** Any array in memory of the scratch or of the file; valid until the scratch is used again. */
     Returns<View> view(std::size_t snapshot, mm_cgeo_array array, std::uint32_t set, const Scratch &scratch) const {
-        auto view = detail::sized<View>();
-        MESHMAP_TRY(mm_cgeo_view(file_.get(), snapshot, array, set, scratch.get(), &view));
-        return view;
+        return detail::got<View>(mm_cgeo_view, file_.get(), snapshot, array, set, scratch.get());
     }
     /** Positions into the caller's buffer; returns the number of vertices. */
     Returns<std::size_t> positions(std::size_t snapshot, const Scratch &scratch, float *out, std::size_t stride,
@@ -889,62 +809,39 @@ public:
     }
     Returns<std::vector<Triangle>> triangles(std::size_t snapshot, const Scratch &scratch,
                                              mm_cgeo_array array = MM_CGEO_POSITION_INDICES, std::uint32_t set = 0) const {
-        detail::Grown<Triangle> out;
-        const auto hooks = out.hooks();
-        void *start = nullptr;
-        MESHMAP_TRY(mm_cgeo_read_new(file_.get(), snapshot, array, set, scratch.get(), &hooks, &start, nullptr));
-        return std::move(out.elements);
+        return detail::grown<Triangle, void>(mm_cgeo_read_new, file_.get(), snapshot, array, set, scratch.get());
     }
     Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0,
                        mm_parts parts = MM_PARTS_ALL) const {
-        MESHMAP_TRY(mm_snapshot_read(file_.get(), snapshot, sample, parts, scratch.get(), out.get()));
-        return Returns<void>();
+        return detail::done(mm_snapshot_read(file_.get(), snapshot, sample, parts, scratch.get(), out.get()));
     }
     /** The time of a snapshot in seconds. `timing` null: the times of the file. */
     Returns<double> time_of(const Timing *timing, std::size_t snapshot) const {
-        double seconds = 0;
-        MESHMAP_TRY(mm_cgeo_time_of(file_.get(), timing, snapshot, &seconds));
-        return seconds;
+        return detail::got<double>(mm_cgeo_time_of, file_.get(), timing, snapshot);
     }
     /** The snapshots around a time; empty if there are none, or the time is NaN. */
     Returns<std::optional<Key>> key_at(const Timing *timing, double seconds, mm_wrap wrap = MM_WRAP_CLAMP) const {
-        Key key{};
-        const mm_status status = mm_cgeo_key_at(file_.get(), timing, seconds, wrap, &key);
-        if (status == MM_ABSENT) {
-            return std::optional<Key>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<Key>(key);
+        return detail::maybe<Key>(mm_cgeo_key_at, file_.get(), timing, seconds, wrap);
     }
     /** The times that a shutter needs. `timing` null: the times of the file. */
     Returns<std::vector<double>> keys(const Timing *timing, double open, double close, mm_wrap wrap = MM_WRAP_CLAMP) const {
-        std::vector<double> out;
-        MESHMAP_TRY(detail::fetch(out, [&](double *to, std::size_t capacity, std::size_t *count) {
-            return mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, to, 0, capacity, count);
-        }));
-        return out;
+        return detail::list<double>(mm_cgeo_keys, file_.get(), timing, open, close, wrap, nullptr);
     }
     /** All positions of the first time, then of the next time. */
     Returns<std::size_t> positions_at(const Timing *timing, Span<const double> seconds, mm_wrap wrap, const Scratch &scratch,
                                       float *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_positions_at(file_.get(), timing, seconds.data(), seconds.size(), wrap, scratch.get(), out,
-                                         stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_cgeo_positions_at, file_.get(), timing, seconds.data(), seconds.size(), wrap,
+            scratch.get(), out, stride, capacity);
     }
     Returns<std::size_t> normals_at(const Timing *timing, Span<const double> seconds, mm_wrap wrap, const Scratch &scratch,
                                     float *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_normals_at(file_.get(), timing, seconds.data(), seconds.size(), wrap, scratch.get(), out,
-                                       stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_cgeo_normals_at, file_.get(), timing, seconds.data(), seconds.size(), wrap,
+            scratch.get(), out, stride, capacity);
     }
     Returns<std::size_t> velocities(const Timing *timing, std::size_t snapshot, const Scratch &scratch, float *out,
                                     std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(
-            mm_cgeo_velocities(file_.get(), timing, snapshot, scratch.get(), out, stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_cgeo_velocities, file_.get(), timing, snapshot, scratch.get(), out, stride,
+            capacity);
     }
 
 private:
@@ -959,9 +856,7 @@ class VertexWriter : public detail::Handle<mm_vertex_writer, mm_vertex_writer_fr
 public:
     using Handle::Handle;
     static Returns<VertexWriter> make(Span<const mm_layout_attribute> attributes, std::size_t stride = 0) {
-        mm_vertex_writer *writer = nullptr;
-        MESHMAP_TRY(mm_vertex_writer_new(attributes.data(), attributes.size(), stride, &writer));
-        return VertexWriter(writer);
+        return detail::got<VertexWriter>(mm_vertex_writer_new, attributes.data(), attributes.size(), stride);
     }
     /** The index buffer of a snapshot; `vertex_count` receives the number of vertices. */
     Returns<std::vector<std::uint32_t>> indices(const Proxy &proxy, std::size_t snapshot, std::size_t &vertex_count) const {
@@ -973,16 +868,13 @@ public:
     }
     /** Writes all vertices; returns the topology that they belong to. */
     Returns<Topology> write(const Proxy &proxy, std::size_t snapshot, void *out, std::size_t capacity) const {
-        Topology topology{};
-        MESHMAP_TRY(mm_vertex_writer_write(handle_, proxy.file().get(), snapshot, out, capacity, nullptr, &topology));
-        return topology;
+        return detail::got<Topology>(mm_vertex_writer_write, handle_, proxy.file().get(), snapshot, out, capacity,
+            nullptr);
     }
     Returns<Topology> write_at(const Proxy &proxy, const Timing *timing, double seconds, mm_wrap wrap, void *out,
                                std::size_t capacity) const {
-        Topology topology{};
-        MESHMAP_TRY(mm_vertex_writer_write_at(handle_, proxy.file().get(), timing, seconds, wrap, out, capacity, nullptr,
-                                              &topology));
-        return topology;
+        return detail::got<Topology>(mm_vertex_writer_write_at, handle_, proxy.file().get(), timing, seconds, wrap, out,
+            capacity, nullptr);
     }
 };
 
@@ -991,58 +883,38 @@ class Cache : public detail::Handle<mm_cache, mm_cache_free> {
 public:
     using Handle::Handle;
     static Returns<Cache> make(std::uint64_t capacity_bytes) {
-        mm_cache *cache = nullptr;
-        MESHMAP_TRY(mm_cache_new(capacity_bytes, &cache));
-        return Cache(cache);
+        return detail::got<Cache>(mm_cache_new, capacity_bytes);
     }
-    Returns<Cache> share() const {
-        mm_cache *cache = nullptr;
-        MESHMAP_TRY(mm_cache_ref(handle_, &cache));
-        return Cache(cache);
-    }
+    Returns<Cache> share() const { return detail::got<Cache>(mm_cache_ref, handle_); }
     Returns<void> get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out, mm_parts parts = MM_PARTS_ALL) const {
-        MESHMAP_TRY(mm_cache_get(handle_, proxy.file().get(), snapshot, parts, out.get()));
-        return Returns<void>();
+        return detail::done(mm_cache_get(handle_, proxy.file().get(), snapshot, parts, out.get()));
     }
     bool try_get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out,
                  mm_parts parts = MM_PARTS_ALL) const noexcept {
         return mm_cache_try_get(handle_, proxy.file().get(), snapshot, parts, out.get()) == MM_OK;
     }
     Returns<void> prefetch(const Proxy &proxy, Span<const std::size_t> snapshots, mm_parts parts = MM_PARTS_ALL) const {
-        MESHMAP_TRY(
-            mm_cache_prefetch(handle_, proxy.file().get(), snapshots.data(), snapshots.size(), parts));
-        return Returns<void>();
+        return detail::done(mm_cache_prefetch(handle_, proxy.file().get(), snapshots.data(), snapshots.size(), parts));
     }
     Returns<std::size_t> positions_at(const Proxy &proxy, const Timing *timing, Span<const double> seconds, mm_wrap wrap,
                                       const Scratch &scratch, float *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cache_positions_at(handle_, proxy.file().get(), timing, seconds.data(), seconds.size(), wrap,
-                                          scratch.get(), out, stride, capacity, &count));
-        return count;
+        return detail::got<std::size_t>(mm_cache_positions_at, handle_, proxy.file().get(), timing, seconds.data(),
+            seconds.size(), wrap, scratch.get(), out, stride, capacity);
     }
     Returns<std::size_t> velocities(const Proxy &proxy, const Timing *timing, std::size_t snapshot, const Scratch &scratch,
                                     float *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cache_velocities(handle_, proxy.file().get(), timing, snapshot, scratch.get(), out, stride, capacity,
-                                        &count));
-        return count;
+        return detail::got<std::size_t>(mm_cache_velocities, handle_, proxy.file().get(), timing, snapshot,
+            scratch.get(), out, stride, capacity);
     }
     /** Any array into the caller's buffer; returns the number of elements. */
     Returns<std::size_t> read(const Proxy &proxy, std::size_t snapshot, mm_cgeo_array array, std::uint32_t set,
                               const Scratch &scratch, void *out, std::size_t stride, std::size_t capacity) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cache_read(handle_, proxy.file().get(), snapshot, array, set, scratch.get(), out, stride, capacity,
-                                  &count));
-        return count;
+        return detail::got<std::size_t>(mm_cache_read, handle_, proxy.file().get(), snapshot, array, set, scratch.get(),
+            out, stride, capacity);
     }
-    Returns<mm_cache_stats> stats() const {
-        auto stats = detail::sized<mm_cache_stats>();
-        MESHMAP_TRY(mm_cache_get_stats(handle_, &stats));
-        return stats;
-    }
+    Returns<mm_cache_stats> stats() const { return detail::got<mm_cache_stats>(mm_cache_get_stats, handle_); }
     Returns<void> remove(const Proxy &proxy) const {
-        MESHMAP_TRY(mm_cache_remove(handle_, proxy.file().get()));
-        return Returns<void>();
+        return detail::done(mm_cache_remove(handle_, proxy.file().get()));
     }
     void clear() const noexcept { mm_cache_clear(handle_); }
 };
@@ -1052,25 +924,11 @@ class Rig : public detail::Handle<mm_rig, mm_rig_free> {
 public:
     using Handle::Handle;
     static Returns<Rig> of(const File &file, const File *animation = nullptr) {
-        mm_rig *rig = nullptr;
-        MESHMAP_TRY(mm_rig_new(file.get(), animation == nullptr ? nullptr : animation->get(), &rig));
-        return Rig(rig);
+        return detail::got<Rig>(mm_rig_new, file.get(), animation == nullptr ? nullptr : animation->get());
     }
-    Returns<mm_rig_info> info() const {
-        auto info = detail::sized<mm_rig_info>();
-        MESHMAP_TRY(mm_rig_get_info(handle_, &info));
-        return info;
-    }
-    Returns<mm_joint> joint(std::size_t index) const {
-        auto joint = detail::sized<mm_joint>();
-        MESHMAP_TRY(mm_rig_joint(handle_, index, &joint));
-        return joint;
-    }
-    Returns<mm_anim> anim(std::size_t index) const {
-        auto anim = detail::sized<mm_anim>();
-        MESHMAP_TRY(mm_rig_anim(handle_, index, &anim));
-        return anim;
-    }
+    Returns<mm_rig_info> info() const { return detail::got<mm_rig_info>(mm_rig_get_info, handle_); }
+    Returns<mm_joint> joint(std::size_t index) const { return detail::got<mm_joint>(mm_rig_joint, handle_, index); }
+    Returns<mm_anim> anim(std::size_t index) const { return detail::got<mm_anim>(mm_rig_anim, handle_, index); }
     /** The frames around a time of an animation. */
     struct Frames {
         std::uint32_t from = 0;
@@ -1082,17 +940,11 @@ public:
         Frames frames;
         const mm_status status =
             mm_rig_frames_at(handle_, anim, seconds, default_rate, &frames.from, &frames.to, &frames.fraction);
-        if (status == MM_ABSENT) {
-            return std::optional<Frames>();
-        }
-        MESHMAP_TRY(status);
-        return std::optional<Frames>(frames);
+        return detail::unless_absent(status, frames);
     }
     /** One pose for each joint, as stored; returns the number of poses. */
     Returns<std::size_t> pose(std::uint32_t frame, const Scratch &scratch, Span<mm_trs> out) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_rig_pose(handle_, frame, scratch.get(), out.data(), 0, out.size(), &count));
-        return count;
+        return detail::got<std::size_t>(mm_rig_pose, handle_, frame, scratch.get(), out.data(), 0, out.size());
     }
     /** One matrix for each joint; returns the number of matrices. */
     Returns<std::size_t> skinning_at(std::size_t anim, double seconds, float default_rate, const Scratch &scratch,

@@ -85,11 +85,10 @@ impl Values {
     }
 }
 
-/// Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and matrices, as
-/// they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
-///
-/// Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
-/// reading and decoding, at the first array that has one; MM_OK also if `each` ended it.
+/// Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and
+/// matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
+/// Arrays are the library's, and valid during the call. `each` is called on this one. The first error of reading or
+/// decoding ends the list. MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -109,10 +108,8 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
     })
 }
 
-/// Calls `each` with every text that a file stores and its address: names, materials, comments.
-///
-/// Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
-/// reading; MM_OK also if `each` ended it.
+/// Calls `each` with every text that a file stores and its address: names, materials, comments. Texts are the library's,
+/// and valid during the call. `each` is called on this one. MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -131,11 +128,8 @@ pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: 
     })
 }
 
-/// The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices", decoded. Those
-/// that mm_arrays names.
-///
-/// Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT if the file has
-/// no such array; errors of reading.
+/// The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices",
+/// decoded. Those that mm_arrays names. MM_ABSENT if the file has no such array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_array_at(
     file: *const mm_file,
@@ -160,10 +154,8 @@ pub unsafe extern "C" fn mm_array_at(
     })
 }
 
-/// The description of an array. `out->size` is set before.
-///
-/// Ownership: numbers and address are the array's, and valid until it is freed. Threads: any. Errors: MM_ERROR_HANDLE,
-/// MM_ERROR_ARGUMENT.
+/// The description of an array. `out->size` is set before. Numbers and address are the array's, and valid until it is
+/// freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_array_get_info(array: *const mm_array, out: *mut mm_array_info) -> mm_status {
     guard(|| {
@@ -174,8 +166,6 @@ pub unsafe extern "C" fn mm_array_get_info(array: *const mm_array, out: *mut mm_
 }
 
 /// Frees an array. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_array_free(array: *mut mm_array) -> mm_status {
     guard(|| handle::close::<Values>(array))

@@ -51,8 +51,6 @@ impl Kind for Shared {
 }
 
 /// Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
-///
-/// Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cache) -> mm_status {
     guard(|| {
@@ -65,28 +63,22 @@ pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cac
 }
 
 /// Makes another handle of a cache, to be freed on its own.
-///
-/// Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_ref(cache: *const mm_cache, out: *mut *mut mm_cache) -> mm_status {
     // SAFETY: the caller's, as the header says.
     guard(|| unsafe { again::<Shared>(cache, out) })
 }
 
-/// Frees a cache; snapshots that were taken from it stay. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
-/// MM_ERROR_HANDLE.
+/// Frees a cache; snapshots that were taken from it stay. NULL is passed over. Calls on it that have begun on other
+/// threads end as usual.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cache_free(cache: *mut mm_cache) -> mm_status {
     guard(|| handle::close::<Shared>(cache))
 }
 
-/// A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no memory for
-/// one that is in the cache, which holds the parts that were asked for.
-///
-/// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place. Errors: as of
-/// mm_snapshot_read. They are not cached: the next request tries again.
+/// A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no
+/// memory for one that is in the cache, which holds the parts that were asked for. Views of the place's previous
+/// contents are no longer valid. Errors are not cached: the next request tries again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get(
     cache: *const mm_cache,
@@ -98,10 +90,8 @@ pub unsafe extern "C" fn mm_cache_get(
     fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get(proxy, index, parts)?))
 }
 
-/// Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory.
-///
-/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ABSENT if it is not in the cache, and the place is then
-/// empty.
+/// Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory. MM_ABSENT if it
+/// is not in the cache, and the place is then empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_try_get(
     cache: *const mm_cache,
@@ -115,10 +105,8 @@ pub unsafe extern "C" fn mm_cache_try_get(
     })
 }
 
-/// Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array if it does
-/// not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
-///
-/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: as of mm_cgeo_read;
+/// Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array
+/// if it does not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
 /// MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_read(
@@ -161,10 +149,8 @@ fn fill(
     })
 }
 
-/// Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
-///
-/// Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
-/// MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
+/// Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports
+/// errors. `indices` stay the caller's; cache and file may be closed meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_prefetch(
     cache: *const mm_cache,
@@ -184,8 +170,6 @@ pub unsafe extern "C" fn mm_cache_prefetch(
 }
 
 /// Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and nothing else.
-///
-/// Ownership, threads, errors: as of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_positions_at(
     cache: *const mm_cache,
@@ -214,8 +198,6 @@ pub unsafe extern "C" fn mm_cache_positions_at(
 }
 
 /// Like mm_cgeo_velocities, by snapshots that the cache has or gets.
-///
-/// Ownership, threads, errors: as of mm_cgeo_velocities.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_velocities(
     cache: *const mm_cache,
@@ -244,8 +226,6 @@ pub unsafe extern "C" fn mm_cache_velocities(
 }
 
 /// Statistics of a cache since it was made. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm_cache_stats) -> mm_status {
     guard(|| {
@@ -265,8 +245,6 @@ pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm
 }
 
 /// Drops every snapshot of a file; snapshots that places share stay there.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_remove(cache: *const mm_cache, file: *const mm_file) -> mm_status {
     guard(|| {
@@ -277,8 +255,6 @@ pub unsafe extern "C" fn mm_cache_remove(cache: *const mm_cache, file: *const mm
 }
 
 /// Drops every snapshot; snapshots that places share stay there.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cache_clear(cache: *const mm_cache) -> mm_status {
     guard(|| {

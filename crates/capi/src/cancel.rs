@@ -21,8 +21,6 @@ impl Kind for Cancel {
 }
 
 /// Makes a flag that is not set.
-///
-/// Ownership: `*out` is the caller's, for mm_cancel_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
     guard(|| {
@@ -37,9 +35,6 @@ pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
 /// Sets the flag that cancels the calls of the calling thread, instead of an earlier one: every call that reads or decodes fails
 /// with MM_ERROR_CANCELLED within milliseconds after the flag is set, except while a callback of mm_reader is waited for. NULL
 /// removes it.
-///
-/// Ownership: the flag stays the caller's; the thread keeps what it needs of it. Threads: each has its own. Errors:
-/// MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_thread_set_cancel(cancel: *const mm_cancel) -> mm_status {
     guard(|| {
@@ -50,8 +45,6 @@ pub extern "C" fn mm_thread_set_cancel(cancel: *const mm_cancel) -> mm_status {
 }
 
 /// Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0).
-///
-/// Ownership: nothing is transferred. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_status {
     guard(|| {
@@ -61,8 +54,6 @@ pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_sta
 }
 
 /// Frees a flag; threads that have it keep it as it is. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cancel_free(cancel: *mut mm_cancel) -> mm_status {
     guard(|| handle::close::<Cancel>(cancel))

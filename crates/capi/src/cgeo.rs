@@ -96,8 +96,6 @@ impl From<TopologyId> for mm_topology {
 }
 
 /// The description of a proxy. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cgeo_info) -> mm_status {
     guard(|| {
@@ -126,11 +124,9 @@ pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cge
     })
 }
 
-/// A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
-/// `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length.
-///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if the header has no such property; MM_ERROR_BUFFER if
-/// `capacity` bytes are too few.
+/// A property of the header by its name, such as "Original object name", without regard to case; or the whole header,
+/// where `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length. MM_ABSENT
+/// if the header has no such property.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_property(
     file: *const mm_file,
@@ -166,8 +162,6 @@ pub(crate) fn on<T>(
 }
 
 /// The dialect with which a file is read: the one that was found in it, or given in mm_options. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_dialect(file: *const mm_file, out: *mut mm_cgeo_dialect) -> mm_status {
     guard(|| {
@@ -177,10 +171,8 @@ pub unsafe extern "C" fn mm_cgeo_get_dialect(file: *const mm_file, out: *mut mm_
     })
 }
 
-/// The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE if the file has no
-/// such snapshot; MM_ERROR_MALFORMED if the snapshot has no mesh; errors of reading.
+/// The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before. MM_ERROR_MALFORMED if the
+/// snapshot has no mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_counts(
     file: *const mm_file,
@@ -196,10 +188,7 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
     })
 }
 
-/// The bounding box of a snapshot, as stored.
-///
-/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no bounding
-/// box; errors of reading.
+/// The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_bounds(
     file: *const mm_file,
@@ -217,8 +206,6 @@ pub unsafe extern "C" fn mm_cgeo_bounds(
 }
 
 /// Identifies the triangles of a snapshot. Decodes one byte.
-///
-/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_topology(
     file: *const mm_file,
@@ -236,8 +223,6 @@ pub unsafe extern "C" fn mm_cgeo_topology(
 /// Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in `sample_count` the
 /// number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
 /// be NULL.
-///
-/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_storage(
     file: *const mm_file,

@@ -179,14 +179,11 @@ fn decode<'a>(snapshot: &Snapshot, wanted: Wanted, working: &'a mut Working) -> 
     if is_there { Ok(triples.as_bytes()) } else { Err(Fail::Absent) }
 }
 
-/// Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose fourth
-/// float is left as it is). `set` selects one of several texture coordinates and their indices, and is 0 for other arrays. The
-/// stream is decoded no further than the array needs. `out` NULL asks for the count, and decodes 17 bytes for positions,
-/// normals and their triangles. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
-///
-/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no such
-/// array; MM_ERROR_BUFFER if `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE if the file has no such snapshot, or the
-/// snapshot no such set; errors of reading.
+/// Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose
+/// fourth float is left as it is). `set` selects one of several texture coordinates and their indices, and is 0 for
+/// other arrays. The stream is decoded no further than the array needs. `out` NULL asks for the count, and decodes 17
+/// bytes for positions, normals and their triangles. If the file is mapped or in memory, nothing is allocated once the
+/// scratch is large enough. MM_ABSENT if the snapshot has no such array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_read(
     file: *const mm_file,
@@ -216,9 +213,6 @@ pub unsafe extern "C" fn mm_cgeo_read(
 
 /// Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once, also if its
 /// size is not known before. No memory is allocated for an array without elements, for which `*out` is NULL.
-///
-/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any, each with its own scratch. Errors: as
-/// of mm_cgeo_read; MM_ERROR_BUFFER if the allocator returns NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_read_new(
     file: *const mm_file,
@@ -256,12 +250,10 @@ pub unsafe extern "C" fn mm_cgeo_read_new(
     })
 }
 
-/// Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a file that
-/// is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough. `out->size` is set
-/// before.
-///
-/// Ownership: the elements are the scratch's, and valid until it is used again or freed. Threads: any, each with its own scratch.
-/// Errors: as of mm_cgeo_read; MM_ERROR_HANDLE if no scratch is given.
+/// Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a
+/// file that is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough.
+/// `out->size` is set before. The elements are the scratch's, and valid until it is used again or freed. MM_ERROR_HANDLE
+/// if no scratch is given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_view(
     file: *const mm_file,

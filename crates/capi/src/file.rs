@@ -56,8 +56,6 @@ impl File {
 }
 
 /// The version of the library, such as "0.1.0".
-///
-/// Ownership: the text is static. Threads: any. Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_version() -> *const c_char {
     const VERSION: &CStr =
@@ -105,11 +103,8 @@ unsafe fn path<'a>(from: *const c_char) -> Result<&'a Path> {
     }
 }
 
-/// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
-/// at worst is an error. `options` may be NULL.
-///
-/// Ownership: `*out` is the caller's, for mm_close; NULL if opening fails. Threads: any. Errors: errors of reading; errors of files
-/// that have none of these formats, or are damaged.
+/// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile,
+/// which at worst is an error. `options` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open(
     path: *const c_char,
@@ -125,8 +120,6 @@ pub unsafe extern "C" fn mm_open(
 /// Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file and
 /// everything that was read of it is closed, no process may truncate the file or write into it; replacing it by renaming is
 /// fine. `options` may be NULL.
-///
-/// Ownership, threads, errors: as of mm_open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_map(
     path: *const c_char,
@@ -139,11 +132,9 @@ pub unsafe extern "C" fn mm_open_map(
     })
 }
 
-/// Opens a file of any format that is in memory. `options` may be NULL.
-///
-/// Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
-/// once nothing shows it any more, also if opening fails; until then it must not change. Threads: any. Errors: as of
-/// mm_open; MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
+/// Opens a file of any format that is in memory. `options` may be NULL. The memory is lent: `release`, which may be
+/// NULL, is called with `user` once nothing shows it any more, also if opening fails; until then it must not change.
+/// MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_memory(
     data: *const c_void,
@@ -161,12 +152,10 @@ pub unsafe extern "C" fn mm_open_memory(
     })
 }
 
-/// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
-///
-/// Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
-/// read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
-/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO if a callback returns another number than 0,
-/// or claims to have stored more than there is room for.
+/// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL. `reader` is copied; its
+/// `release` is called with its `user` once nothing is read any more, also if opening fails, unless the reader cannot be
+/// used at all (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns
+/// another number than 0, or claims to have stored more than there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_reader(
     reader: *const mm_reader,
@@ -182,8 +171,6 @@ pub unsafe extern "C" fn mm_open_reader(
 }
 
 /// Makes another handle of a file, to be closed on its own.
-///
-/// Ownership: `*out` is the caller's, for mm_close. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_file_ref(file: *const mm_file, out: *mut *mut mm_file) -> mm_status {
     // SAFETY: the caller's, as the header says.
@@ -199,18 +186,14 @@ pub(crate) unsafe fn again<K: Kind>(of: *const K::Opaque, out: *mut *mut K::Opaq
     unsafe { put(out, handle) }
 }
 
-/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped.
-///
-/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors: MM_ERROR_HANDLE if
-/// it was closed before, or is not a file.
+/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped. Calls
+/// on it that have begun on other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
     guard(|| handle::close::<File>(file))
 }
 
 /// The format of a file.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_file_format(file: *const mm_file, out: *mut mm_format) -> mm_status {
     guard(|| {

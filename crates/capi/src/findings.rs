@@ -81,8 +81,6 @@ pub(crate) fn severity_number(severity: Severity) -> mm_severity {
 }
 
 /// The rules that a file breaks, as far as opening detects them. Reads nothing.
-///
-/// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
@@ -96,8 +94,6 @@ pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_fin
 }
 
 /// Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
-///
-/// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: errors of reading and decoding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
@@ -111,8 +107,6 @@ pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_fin
 }
 
 /// The number of findings in a list.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out: *mut usize) -> mm_status {
     guard(|| {
@@ -123,9 +117,6 @@ pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out
 }
 
 /// A finding of a list. `out->size` is set before.
-///
-/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such
-/// finding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_get(
     list: *const mm_finding_list,
@@ -154,8 +145,6 @@ pub unsafe extern "C" fn mm_finding_list_get(
 }
 
 /// Frees a list and its texts. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_finding_list_free(list: *mut mm_finding_list) -> mm_status {
     guard(|| handle::close::<Findings>(list))

@@ -36,9 +36,7 @@ pub(crate) fn format_number(format: Format) -> mm_format {
     }
 }
 
-/// The name of a format: "cgeo", "openctm", "slmesh", "iqm" or "tmf".
-///
-/// Ownership: the text is static. Threads: any. Errors: "unknown" for a number that is none.
+/// The name of a format: "cgeo", "openctm", "slmesh", "iqm" or "tmf". Returns "unknown" for a number that is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_format_name(format: mm_format) -> *const c_char {
     let name: &CStr = match format {

@@ -143,8 +143,6 @@ pub(crate) fn close<K: Kind>(handle: *mut K::Opaque) -> Result<()> {
 
 /// The number of open handles of all kinds, in the whole process: for tests that look for handles that were never closed, which
 /// leak checkers do not find.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_handle_count() -> usize {
     COUNT.load(Ordering::Relaxed)

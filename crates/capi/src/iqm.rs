@@ -114,10 +114,8 @@ impl Rig {
     }
 }
 
-/// The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
-///
-/// Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of other
-/// formats; MM_ERROR_MISMATCH if the animation belongs to another skeleton; errors of reading.
+/// The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be
+/// NULL. MM_ERROR_MISMATCH if the animation belongs to another skeleton.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_new(
     file: *const mm_file,
@@ -151,16 +149,12 @@ pub unsafe extern "C" fn mm_rig_new(
 }
 
 /// Frees a rig and its texts. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_rig_free(rig: *mut mm_rig) -> mm_status {
     guard(|| handle::close::<Rig>(rig))
 }
 
 /// The sizes of a rig. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_info) -> mm_status {
     guard(|| {
@@ -178,8 +172,6 @@ pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_in
 }
 
 /// A joint of the skeleton. `out->size` is set before.
-///
-/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such joint.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mut mm_joint) -> mm_status {
     guard(|| {
@@ -201,9 +193,6 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
 }
 
 /// An animation. `out->size` is set before.
-///
-/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such
-/// animation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
     guard(|| {
@@ -222,10 +211,9 @@ pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut
     })
 }
 
-/// The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. If the file
-/// stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the animation has no frames, or no rate.
+/// The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them.
+/// If the file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL. MM_ABSENT if the
+/// animation has no frames, or no rate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_frames_at(
     rig: *const mm_rig,
@@ -252,9 +240,6 @@ pub unsafe extern "C" fn mm_rig_frames_at(
 
 /// The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
 /// scratch is large enough.
-///
-/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` poses are
-/// too few; MM_ERROR_OUT_OF_RANGE if the rig has no such frame; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_pose(
     rig: *const mm_rig,
@@ -281,13 +266,10 @@ pub unsafe extern "C" fn mm_rig_pose(
     })
 }
 
-/// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
-/// floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out`
-/// NULL
-/// asks for the count. Takes no memory once the scratch is large enough.
-///
-/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` matrices are
-/// too few; MM_ABSENT if the rig has no skeleton, frame or rate; errors of reading.
+/// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of
+/// four floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the
+/// shorter way. `out` NULL asks for the count. Takes no memory once the scratch is large enough. MM_ABSENT if the rig
+/// has no skeleton, frame or rate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_skinning_at(
     rig: *const mm_rig,

@@ -124,8 +124,6 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Fail {
 }
 
 /// The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one.
-///
-/// Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_list) -> mm_status {
     guard(|| {
@@ -139,8 +137,6 @@ pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_
 }
 
 /// The number of meshes in a list.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut usize) -> mm_status {
     guard(|| {
@@ -151,8 +147,6 @@ pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut
 }
 
 /// A mesh of a list. `out->size` is set before.
-///
-/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_list_get(
     list: *const mm_mesh_list,
@@ -185,8 +179,6 @@ pub unsafe extern "C" fn mm_mesh_list_get(
 
 /// The numbers of elements of the mesh at an address. Reads as little as the format allows: the beginning of a snapshot of a
 /// CGeo file, the block of a Second Life mesh, nothing in other formats. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the file has no such mesh; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_counts(
     file: *const mm_file,
@@ -206,8 +198,6 @@ pub unsafe extern "C" fn mm_mesh_get_counts(
 }
 
 /// Frees a list and its texts. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_mesh_list_free(list: *mut mm_mesh_list) -> mm_status {
     guard(|| handle::close::<Meshes>(list))

@@ -154,9 +154,6 @@ fn index_number(format: IndexFormat) -> mm_index_format {
 
 /// The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices are read
 /// and checked.
-///
-/// Ownership: `*out` is the caller's, for mm_mesh_free; it lives without the file. Threads: any. Errors:
-/// MM_ERROR_OUT_OF_RANGE if the file has no such mesh, and errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_at(
     file: *const mm_file,
@@ -178,8 +175,6 @@ pub unsafe extern "C" fn mm_mesh_at(
 }
 
 /// Makes another handle of a mesh, to be freed on its own.
-///
-/// Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_ref(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
     // SAFETY: the caller's, as the header says.
@@ -187,16 +182,12 @@ pub unsafe extern "C" fn mm_mesh_ref(mesh: *const mm_mesh, out: *mut *mut mm_mes
 }
 
 /// Frees a mesh, and what is shown of it. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
     guard(|| handle::close::<Mesh>(mesh))
 }
 
 /// A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
-///
-/// Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_LIMIT_EXCEEDED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
     guard(|| {
@@ -210,8 +201,6 @@ pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mu
 }
 
 /// The description of a mesh. `out->size` is set before.
-///
-/// Ownership: texts are the mesh's. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mesh_info) -> mm_status {
     guard(|| {
@@ -237,9 +226,7 @@ pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mes
     })
 }
 
-/// The smallest box around the positions.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if no position is finite; errors of reading.
+/// The smallest box around the positions. MM_ABSENT if no position is finite.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bounds) -> mm_status {
     guard(|| {
@@ -251,8 +238,6 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
 }
 
 /// The findings of a mesh: the rules of its format that it breaks.
-///
-/// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
@@ -265,12 +250,9 @@ pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut m
     })
 }
 
-/// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
-/// `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
-/// `out` NULL asks for the bytes.
-///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
-/// MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
+/// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
+/// MM_INDEX_U32; `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a
+/// multiple of 4 bytes. `out` NULL asks for the bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_indices(
     mesh: *const mm_mesh,
@@ -307,8 +289,6 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
 
 /// Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
 /// NULL asks for the count.
-///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` triangles are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles(
     mesh: *const mm_mesh,
@@ -327,9 +307,6 @@ pub unsafe extern "C" fn mm_mesh_triangles(
 
 /// Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
 /// triangles, for which `*out` is NULL.
-///
-/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: MM_ERROR_BUFFER if the
-/// allocator returns NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles_new(
     mesh: *const mm_mesh,
@@ -356,8 +333,6 @@ pub unsafe extern "C" fn mm_mesh_triangles_new(
 
 /// Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
 /// for the count.
-///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` groups are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_groups(
     mesh: *const mm_mesh,
@@ -382,10 +357,8 @@ pub unsafe extern "C" fn mm_mesh_groups(
     })
 }
 
-/// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
-///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no material IDs;
-/// MM_ERROR_BUFFER if `capacity` numbers are too few.
+/// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count. MM_ABSENT if triangles have
+/// no material IDs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(
     mesh: *const mm_mesh,

@@ -96,9 +96,7 @@ pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Tim
     }
 }
 
-/// The times that a file stores. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the file stores no times.
+/// The times that a file stores. `out->size` is set before. MM_ABSENT if the file stores no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timing) -> mm_status {
     guard(|| {
@@ -112,9 +110,7 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
     })
 }
 
-/// The time of a snapshot in seconds.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
+/// The time of a snapshot in seconds. MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_time_of(
     file: *const mm_file,
@@ -129,10 +125,8 @@ pub unsafe extern "C" fn mm_cgeo_time_of(
     })
 }
 
-/// The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if there are no snapshots, or the time is NaN; as of
-/// mm_cgeo_time_of.
+/// The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot. MM_ABSENT if there are no
+/// snapshots, or the time is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_key_at(
     file: *const mm_file,
@@ -151,12 +145,10 @@ pub unsafe extern "C" fn mm_cgeo_key_at(
     })
 }
 
-/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between them.
-/// Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
-/// the scratch is large enough.
-///
-/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE for a shutter that
-/// closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER if `capacity` times are too few; as of mm_cgeo_time_of.
+/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
+/// between them. Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count.
+/// Takes no memory once the scratch is large enough. MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or
+/// more than 65,536 times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_keys(
     file: *const mm_file,
@@ -236,13 +228,11 @@ pub(crate) fn write_velocities(
     })
 }
 
-/// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
-/// time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is
-/// mapped or in memory, nothing is allocated once the scratch is large enough. mm_cache_positions_at caches what it decodes.
-///
-/// Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
-/// positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
-/// of mm_cgeo_read and mm_cgeo_time_of.
+/// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
+/// the first time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the
+/// count. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
+/// mm_cache_positions_at caches what it decodes. MM_ERROR_MISMATCH if snapshots have different triangles.
+/// MM_ERROR_OUT_OF_RANGE for a time that is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_at(
     file: *const mm_file,
@@ -270,8 +260,6 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
 
 /// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
 /// separate indices of normals.
-///
-/// Ownership, threads, errors: as of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_normals_at(
     file: *const mm_file,
@@ -297,11 +285,9 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     })
 }
 
-/// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
-/// each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory, nothing is allocated
-/// once the scratch is large enough.
-///
-/// Ownership, threads: as of mm_cgeo_positions_at. Errors: the same; MM_ERROR_UNSUPPORTED if no time passes between snapshots.
+/// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three
+/// floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory,
+/// nothing is allocated once the scratch is large enough. MM_ERROR_UNSUPPORTED if no time passes between snapshots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_velocities(
     file: *const mm_file,

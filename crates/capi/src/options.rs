@@ -138,9 +138,7 @@ fn defaults() -> mm_options {
 }
 
 /// Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options
-/// has.
+/// MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_options_init(out: *mut mm_options, size: usize) -> mm_status {
     guard(|| {

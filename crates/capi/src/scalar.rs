@@ -58,9 +58,7 @@ pub(crate) fn scalar(number: mm_scalar) -> Result<Scalar> {
     })
 }
 
-/// The bytes of a number.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: 0 for a value that is not an MM_SCALAR_*.
+/// The bytes of a number. Returns 0 for a value that is not an MM_SCALAR_*.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_scalar_size(scalar: mm_scalar) -> usize {
     self::scalar(scalar).map_or(0, Scalar::size)

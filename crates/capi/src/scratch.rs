@@ -61,8 +61,6 @@ pub(crate) fn check(scratch: *mut mm_scratch) -> Result<()> {
 }
 
 /// Makes a scratch.
-///
-/// Ownership: `*out` is the caller's, for mm_scratch_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scratch_new(out: *mut *mut mm_scratch) -> mm_status {
     guard(|| {
@@ -75,8 +73,6 @@ pub unsafe extern "C" fn mm_scratch_new(out: *mut *mut mm_scratch) -> mm_status 
 }
 
 /// Frees a scratch, and what is shown in it (mm_cgeo_view). NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_scratch_free(scratch: *mut mm_scratch) -> mm_status {
     guard(|| handle::close::<Held>(scratch))

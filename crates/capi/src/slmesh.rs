@@ -24,10 +24,8 @@ fn level(lod: Lod) -> u32 {
         .unwrap_or(0)
 }
 
-/// The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is read.
-///
-/// Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: MM_ABSENT if the file does not have it;
-/// MM_ERROR_FORMAT of other formats; MM_ERROR_OUT_OF_RANGE for another name; errors of reading.
+/// The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is
+/// read. MM_ABSENT if the file does not have it. MM_ERROR_OUT_OF_RANGE for another name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_slmesh_lod(
     file: *const mm_file,
@@ -49,10 +47,8 @@ pub unsafe extern "C" fn mm_slmesh_lod(
     })
 }
 
-/// The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that exists, or the
-/// next higher one. Reads nothing.
-///
-/// Ownership: the name is static. Threads: any. Errors: MM_ABSENT if the asset has no levels; as of mm_slmesh_lod.
+/// The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that
+/// exists, or the next higher one. Reads nothing. MM_ABSENT if the asset has no levels.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_slmesh_best_lod(
     file: *const mm_file,
@@ -77,8 +73,6 @@ pub unsafe extern "C" fn mm_slmesh_best_lod(
 
 /// The stored bytes of a level of detail, and an estimate of its triangles as the viewer makes it. Reads nothing. Each place may
 /// be NULL.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: as of mm_slmesh_lod.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_slmesh_lod_range(
     file: *const mm_file,

@@ -202,8 +202,6 @@ impl Decoded {
 }
 
 /// Makes a place for a snapshot, with nothing in it.
-///
-/// Ownership: `*out` is the caller's, for mm_snapshot_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_new(out: *mut *mut mm_snapshot) -> mm_status {
     guard(|| {
@@ -216,8 +214,6 @@ pub unsafe extern "C" fn mm_snapshot_new(out: *mut *mut mm_snapshot) -> mm_statu
 }
 
 /// Frees a place and what is in it; what a cache has stays there. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_snapshot_free(snapshot: *mut mm_snapshot) -> mm_status {
     guard(|| handle::close::<Place>(snapshot))
@@ -229,12 +225,11 @@ pub(crate) fn parts(number: mm_parts) -> Result<Parts> {
     parts.ok_or_else(|| unknown("mm_parts", number))
 }
 
-/// Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have no
-/// elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is not noticed.
-/// If the file is mapped or in memory, nothing is allocated once place and scratch are large enough.
-///
-/// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place and scratch.
-/// Errors: as of mm_cgeo_read; MM_ERROR_ARGUMENT if `parts` has another bit. After an error, the place is empty.
+/// Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have
+/// no elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is
+/// not noticed. If the file is mapped or in memory, nothing is allocated once place and scratch are large enough. Views
+/// of the place's previous contents are no longer valid. MM_ERROR_ARGUMENT if `parts` has another bit. After an error,
+/// the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_read(
     file: *const mm_file,
@@ -259,9 +254,7 @@ pub unsafe extern "C" fn mm_snapshot_read(
     })
 }
 
-/// The contents of a place. `out->size` is set before.
-///
-/// Ownership: nothing is transferred. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty.
+/// The contents of a place. `out->size` is set before. MM_ABSENT if the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_get_info(
     snapshot: *const mm_snapshot,
@@ -288,12 +281,9 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     })
 }
 
-/// Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size` is set
-/// before.
-///
-/// Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
-/// (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_OUT_OF_RANGE if the snapshot has no such set;
-/// MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them.
+/// Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size` is
+/// set before. The elements are the place's, and valid until it is filled again or freed. MM_ABSENT if the place is
+/// empty. MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_view(
     snapshot: *const mm_snapshot,
@@ -315,12 +305,9 @@ pub unsafe extern "C" fn mm_snapshot_view(
     })
 }
 
-/// Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks for the
-/// count. The scratch is used for arrays of triangles, and may be NULL.
-///
-/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view, each with its own scratch. Errors: MM_ABSENT if the place
-/// is empty, or triangles have no such values; MM_ERROR_BUFFER if `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE if the
-/// snapshot has no such set; MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
+/// Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks for
+/// the count. The scratch is used for arrays of triangles, and may be NULL. MM_ABSENT if the place is empty, or
+/// triangles have no such values. MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_copy(
     snapshot: *const mm_snapshot,

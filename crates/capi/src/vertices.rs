@@ -121,9 +121,6 @@ fn format(number: mm_scalar, components: u32, normalized: u32) -> Result<VertexF
 }
 
 /// The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
-///
-/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
-/// attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute(
     mesh: *const mm_mesh,
@@ -149,9 +146,8 @@ pub unsafe extern "C" fn mm_mesh_attribute(
     })
 }
 
-/// The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
+/// The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL. MM_ABSENT if
+/// the mesh does not have it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_find_attribute(
     mesh: *const mm_mesh,
@@ -170,11 +166,8 @@ pub unsafe extern "C" fn mm_mesh_find_attribute(
     })
 }
 
-/// Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
-/// `out->size` is set before.
-///
-/// Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has
-/// no such attribute, and errors of reading.
+/// Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
+/// compressed. `out->size` is set before. The elements are the mesh's, and valid until it is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute_view(
     mesh: *const mm_mesh,
@@ -191,10 +184,9 @@ pub unsafe extern "C" fn mm_mesh_attribute_view(
     })
 }
 
-/// A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count` vertices.
-///
-/// Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED if they are stored
-/// otherwise (mm_mesh_read_attribute converts); MM_ABSENT if the mesh has no positions; errors of reading.
+/// A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count`
+/// vertices. They are the mesh's, and valid until it is freed. MM_ERROR_UNSUPPORTED if they are stored otherwise
+/// (mm_mesh_read_attribute converts). MM_ABSENT if the mesh has no positions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_positions(
     mesh: *const mm_mesh,
@@ -220,12 +212,10 @@ pub unsafe extern "C" fn mm_mesh_positions(
     })
 }
 
-/// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
-/// packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
-/// stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count.
-///
-/// Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER if `capacity`
-/// elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; errors of reading.
+/// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes
+/// apart (0: packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components
+/// that are not stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count. Bytes
+/// between elements are not written. MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_read_attribute(
     mesh: *const mm_mesh,
@@ -272,9 +262,6 @@ pub unsafe extern "C" fn mm_mesh_read_attribute(
 
 /// Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated for a mesh
 /// without vertices, for which `*out` is NULL.
-///
-/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: as of
-/// mm_mesh_read_attribute; MM_ERROR_BUFFER if the allocator returns NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_read_attribute_new(
     mesh: *const mm_mesh,
@@ -344,8 +331,6 @@ pub(crate) unsafe fn layout(
 }
 
 /// Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
-///
-/// Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_layout_resolve(
     attributes: *mut mm_layout_attribute,
@@ -364,13 +349,11 @@ pub unsafe extern "C" fn mm_layout_resolve(
     })
 }
 
-/// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
-/// included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve. `out`
-/// NULL asks for the bytes.
-///
-/// Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
-/// MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for attributes that overlap or are
-/// longer than the stride, and for a number that a type cannot hold; errors of reading.
+/// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes
+/// (0) included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of
+/// mm_layout_resolve. `out` NULL asks for the bytes. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no
+/// default. MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride, and for a number that a
+/// type cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_interleaved(
     mesh: *const mm_mesh,

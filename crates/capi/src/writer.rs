@@ -47,11 +47,9 @@ fn with<T>(
     job(&mut writer, held.stride)
 }
 
-/// Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at, velocities, the
-/// custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve.
-///
-/// Ownership: `*out` is the caller's, for mm_vertex_writer_free; `attributes` stay the caller's. Threads: any. Errors:
-/// MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride; MM_ERROR_ARGUMENT.
+/// Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at,
+/// velocities, the custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve. MM_ERROR_OUT_OF_RANGE for
+/// attributes that overlap or are longer than the stride.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_new(
     attributes: *const mm_layout_attribute,
@@ -73,8 +71,6 @@ pub unsafe extern "C" fn mm_vertex_writer_new(
 }
 
 /// Frees a writer. NULL is passed over.
-///
-/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_vertex_writer_free(writer: *mut mm_vertex_writer) -> mm_status {
     guard(|| handle::close::<Held>(writer))
@@ -83,9 +79,6 @@ pub extern "C" fn mm_vertex_writer_free(writer: *mut mm_vertex_writer) -> mm_sta
 /// The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in `vertex_count`, which may
 /// be NULL, the number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). `out` NULL asks for the
 /// count of indices.
-///
-/// Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` indices are
-/// too few; as of mm_mesh_at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_indices(
     writer: *mut mm_vertex_writer,
@@ -110,13 +103,10 @@ pub unsafe extern "C" fn mm_vertex_writer_indices(
     })
 }
 
-/// Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which may be NULL,
-/// identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the bytes. If the file is mapped
-/// or in memory, nothing is allocated after the first call.
-///
-/// Ownership: all memory stays the caller's. Threads: any, each with its own writer. Errors: MM_ERROR_BUFFER if `capacity` bytes are too
-/// few; MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for a number that a type cannot
-/// hold; as of mm_mesh_at.
+/// Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which
+/// may be NULL, identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the
+/// bytes. If the file is mapped or in memory, nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh
+/// lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_write(
     writer: *mut mm_vertex_writer,
@@ -147,8 +137,6 @@ pub unsafe extern "C" fn mm_vertex_writer_write(
 /// Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
 /// between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other: negative on the way back of
 /// MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with MM_WRAP_CLAMP. `timing` NULL is the timing of the file.
-///
-/// Ownership, threads: as of mm_vertex_writer_write. Errors: the same, and the errors of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_write_at(
     writer: *mut mm_vertex_writer,

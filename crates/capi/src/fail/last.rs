@@ -118,11 +118,9 @@ pub struct mm_error {
 // SAFETY: `repr(C)`, and begins with its size.
 unsafe impl First for mm_error {}
 
-/// The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
-/// it as it is.
-///
-/// Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
-/// each has its own last failure. Errors: MM_ABSENT if no function has failed on this thread; MM_ERROR_ARGUMENT, which is
+/// The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT,
+/// leave it as it is. The texts are the library's, and valid until another function fails on this thread, or the thread
+/// ends. Each thread has its own last failure. MM_ABSENT if no function has failed on this thread. MM_ERROR_ARGUMENT is
 /// not kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_last_error(out: *mut mm_error) -> mm_status {

@@ -86,9 +86,7 @@ pub(super) fn status_of(kind: &ErrorKind) -> mm_status {
     }
 }
 
-/// A word for a status, such as "malformed".
-///
-/// Ownership: the text is static. Threads: any. Errors: "unknown status" for a number that is none.
+/// A word for a status, such as "malformed". Returns "unknown status" for a number that is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_status_name(status: mm_status) -> *const c_char {
     let name: &CStr = match status {

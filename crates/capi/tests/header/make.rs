@@ -9,13 +9,14 @@ use super::read;
 const SECTIONS: [(&str, &str, &[&str]); 9] = [
     (
         "Status and errors",
-        "Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the thread:
-text, format, address, bytes, expected and found value.",
+        "Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the
+thread: text, format, address, bytes, expected and found value.",
         &["fail/status.rs", "format.rs", "fail/last.rs"],
     ),
     (
         "Memory and cancelling",
-        "A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A cancel flag ends the calls of a thread early.",
+        "A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A
+cancel flag ends the calls of a thread early.",
         &["scratch.rs", "allocator.rs", "cancel.rs"],
     ),
     (
@@ -25,8 +26,8 @@ text, format, address, bytes, expected and found value.",
     ),
     (
         "Meshes of any format",
-        "mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex buffer
-and one index buffer.",
+        "mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex
+buffer and one index buffer.",
         &["scalar.rs", "view.rs", "list.rs", "findings.rs", "mesh.rs", "vertices.rs"],
     ),
     (
@@ -36,9 +37,10 @@ and one index buffer.",
     ),
     (
         "CGeo: snapshots of an animation",
-        "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads an
-array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
-mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex buffers.",
+        "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads
+an array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
+mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex
+buffers.",
         &["cgeo.rs", "cgeo_array.rs", "snapshot.rs", "motion.rs", "cache.rs", "writer.rs"],
     ),
     ("IQM: skeletons and animations", "Skinning matrices at a time of an animation.", &["iqm.rs"]),
@@ -47,26 +49,33 @@ mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs,
 ];
 
 const RULES: &str = "
- * Rules that hold for every function
+ * Rules that hold for every function; each function says only what differs, and what MM_ABSENT means
  *
- * Status.   MM_OK is 0. MM_ABSENT is not an error: the file does not contain what was requested. Files are not trusted: whatever
- *           their bytes, a function returns.
- * Handles.  Pointers to opaque types (mm_file *, mm_mesh *, ..) are numbers in the shape of pointers: never dereference one. A
- *           closed handle, a handle of another kind and an arbitrary number are MM_ERROR_HANDLE. Close each handle once, with
- *           the function that its maker names; closing NULL does nothing. Objects that were read from a file outlive its handle.
- *           A handle may be closed on one thread while other threads are in calls with it. mm_handle_count counts handles that
- *           are still open; leak checkers do not see them.
- * Memory.   Arrays are written to the caller's buffer: up to `capacity` elements, `stride` bytes apart (0: packed), at any
- *           alignment. `*count` receives the number of elements, and may be NULL. If `out` is NULL, only the count is returned.
- *           If the capacity is too small, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is written.
- *           Functions named `view` return pointers to memory of the library, and their documentation how long it is valid.
- *           Texts are UTF-8 and end with a byte 0.
- * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets the size and
- *           clears the rest. Structs without `size` never change. No struct contains another one that may grow.
- * Threads.  Files, meshes, lists, arrays, rigs, caches and cancel flags may be used by all threads at once. A scratch and an
- *           mm_snapshot that is being filled belong to one thread at a time (MM_ERROR_BUSY).
- * Misuse.   NULL, numbers that no enum has, and strides that are too small are MM_ERROR_ARGUMENT. The library cannot detect
- *           pointers to memory that is not there, capacities that are too large, and text without an end.
+ * Status.   MM_OK is 0. MM_ABSENT is not an error: the file does not contain what was requested. Files are not
+ *           trusted: whatever their bytes, a function returns. Functions that read a file return any of the errors 10
+ *           to 18. An index or a name that the object does not have is MM_ERROR_OUT_OF_RANGE, a file of another format
+ *           than the section is about MM_ERROR_FORMAT.
+ * Handles.  Pointers to opaque types (mm_file *, mm_mesh *, ..) are numbers in the shape of pointers: never
+ *           dereference one. A closed handle, a handle of another kind and an arbitrary number are MM_ERROR_HANDLE. A
+ *           handle that a function stores in `*out` is the caller's, and NULL after an error; close it once, with the
+ *           function of its type that is named `_free` (a file: mm_close). Closing NULL does nothing. Objects outlive
+ *           the handle of their file. A handle may be closed on one thread while other threads are in calls with it.
+ *           mm_handle_count counts handles that are still open; leak checkers do not see them.
+ * Memory.   What the caller passes stays the caller's. Arrays are written to the caller's buffer: up to `capacity`
+ *           elements, `stride` bytes apart (0: packed), at any alignment. `*count` receives the number of elements,
+ *           and may be NULL. If `out` is NULL, only the count is returned. If the capacity is too small, or the
+ *           allocator returns NULL, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is
+ *           written. Texts and names are UTF-8 and end with a byte 0; they are static, or live as long as the object
+ *           that was asked. Functions named `view` return pointers to memory of the library, and say how long it is
+ *           valid.
+ * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets `size`
+ *           to its sizeof and clears the rest. Structs without `size` never change. No struct contains another one
+ *           that may grow.
+ * Threads.  Every function may be called on every thread. Files, meshes, lists, arrays, rigs, caches and cancel flags
+ *           may be used by all threads at once. A scratch, a writer and an mm_snapshot that is being filled belong to
+ *           one thread at a time (MM_ERROR_BUSY).
+ * Misuse.   NULL, numbers that no enum has, and strides that are too small are MM_ERROR_ARGUMENT. The library cannot
+ *           detect pointers to memory that is not there, capacities that are too large, and text without an end.
  */";
 
 const MACROS: &str = r#"
@@ -77,7 +86,7 @@ const MACROS: &str = r#"
 #include <stddef.h>
 #include <stdint.h>
 
-/* == 1. Version =========================================================================================================== */
+/* == 1. Version =================================================================================================== */
 
 /** The version of this header. mm_version returns the version of the library that is loaded. */
 #define MM_VERSION_MAJOR @MAJOR@
@@ -88,7 +97,7 @@ const MACROS: &str = r#"
 #define MM_MAKE_VERSION(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
 #define MM_VERSION MM_MAKE_VERSION(MM_VERSION_MAJOR, MM_VERSION_MINOR, MM_VERSION_PATCH)
 
-/** Precedes each function. With MM_DLL defined, calls into a DLL of Windows need no thunk; never with the static library. */
+/** Precedes each function. With MM_DLL defined, which is not for the static library, calls into a DLL need no thunk. */
 #ifndef MM_API
 #if defined(_WIN32) && defined(MM_DLL)
 #define MM_API __declspec(dllimport)
@@ -133,8 +142,9 @@ extern "C" {
 pub(crate) fn header(root: &Path) -> String {
     let titles = ["Version"].into_iter().chain(SECTIONS.map(|(title, ..)| title));
     let mut out = String::from(
-        "/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped, read by\n \
-         * ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.\n *\n * Contents\n *\n",
+        "/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped,\n \
+         * read by ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.\n *\n \
+         * Contents\n *\n",
     );
     for (index, title) in titles.enumerate() {
         writeln!(out, " *   {}. {title}", index + 1).expect("memory");
@@ -149,7 +159,7 @@ pub(crate) fn header(root: &Path) -> String {
     out += &format!(" *{RULES}\n{macros}");
     for (index, (title, text, files)) in SECTIONS.iter().enumerate() {
         let rule = format!("/* == {}. {title} ", index + 2);
-        writeln!(out, "\n{rule:=<121} */\n\n/* {} */", text.replace('\n', "\n * ")).expect("memory");
+        writeln!(out, "\n{rule:=<116} */\n\n/* {} */", text.replace('\n', "\n * ")).expect("memory");
         out += &section(root, files);
     }
     out + "\n#ifdef __cplusplus\n} /* extern \"C\" */\n#endif\n\n#endif /* MESHMAP_H */\n"
@@ -170,7 +180,8 @@ fn section(root: &Path, files: &[&str]) -> String {
     let made = made
         .replace("#ifdef __cplusplus\nextern \"C\" {\n#endif // __cplusplus\n", "")
         .replace("#ifdef __cplusplus\n}  // extern \"C\"\n#endif  // __cplusplus\n", "");
-    format!("\n{}\n", short_comments(plain_functions(&short_enums(made)).trim()))
+    let made = wrapped_comments(plain_functions(&short_enums(made)).trim());
+    format!("\n{}\n", made.replace("\n\n\n", "\n\n").trim_end())
 }
 
 /// Replaces what cbindgen repeats in each enum by macros.
@@ -226,48 +237,86 @@ fn with_enums(source: &str) -> String {
     out
 }
 
-/// Writes `MM_API` on the first line of a function, and types without `struct`.
+/// Writes functions with as many parameters on a line as it holds, and types without `struct`.
 fn plain_functions(text: &str) -> String {
     let mut out = String::new();
-    let mut is_continued = false;
-    for line in text.lines() {
-        let plain = if line.starts_with("typedef struct") {
-            line.to_owned()
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("typedef struct") {
+            out += line;
+        } else if line.starts_with("MM_API") {
+            let mut words = line.replace("struct mm_", "mm_");
+            while !words.ends_with(';') {
+                let Some(line) = lines.next() else { break };
+                words = format!("{words} {}", line.trim().replace("struct mm_", "mm_"));
+            }
+            out += &wrapped(&words, "", "    ").join("\n");
         } else {
-            line.replace("struct mm_", "mm_")
-        };
-        if line == "MM_API" {
-            out += "MM_API ";
-            is_continued = true;
-        } else if is_continued && line.starts_with(' ') {
-            // Parameters lie below the first one.
-            let words = line.trim_start().replace("struct mm_", "mm_");
-            writeln!(out, "       {}{words}", " ".repeat(line.len() - line.trim_start().len()))
-                .expect("memory");
-        } else {
-            out += &plain;
-            out.push('\n');
+            out += &line.replace("struct mm_", "mm_");
         }
-        is_continued &= !line.ends_with(';');
+        out.push('\n');
     }
     out
 }
 
-/// Puts comments of one line on one line.
-fn short_comments(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+/// The most columns of a line.
+const COLUMNS: usize = 120;
+
+/// Lines of these words, of which the first begins in one way and the others in another.
+fn wrapped(text: &str, first: &str, other: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            lines.push(std::mem::replace(&mut line, other.to_owned()));
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// Writes comments on as few lines as they need.
+fn wrapped_comments(text: &str) -> String {
     let mut out = String::new();
-    let mut index = 0;
-    while let Some(line) = lines.get(index) {
-        let comment = match lines.get(index..index + 3) {
-            Some([first, middle, last]) if first.trim() == "/**" && last.trim() == "*/" => {
-                middle.trim().strip_prefix("* ").map(|text| first.replace("/**", &format!("/** {text} */")))
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() != "/**" {
+            writeln!(out, "{line}").expect("memory");
+            continue;
+        }
+        let comment = lines.by_ref().map(str::trim).take_while(|line| *line != "*/");
+        let comment: Vec<&str> = comment.map(|line| line.strip_prefix("*").unwrap_or(line).trim()).collect();
+        let indent = line.strip_suffix("/**").unwrap_or_default();
+        let (first, other) = (format!("{indent}/** "), format!("{indent} *  "));
+        // Of a field or a value, behind it if there is room.
+        if let (Some(next), false) = (lines.clone().next(), indent.is_empty()) {
+            let behind = format!("{next} /**< {} */", comment.join(" "));
+            if behind.chars().count() <= COLUMNS && next.ends_with([';', ',']) {
+                writeln!(out, "{behind}").expect("memory");
+                lines.next();
+                continue;
             }
-            _ => None,
-        };
-        index += if comment.is_some() { 3 } else { 1 };
-        out += comment.as_deref().unwrap_or(line);
-        out.push('\n');
+        }
+        let mut made: Vec<String> = Vec::new();
+        for (index, paragraph) in comment.split(|line| line.is_empty()).enumerate() {
+            let first = if index == 0 { &first } else { &other };
+            made.extend(wrapped(&paragraph.join(" "), first, &other));
+        }
+        // The end is a word as well.
+        let last = made.pop().unwrap_or_default();
+        if last.chars().count() + 3 <= COLUMNS {
+            made.push(last + " */");
+        } else {
+            made.extend([last, format!("{indent} */")]);
+        }
+        writeln!(out, "{}", made.join("\n")).expect("memory");
     }
     out
 }

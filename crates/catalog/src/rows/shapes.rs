@@ -117,7 +117,8 @@ impl Shapes {
                 Ok(()) => shapes.push(shape),
                 Err(error) => {
                     shapes.push(Shape::without_parts(shape.row.failed(&error), &self.geometry));
-                    self.waiting.retain(|other| !matches!(other, Waiting::Mesh(of, _) if Arc::ptr_eq(of, &job)));
+                    self.waiting
+                        .retain(|other| !matches!(other, Waiting::Mesh(of, _) if Arc::ptr_eq(of, &job)));
                 }
             }
         }

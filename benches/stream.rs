@@ -1,6 +1,7 @@
 //! Streams the positions of a proxy of 10 GB: CGeo, on Linux.
 //!
-//!     cargo bench --bench stream --all-features
+//!     cargo bench --bench stream                   # all rows
+//!     cargo bench --bench stream -- cold read 1    # rows whose first cells have all of these words
 //!
 //! The file is generated once, and kept in `target/tmp`. Each row plays it to its end, mapped or read, with its pages in memory
 //! (warm) or on the disk (cold), and prints next to it bare inflating of the same bytes, by as many threads, and reading them in
@@ -49,6 +50,8 @@ mod linux {
     const TURN: usize = 1_800;
 
     pub(super) fn main() {
+        let wanted: Vec<String> =
+            std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
         let Some(path) = file() else { return };
         let prefixes = prefixes(&path);
         let share: u64 = prefixes.iter().map(|prefix| prefix.end - prefix.start).sum();
@@ -61,7 +64,10 @@ mod linux {
         for pages in [Pages::Warm, Pages::Cold] {
             for is_mapped in [true, false] {
                 for threads in [1, 2] {
-                    row(&path, &prefixes, pages, is_mapped, threads);
+                    let name = format!("{pages:?} {} {threads}", if is_mapped { "mapped" } else { "read" });
+                    if wanted.iter().all(|word| name.to_lowercase().contains(word)) {
+                        row(&path, &prefixes, pages, is_mapped, threads);
+                    }
                 }
             }
         }
@@ -131,7 +137,7 @@ mod linux {
         stream.consumed() as u64
     }
 
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, Debug)]
     enum Pages {
         /// In memory.
         Warm,

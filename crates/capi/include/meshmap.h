@@ -727,8 +727,8 @@ MM_API mm_status mm_arrays(const mm_file *file, mm_array_fn each, void *user);
  *  library's, and valid during the call. `each` is called on this one. MM_OK also if `each` ended it. */
 MM_API mm_status mm_texts(const mm_file *file, mm_text_fn each, void *user);
 
-/** The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices",
- *  decoded. Those that mm_arrays names. MM_ABSENT if the file has no such array. */
+/** The array at an address that mm_arrays names, such as `snapshots[3].positions`, `vertex_arrays[0]` or
+ *  `skin.inverse_bind_matrices`, decoded. MM_ABSENT if the file has no such array. */
 MM_API mm_status mm_array_at(const mm_file *file, const char *address, mm_array **out);
 
 /** The description of an array. `out->size` is set before. Numbers and address are the array's, and valid until it is

@@ -246,7 +246,7 @@ T sized() noexcept {
     return MM_INIT(T);
 }
 
-/** What a function of meshmap.h stores through its last parameter: a value, a struct with its size, or a handle. */
+/** The place that the last parameter of a function points to: a value, a struct with its size, or a handle. */
 template <class T, class = void>
 struct Out {
     T value{};

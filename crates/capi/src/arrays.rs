@@ -128,8 +128,8 @@ pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: 
     })
 }
 
-/// The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices",
-/// decoded. Those that mm_arrays names. MM_ABSENT if the file has no such array.
+/// The array at an address that mm_arrays names, such as `snapshots[3].positions`, `vertex_arrays[0]` or
+/// `skin.inverse_bind_matrices`, decoded. MM_ABSENT if the file has no such array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_array_at(
     file: *const mm_file,

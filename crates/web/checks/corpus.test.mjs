@@ -86,7 +86,7 @@ async function ours(path) {
 
 /**
  * Normals of OpenCTM's MG2, and directions of TMF, are made of sines, whose last digit is that of the host. Where they are
- * near, those that are expected take the place of those that were found.
+ * near, the expected ones take the place of the found ones.
  */
 async function bringNear(path, found, expected) {
     if (!['openctm', 'tmf'].includes(found.format)) return 0;

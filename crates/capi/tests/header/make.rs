@@ -295,7 +295,7 @@ fn wrapped_comments(text: &str) -> String {
         let comment: Vec<&str> = comment.map(|line| line.strip_prefix("*").unwrap_or(line).trim()).collect();
         let indent = line.strip_suffix("/**").unwrap_or_default();
         let (first, other) = (format!("{indent}/** "), format!("{indent} *  "));
-        // Of a field or a value, behind it if there is room.
+        // The comment of a field or a value is behind it if there is room.
         if let (Some(next), false) = (lines.clone().next(), indent.is_empty()) {
             let behind = format!("{next} /**< {} */", comment.join(" "));
             if behind.chars().count() <= COLUMNS && next.ends_with([';', ',']) {

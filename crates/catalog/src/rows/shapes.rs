@@ -189,7 +189,7 @@ impl Shapes {
     }
 }
 
-/// What the work of a row is for.
+/// The purpose of the work, in messages.
 const WORK: &str = "rows with geometry";
 
 /// A row, and the job that its work is not charged to yet.

@@ -337,3 +337,13 @@ def test_verdicts_are_those_of_the_command() -> None:
     passes = {line["path"]: not fails(line) for line in map(json.loads, told)}
     assert [passes[path] for path in paths] == table["passes"].to_pylist()
     assert table["error"].null_count == sum(passes.values())
+
+
+def test_rows_of_a_file_end_with_its_limit_of_work() -> None:
+    """Whichever rows are decoded together, the same one is the last."""
+    path = DATA.parent / "attack" / "s_faces_x_joints.slmesh"
+    table = pa.table(meshmap.geometry([path, path], columns=["address", "error_kind", "error"]))
+    first = table.slice(0, table.num_rows // 2)
+    assert first.equals(table.slice(table.num_rows // 2)) and first.num_rows < 1000
+    assert first["error_kind"].to_pylist() == [None] * (first.num_rows - 1) + ["limit_exceeded"]
+    assert "geometry of the meshes exceeds the limit of 2 GiB of decoding" in first["error"][-1].as_py()

@@ -190,7 +190,7 @@ impl Shapes {
 }
 
 /// The purpose of the work, in messages.
-const WORK: &str = "rows with geometry";
+const WORK: &str = "geometry of the meshes";
 
 /// A row, and the job that its work is not charged to yet.
 struct Read {

@@ -44,6 +44,22 @@
 //!
 //! Modules for the web, whose size counts, may be built with `RUSTFLAGS="--cfg meshmap_small"`: [`Decoder::Reference`] is
 //! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is not a feature, as it takes something away.
+
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     num format report/address: know nothing
+//     conventions: what the formats say of axes, winding, texture origin and unit
+//     codec: bytes in, bytes out; knows no source and no error of a file
+//     dialect: how a CGeo file is read if its published text is silent
+//     report: errors, findings, rules, and where in a file they are
+//     limits options: what a caller asks for and allows
+//     bytes: where the bytes of a file come from, and typed views of them
+//     decode: codecs applied to parts of files
+//     mesh: meshes as a renderer sees them
+//     arrays: the entries of the table of arrays, and their values
+//     formats/*: one for each format, and none knows another
+//     file text_serde: detection and files of any format, the only ones that know all formats; what serde reads as text
+
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,

@@ -1,4 +1,13 @@
 #![doc = include_str!("../README.md")]
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     error label settings assets: errors, labels, settings, and the assets of a file
+//     skeleton hidden: joints; what is not shown
+//     convert: one group of a view as a mesh
+//     animation scene read: clips, the world of a file, and the bytes of an asset
+//     loader: the loader
+//     stream reload: snapshots in meshes, and replaced files
+//     plugin: what an app adds
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod animation;

@@ -6,6 +6,25 @@
 //!   or is of another kind, or was never there, is an error code.
 //! * `fail`: errors as codes, and what else there is to say of the last one on each thread. Panics end as codes.
 //! * `memory`: what a caller's pointers point to is read and written there.
+
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     fail/status flag: codes, why a call fails, and the flag that cancels the calls of a thread
+//     memory format: a caller's pointers, and the numbers of formats
+//     fail: the last failure of each thread
+//     pin: the library stays loaded
+//     scalar: the types of numbers
+//     handle reader view options: handles, callbacks, views of memory, and how files are read
+//     cancel scratch allocator file: flags, memory that is used again, memory that hooks provide, and files
+//     arrays list findings motion: stored arrays, lists, and times
+//     mesh iqm slmesh: meshes of any format, and what single formats add
+//     vertices: the attributes of meshes
+//     cgeo: snapshots
+//     cgeo_array: one array of a snapshot
+//     snapshot: places for snapshots
+//     cache: the cache of snapshots
+//     writer: vertices of snapshots in the caller's buffers
+
 #![allow(
     unsafe_code,
     non_camel_case_types,

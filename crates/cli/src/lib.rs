@@ -2,6 +2,19 @@
 //!
 //! [`run`] is the whole command. What it knows of files comes from `meshmap-catalog`.
 
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     text table screen words: text on a terminal
+//     inputs pool interrupt: files that are named or found, and threads
+//     progress: work on many files, and its progress bar
+//     blocks cross_check rules report: what commands ask of one file
+//     damage: the parts that cannot be used, in words
+//     page: the page of any file
+//     rows: a line for each of many files
+//     view: the page of `meshmap view`, and its server
+//     commands: one file for each command
+//     args: the command line
+
 mod args;
 mod blocks;
 mod commands;

@@ -15,6 +15,20 @@
 //! # Ok::<(), meshmap_export::Error>(())
 //! ```
 
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     stamp vector matrix: size and time of files, and arithmetic
+//     error outcome: errors and reports
+//     budget destination: the memory and the output of one call; paths that are links or pipes, or that Windows restricts
+//     output moment: where bytes go, and the time of a file that is written or drawn
+//     options turn settings: structs of options and the texts of their values; the turn about the up axis; the targets, and the options of a conversion
+//     texture: images that files name, on disk
+//     index: outputs that are up to date
+//     scene: a mesh file as all targets are written from it, and what each format means
+//     gltf | usd | obj ply stl pc2: one writer for each target, and glTF, USD and the others do not know each other
+//     render | verify: pictures; and readers of written files, which share nothing with the writers, compared with the scene
+//     convert: the dispatch to the writers
+
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

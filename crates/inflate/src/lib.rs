@@ -33,6 +33,31 @@
 //!   the first that is damaged or to the end of the input, and refuses it then.
 //! * Nothing is inspected after the output is full. miniz_oxide continues to the next byte of output, over the end of a
 //!   block and the header of the next one. Here, problems there are reported if more output is requested.
+
+// `Stream::read` (`stream.rs`) reads header, members and checksum, and gives the caller's slice to `Deflate::run` (`decoder.rs`)
+// in pieces. That uses the slice as its window; `History` has a copy of the 32 KiB before it. `block.rs` reads the header of a
+// block and `table.rs` makes its tables. `fast::run` decodes symbols while there are 8 bytes of input and 320 of room;
+// `decoder.rs` decodes the rest bit by bit. `ahead` runs the same code over 16-bit units, of which some stand for bytes that are
+// not yet known (`copy::Unit`). Tests compare it with miniz_oxide and zlib-rs on streams of `tests/generator.rs`.
+
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     format: raw deflate, zlib or gzip
+//     error: problems of a stream, inside the package and for users
+//     bits: the input, bit by bit
+//     history: the output before the slice that is being filled
+//     code entry: canonical codes; entries of the lookup tables
+//     copy matches: copying of matches; table entries of whole matches
+//     table: the lookup tables of one block
+//     block fast: headers of blocks; the loop that decodes most symbols
+//     decoder: one raw deflate stream, which stops and continues anywhere
+//     ahead: parts of one stream decoded by several threads
+//     inflater raw_decoder: reused memory; the trait for other decoders of raw deflate
+//     small_crc: the CRC-32 of builds with meshmap_small
+//     wrap: headers and checksums of zlib and gzip
+//     stream: a stream of any format, in pieces
+//     whole: whole streams in one call
+
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![warn(

@@ -20,6 +20,15 @@
 //!
 //! Programs without an asynchronous runtime read by [`Blocking`].
 
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     error cache: errors, and bytes that several files share
+//     shared: the runtime and the clients that all files of a process share
+//     address fetch: stores and paths of addresses, and requests for ranges
+//     list: the files below an address
+//     remote: a file in a store, and jobs over it
+//     blocking play: reads that block, and snapshots fetched ahead of time
+
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

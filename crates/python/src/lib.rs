@@ -1,4 +1,46 @@
 //! The extension module of the Python package `meshmap`.
+//!
+//! One wheel for CPython 3.11 and later (`crates/python`):
+//!
+//! * `buffer.rs`: `Buffer` owns shared bytes and has the buffer protocol; arrays are `numpy.asarray` of one, so NumPy is imported
+//!   with the first array and not with the package. Unaligned bytes have a format with a byte order, which NumPy accepts for
+//!   unaligned numbers in place.
+//! * `call.rs`: Python code that Rust runs for longer is called through here, and the GIL is taken through here. When the
+//!   interpreter ends, CPython up to 3.13 ends other threads by unwinding their stacks, which would abort the process at frames of
+//!   Rust. Such a thread stops here until the process ends.
+//! * `source.rs`: the arguments of `open`; `opening.rs` makes the class of the file's format. Python's `bytes` objects are read in
+//!   place, other buffers are copied, because they can change.
+//! * `readers.rs`: a reader's exception travels in the `io::Error` through the library, and `error.rs` raises that very object
+//!   again. KeyboardInterrupt and others that are not an `Exception` are also kept next to the reader, and `living.rs` raises them
+//!   after the call, whatever the library made of the error. A reader that is running on a thread is recorded there: a call for its
+//!   own file is an error, not a deadlock.
+//! * `pool.rs`: the threads of a process, identified by its process ID: a forked child detects its parent's threads by a process ID
+//!   that differs from its own, and makes new threads. No lock is involved. `living.rs` does the same for file objects, whose locks
+//!   a thread may have held when the process was forked; its own lock is held only together with the GIL. Small files are decoded
+//!   by the calling thread.
+//! * `again.rs`: a file is pickled by what `open` was called with, and a part of it by the steps that lead there: attributes and
+//!   calls. `_again.py` opens the file again and takes them.
+//! * `_tables.py`: the options of catalogues and geometry that all engines share; `_sources.py` finds files for them, and divides
+//!   them into tasks by bytes. `spark.py`, `ray.py`, `_polars.py` are the engines, `jobs.py` the work that they run.
+//!   `pyspark_meshmap` is the module in which Spark looks for a data source.
+//! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
+//! * `catalog.rs`: rows of `meshmap_cli::catalog` as an Arrow stream, with facts only or with arrays. The consumer of the stream
+//!   may hold the GIL or not; the GIL is released while files are read, because their readers may be Python code.
+
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     call: calls of Python code, by threads that may outlive the interpreter
+//     buffer error outputs pool store: bytes as arrays, exceptions, outputs that are up to date, threads, and files in stores
+//     readers: file objects and readers of ranges in Python
+//     source timing: what `open` takes, and times
+//     again: what pickled files and parts are made from
+//     entry living: lists, and files across a fork
+//     picture: pictures for notebooks
+//     mesh decoded: a mesh of any format, and a decoded snapshot
+//     catalog file: rows of many files, and a file of any format
+//     cgeo | iqm | openctm | slmesh | tmf: one class of file each
+//     opening: the class of a file
+//     export: conversion and pictures
 
 mod again;
 mod buffer;

@@ -1,5 +1,15 @@
 //! Code that the tests, benchmarks and fuzzers of `meshmap` share. Not published.
 
+// Layers, from bottom to top; `.ci/layers` checks them:
+//
+//     again allocator data recorder steps watchdog measure/interleave: tools that know no format
+//     fixtures exercise/check: writers of small files, and the checks of values
+//     bombs kinds measure: files that are made to be hard to read, and what is measured on them
+//     calls/look calls/caller: what becomes of the value of a call, and of the call
+//     calls/cgeo | calls/iqm | calls/openctm | calls/slmesh | calls/tmf | calls/meter: the calls of each format, and their cost
+//     calls drawn faulty: every call on any file, its meshes as they are drawn, and readers that do something wrong
+//     exercise: the check of any bytes
+
 pub mod again;
 pub mod allocator;
 pub mod bombs;

@@ -1,4 +1,13 @@
 //! The page of `meshmap view`, and its server.
+//!
+//! `crates/web/build` compresses the demonstration into `crates/cli/page`, which git ignores and the published package contains,
+//! and `build.rs` of `crates/cli` lists its files for the feature `view`. MESHMAP_PAGE names another folder, such as the archive of
+//! a release. Without a folder the list is empty, and the command reports this. `view/server.rs` listens at a free port of
+//! 127.0.0.1, with one thread per connection, and serves the page and the files of a list by their numbers, never by a path.
+//! `view/request.rs` parses requests within limits. The URL of the page contains a token of 128 random bits. The browser gets
+//! another token, which leads to the page once, because other users can read command lines. Requests from other sites are refused
+//! by the headers `Host` and `Origin`. Each tab holds a stream of events open, and the command ends two seconds after the last tab
+//! has closed.
 
 mod page;
 mod request;

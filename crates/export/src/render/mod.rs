@@ -1,6 +1,23 @@
 //! Pictures of meshes, made without a GPU: the same bytes for any number of threads and on every host.
 //!
 //! For normals that a reader computes with the host's sine function (OpenCTM with MG2, TMF), bytes may differ by host.
+//!
+//! This uses only sums, products, quotients and square roots, which every host rounds alike; no result of one band of rows depends
+//! on another.
+//!
+//! 1. `moment` finds the snapshot or the frame that is meant, `scene` the meshes and what moves them; `drawing` takes their
+//!    triangles, and the vertices that they use. Missing normals are computed. A scene that could not be seen is framed without
+//!    triangles that have no area, or has dots at the corners of its triangles.
+//! 2. `camera` finds the nearest eye that has all vertices in the picture, and the place of each in parts of a pixel.
+//! 3. `raster` finds the triangle at each sample, band by band, with whole numbers. Triangles that together cover the picture more
+//!    than a few times are work of the job, because a few bytes can declare a huge number of triangles.
+//! 4. `shading` lights a triangle once for each pixel that it has samples of. `occlusion` darkens folds by the surfaces near them
+//!    on the picture. `draw` combines these steps.
+//! 5. `picture` writes PNG and APNG, one picture at a time; `sheet` one row of tiles at a time. Both go through `output`, so that a
+//!    file appears when it is complete.
+//!
+//! Labels are in Noto Sans, a subset in `font`; `label` measures and draws them with `ttf-parser` and `ab_glyph_rasterizer`. A
+//! picture on which no pixel is drawn is an error, with the reason from `drawing`.
 
 mod camera;
 mod color;

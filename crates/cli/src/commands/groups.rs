@@ -111,3 +111,32 @@ fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use meshmap::Limits;
+    use meshmap_testing::data;
+
+    use super::*;
+
+    #[test]
+    fn groups_that_are_held_are_charged() {
+        let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
+        let groups = |bytes| {
+            let limits = Limits::default().with_max_total_bytes(bytes);
+            Groups { meter: Meter::new(&limits, 0), ..Groups::new(&file) }
+        };
+        let mut all = groups(1 << 30);
+        let sizes: Vec<u64> =
+            std::iter::from_fn(|| all.next().unwrap()).map(|group| group.memory).collect();
+        let (largest, sum) = (sizes.iter().max().copied().unwrap(), sizes.iter().sum::<u64>());
+        assert!(largest > 1 << 10 && sum > 2 * largest, "{sizes:?}");
+        // One after the other they fit, and together they do not.
+        let mut one_by_one = groups(largest);
+        assert_eq!(std::iter::from_fn(|| one_by_one.next().unwrap()).count(), sizes.len());
+        let absent = Some("snapshots[9999]".parse().unwrap());
+        assert!(groups(sum).take(&absent).unwrap().is_empty());
+        let error = groups(sum - 1).take(&absent).unwrap_err();
+        assert!(error.contains("arrays that are compared at a time"), "{error}");
+    }
+}

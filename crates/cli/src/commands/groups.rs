@@ -127,8 +127,7 @@ mod tests {
             Groups { meter: Meter::new(&limits, 0), ..Groups::new(&file) }
         };
         let mut all = groups(1 << 30);
-        let sizes: Vec<u64> =
-            std::iter::from_fn(|| all.next().unwrap()).map(|group| group.memory).collect();
+        let sizes: Vec<u64> = std::iter::from_fn(|| all.next().unwrap()).map(|group| group.memory).collect();
         let (largest, sum) = (sizes.iter().max().copied().unwrap(), sizes.iter().sum::<u64>());
         assert!(largest > 1 << 10 && sum > 2 * largest, "{sizes:?}");
         // One after the other they fit, and together they do not.

@@ -254,11 +254,11 @@ struct Out {
     T take() noexcept { return std::move(value); }
 };
 template <class T>
-struct Out<T, std::void_t<decltype(T::size)>> : Out<T, int> {
+struct Out<T, decltype(static_cast<void>(T::size))> : Out<T, int> {
     Out() noexcept { this->value.size = sizeof(T); }
 };
 template <class T>
-struct Out<T, std::void_t<typename T::Raw>> {
+struct Out<T, decltype(static_cast<void>(static_cast<typename T::Raw *>(nullptr)))> {
     typename T::Raw *handle = nullptr;
     typename T::Raw **pointer() noexcept { return &handle; }
     T take() noexcept { return T(handle); }

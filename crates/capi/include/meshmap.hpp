@@ -517,7 +517,7 @@ public:
     /** An attribute into the caller's buffer; returns the number of vertices. */
     Returns<std::size_t> read(std::size_t index, mm_scalar scalar, std::uint32_t components, bool normalized, void *out,
                               std::size_t stride, std::size_t capacity) const {
-        return detail::got<std::size_t>(mm_mesh_read_attribute, handle_, index, scalar, components, normalized ? 1 : 0,
+        return detail::got<std::size_t>(mm_mesh_read_attribute, handle_, index, scalar, components, normalized ? 1U : 0U,
             out, stride, capacity);
     }
     Returns<std::vector<Triangle>> triangles() const {

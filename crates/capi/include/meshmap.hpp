@@ -944,7 +944,7 @@ public:
     }
     /** One pose for each joint, as stored; returns the number of poses. */
     Returns<std::size_t> pose(std::uint32_t frame, const Scratch &scratch, Span<mm_trs> out) const {
-        return detail::got<std::size_t>(mm_rig_pose, handle_, frame, scratch.get(), out.data(), 0, out.size());
+        return detail::got<std::size_t>(mm_rig_pose, handle_, frame, scratch.get(), out.data(), std::size_t{0}, out.size());
     }
     /** One matrix for each joint; returns the number of matrices. */
     Returns<std::size_t> skinning_at(std::size_t anim, double seconds, float default_rate, const Scratch &scratch,

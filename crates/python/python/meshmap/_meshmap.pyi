@@ -810,7 +810,8 @@ class Snapshot:
         """The positions, `float32 [vertices, 3]`, in lengths of the file.
 
         `out`, if given, is filled and returned: a writable float32 array of exactly that shape, in native byte order. A C-contiguous
-        array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
+        array is decoded into directly. After an error its content is unspecified. Nothing may read or write it meanwhile; other calls with
+        this `out` raise ValueError.
         """
     def normals(self, out: _Floats | None = None) -> _Floats:
         """The normals, `float32 [normals, 3]`. `out` is filled as in `positions`."""

@@ -341,7 +341,7 @@ fn has_known_ending(path: &Path) -> bool {
 }
 
 /// The kind of the problem of a file that does not exist.
-const NOT_FOUND: &str = "not_found";
+pub(crate) const NOT_FOUND: &str = "not_found";
 
 /// The kind of an error of the library, as JSON and tables have it.
 pub(crate) fn kind_of(error: &meshmap::Error) -> &'static str {

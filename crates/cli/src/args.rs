@@ -13,7 +13,7 @@ use meshmap::Severity;
 use meshmap::cgeo::Dialect;
 use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::parse_dialect;
-use meshmap_catalog::rows::Options;
+use meshmap_catalog::rows::{Depth, Options};
 use meshmap_export::Output;
 
 use crate::commands::catalog;
@@ -469,7 +469,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let (mmap, formats) = (choice.mmap, Vec::new());
             let note: Option<fn(&str)> = Some(|line| print_stderr(line));
             let network = choice.memory.network();
-            let options = Options { full, hash, mmap, formats, limits, memory, max_output, note, network };
+            let depth = if full { Depth::Everything } else { Depth::Headers };
+            let options = Options { depth, hash, mmap, formats, limits, memory, max_output, note, network };
             catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

@@ -261,7 +261,8 @@ fn catalog(verdicts: &Verdicts) -> Tally {
     let mut errors: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for row in &rows {
         let errors = errors.entry(path_of(row)).or_default();
-        errors.extend(row["error"].as_str().map(str::to_owned));
+        errors
+            .extend(["error", "part_error"].iter().filter_map(|name| row[name].as_str()).map(str::to_owned));
     }
     for (path, problem) in &verdicts.files {
         let errors = &errors[path];

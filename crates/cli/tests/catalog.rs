@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use meshmap::{Bytes, Format, ReadRange, Source};
-use meshmap_catalog::rows::{self as catalog, Item, Options, Row};
+use meshmap_catalog::inspect;
+use meshmap_catalog::rows::{self as catalog, Depth, Item, Options, Row};
 use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{data, fixtures};
 use serde_json::Value;
@@ -29,7 +30,7 @@ fn rows(folder: &Path, how: Options) -> Vec<Row> {
 
 #[test]
 fn every_format_has_rows_and_bad_files_are_rows_too() {
-    let rows = rows(&data::root(), Options { full: true, ..Options::default() });
+    let rows = rows(&data::root(), Options { depth: Depth::Everything, ..Options::default() });
     let (bad, good): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.error_kind.is_some());
     let formats: BTreeSet<&str> = good.iter().filter_map(|row| row.format).collect();
     assert_eq!(formats, Format::ALL.map(Format::name).into());
@@ -40,17 +41,22 @@ fn every_format_has_rows_and_bad_files_are_rows_too() {
 }
 
 #[test]
-fn what_headers_say_is_what_decoding_finds() {
-    let (few, all) = (Options::default(), Options { full: true, ..Options::default() });
+fn how_much_is_decoded_changes_values_and_never_which_rows_there_are() {
+    let depths = [Depth::Headers, Depth::Meshes, Depth::Everything];
     for item in catalog::find(&[data::root()]) {
-        let (headers, full) = (catalog::of(&item, &few), catalog::of(&item, &all));
-        // Parts that cannot be used and are not meshes have further rows.
-        assert!(headers.len() <= full.len());
-        assert!(full.iter().skip(headers.len()).all(|row| row.error.is_some() && row.address.is_some()));
-        for (header, full) in headers.iter().zip(&full).filter(|(_, full)| full.error.is_none()) {
-            assert_eq!((&header.path, &header.address), (&full.path, &full.address));
+        let of = |depth| catalog::of(&item, &Options { depth, ..Options::default() });
+        let [headers, meshes, full] = depths.map(of);
+        let name = |row: &Row| (row.path.clone(), row.address.clone(), row.role, row.mesh_bytes);
+        let names = |rows: &[Row]| rows.iter().map(name).collect::<Vec<_>>();
+        assert_eq!(names(&headers), names(&full));
+        assert_eq!(names(&meshes), names(&full));
+        let values = |row: &Row| {
+            (row.vertices, row.triangles, row.bounds.map(|bounds| bounds.map(|b| b.map(f32::to_bits))))
+        };
+        for ((header, mesh), full) in headers.iter().zip(&meshes).zip(&full) {
+            assert_eq!(values(mesh), values(full), "{full:?}");
             // Headers of CGeo may be wrong, which is a finding.
-            if header.vertices.is_some() && header.format != Some("cgeo") {
+            if full.error.is_none() && header.vertices.is_some() && header.format != Some("cgeo") {
                 assert_eq!(
                     (header.vertices, header.triangles),
                     (full.vertices, full.triangles),
@@ -58,6 +64,74 @@ fn what_headers_say_is_what_decoding_finds() {
                 );
             }
         }
+    }
+}
+
+/// `meshmap verify` and the rows of a file name the same parts.
+#[test]
+fn parts_that_are_no_error_of_a_mesh_are_in_the_rows_of_their_file() {
+    let mut found = 0;
+    for item in catalog::find(&[data::root()]) {
+        let rows = catalog::of(&item, &Options { depth: Depth::Everything, ..Options::default() });
+        let Some(error) = rows.iter().find_map(|row| row.part_error.clone()) else {
+            assert!(rows.iter().all(|row| row.damaged_parts == 0 && row.part_error_kind.is_none()));
+            continue;
+        };
+        let file = meshmap::MeshFile::open(item.path()).unwrap();
+        let damage = inspect::check(&file).damage;
+        let others = damage.iter().map(|part| part.line(file.format()));
+        let is_other = |line: &String| rows.iter().all(|row| row.error.as_ref() != Some(line));
+        let others: Vec<String> = others.filter(is_other).collect();
+        assert_eq!(others.first(), Some(&error));
+        for row in &rows {
+            assert_eq!((row.damaged_parts, row.part_error.as_ref()), (others.len() as i64, Some(&error)));
+            assert!(row.part_error_kind.is_some());
+        }
+        found += 1;
+    }
+    assert!(found > 3, "{found}");
+}
+
+#[test]
+fn decoders_that_panic_and_hashes_that_fail_leave_the_rows_of_the_headers() {
+    let bytes = large();
+    let len = bytes.len() as u64;
+    for (how, kind, panics) in [
+        (Options { depth: Depth::Everything, ..Options::default() }, "panic", true),
+        (Options { hash: true, ..Options::default() }, "io", false),
+    ] {
+        let all = Bytes::from(bytes.clone());
+        let open = move || Ok(Source::ranged(Broken { bytes: all.clone(), end: len / 2, panics }));
+        let item = Item::source("store".to_owned(), Some("etag".to_owned()), open);
+        let headers = catalog::of(&item, &Options::default());
+        let rows = catalog::of(&item, &how);
+        assert!(headers.iter().all(|row| row.error.is_none() && row.address.is_some()), "{headers:?}");
+        assert_eq!(rows.len(), headers.len());
+        for (row, header) in rows.iter().zip(&headers) {
+            assert_eq!((&row.address, row.vertices), (&header.address, header.vertices));
+            assert_eq!(row.error_kind, Some(kind), "{row:?}");
+        }
+    }
+}
+
+/// A reader of the first half of a file.
+struct Broken {
+    bytes: Bytes,
+    end: u64,
+    panics: bool,
+}
+
+impl ReadRange for Broken {
+    fn len(&self) -> std::io::Result<Option<u64>> {
+        Ok(Some(self.bytes.len() as u64))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
+        assert!(!self.panics || range.end <= self.end, "a defect");
+        if range.end > self.end {
+            return Err(std::io::Error::other("no network"));
+        }
+        Ok(self.bytes.slice(range.start as usize..range.end as usize))
     }
 }
 
@@ -204,6 +278,17 @@ fn what_is_no_mesh_has_a_row_only_if_it_was_named() {
     assert_eq!(row.error_kind, Some("not_found"));
 }
 
+/// A file with 500,000 vertices, whose headers are its beginning.
+fn large() -> Vec<u8> {
+    let count = 500_000_u32;
+    let mut file =
+        [&b"OCTM\x05\0\0\0RAW\0"[..], &count.to_le_bytes(), &1_u32.to_le_bytes(), &[0; 16], b"INDX"].concat();
+    file.extend([0_u32, 1, 2].iter().flat_map(|index| index.to_le_bytes()));
+    file.extend(b"VERT");
+    file.resize(file.len() + 12 * count as usize, 0);
+    file
+}
+
 /// A store that counts what is asked of it.
 struct Counted(Bytes, Arc<AtomicU64>);
 
@@ -220,13 +305,7 @@ impl ReadRange for Counted {
 
 #[test]
 fn of_an_object_in_a_store_headers_alone_are_read() {
-    let count = 500_000_u32;
-    let mut file =
-        [&b"OCTM\x05\0\0\0RAW\0"[..], &count.to_le_bytes(), &1_u32.to_le_bytes(), &[0; 16], b"INDX"].concat();
-    file.extend([0_u32, 1, 2].iter().flat_map(|index| index.to_le_bytes()));
-    file.extend(b"VERT");
-    file.resize(file.len() + 12 * count as usize, 0);
-    let (bytes, read) = (Bytes::from(file), Arc::new(AtomicU64::new(0)));
+    let (bytes, read) = (Bytes::from(large()), Arc::new(AtomicU64::new(0)));
     let (store, counter) = (bytes.clone(), Arc::clone(&read));
     let open = move || Ok(Source::ranged(Counted(store.clone(), Arc::clone(&counter))));
     let item = Item::source("s3://assets/scan.ctm".to_owned(), Some("etag".to_owned()), open);

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use meshmap::{Checksums, Limits, Parallelism, Strictness};
-use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -87,10 +86,37 @@ impl Origin {
     }
 }
 
-/// The class of a value and its fields, with which it is made again.
-pub(crate) fn value<'py, F>(value: &Bound<'py, impl PyClass>, fields: F) -> PyResult<Reduced<'py>>
-where
-    F: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
-{
-    Ok((value.as_any().get_type().into_any(), fields.into_pyobject(value.py())?))
+/// A class of values: fields that are read, and from which pickle makes the value again.
+macro_rules! value {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident as $class:literal { $($(#[$doc:meta])* $field:ident: $kind:ty,)* }
+        fn repr($this:ident) { $repr:expr }
+    ) => {
+        $(#[$about])*
+        #[pyclass(frozen, get_all, name = $class, module = "meshmap")]
+        pub struct $name { $($(#[$doc])* pub(crate) $field: $kind,)* }
+
+        #[pymethods]
+        impl $name {
+            /// The value with these fields: for pickle.
+            #[new]
+            #[allow(clippy::too_many_arguments, reason = "each is a field")]
+            fn restore($($field: $kind),*) -> Self {
+                Self { $($field),* }
+            }
+
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<$crate::again::Reduced<'py>> {
+                let this = slf.get();
+                let fields = [$(pyo3::IntoPyObjectExt::into_bound_py_any(this.$field.clone(), slf.py())?),*];
+                Ok((slf.get_type().into_any(), pyo3::types::PyTuple::new(slf.py(), fields)?))
+            }
+
+            fn __repr__(&self) -> String {
+                let $this = self;
+                $repr
+            }
+        }
+    };
 }
+pub(crate) use value;

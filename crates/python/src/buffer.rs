@@ -2,7 +2,9 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt::Display;
+use std::ops::Range;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use meshmap::{Array, Element, Scalar};
@@ -198,6 +200,48 @@ pub(crate) struct Floats<'py> {
     name: &'static str,
     object: Bound<'py, PyAny>,
     buffer: PyBuffer<f32>,
+    _held: Option<Held>,
+}
+
+/// Memory that calls are filling: their process, and the first byte and the byte after the last one of each.
+static HELD: Mutex<(u32, Vec<Range<usize>>)> = Mutex::new((0, Vec::new()));
+
+/// The memory of a contiguous array, which is filled without the GIL. Other arrays are filled with it.
+struct Held(Range<usize>);
+
+impl Held {
+    /// `None` if the memory of the array is held by another call.
+    fn new(buffer: &PyUntypedBuffer) -> Option<Option<Self>> {
+        let start = buffer.buf_ptr() as usize;
+        let (mut first, mut end) = (start, start);
+        for (stride, count) in buffer.strides().iter().zip(buffer.shape()) {
+            let last = stride.unsigned_abs() * count.saturating_sub(1);
+            if *stride < 0 { first -= last } else { end += last }
+        }
+        let extent = first..end + buffer.item_size();
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if held.0 != process {
+            // The calls of the parent do not end in a forked child.
+            *held = (process, Vec::new());
+        }
+        if held.1.iter().any(|other| other.start < extent.end && extent.start < other.end) {
+            return None;
+        }
+        Some(buffer.is_c_contiguous().then(|| {
+            held.1.push(extent.clone());
+            Self(extent)
+        }))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = held.1.iter().position(|other| *other == self.0) {
+            held.1.swap_remove(place);
+        }
+    }
 }
 
 impl<'py> Floats<'py> {
@@ -230,7 +274,7 @@ impl<'py> Floats<'py> {
             return Err(found("has elements that share memory"));
         }
         let buffer = untyped.into_typed().map_err(|_| found("is not aligned"))?;
-        Ok(Self { name, object, buffer })
+        Ok(Self { name, object, buffer, _held: None })
     }
 
     /// Anything that NumPy makes an array of: other types of numbers are converted, and lists are copied.
@@ -245,10 +289,12 @@ impl<'py> Floats<'py> {
     /// For an array that is to be filled.
     pub(crate) fn to_fill(object: Bound<'py, PyAny>) -> PyResult<Self> {
         let this = Self::new("out", object)?;
-        match this.buffer.readonly() {
-            true => Err(PyValueError::new_err("out is read-only: expected a writable array")),
-            false => Ok(this),
+        if this.buffer.readonly() {
+            return Err(PyValueError::new_err("out is read-only: expected a writable array"));
         }
+        let held = Held::new(&this.buffer);
+        let held = held.ok_or_else(|| PyValueError::new_err("out is being filled by another call"))?;
+        Ok(Self { _held: held, ..this })
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -276,7 +322,7 @@ impl<'py> Floats<'py> {
     pub(crate) fn triples(&mut self) -> Option<&mut [[f32; 3]]> {
         let mut memory = self.buffer.as_slice_ptr().filter(|_| !self.buffer.readonly())?;
         // SAFETY: the buffer is checked to be writable, aligned, contiguous and of `f32`, and stays until `self` is dropped.
-        // The documentation warns callers of Python that read or write an array while it is filled.
+        // Calls that fill the same memory are refused; the documentation warns callers of Python that read or write it meanwhile.
         let (triples, rest) = unsafe { memory.as_mut() }.as_chunks_mut::<3>();
         rest.is_empty().then_some(triples)
     }

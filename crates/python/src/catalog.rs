@@ -8,7 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use meshmap::Format;
-use meshmap_catalog::rows::{self, Columns, Geometry, Item, Options, Row, Shapes};
+use meshmap_catalog::rows::{self, Columns, Depth, Facts, Geometry, Item, Options, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -46,14 +46,14 @@ enum Table {
 ///         `(name, reader, size)` or `(name, reader, size, identity)` for objects of a store, where `identity` is an ETag. A path
 ///         that does not exist is a row whose `error_kind` is `not_found`; `meshmap.scan` and `meshmap.find` raise FileNotFoundError.
 ///     full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
-///         Otherwise only headers are read.
+///         Otherwise only headers are read. It changes values, never which rows there are.
 ///     hash: Reads the bytes of each file for their SHA-256.
-///     columns: The names of the columns, in order; by default all. With `full`, files are only decoded if a column needs it, and
-///         parts that are not a mesh have rows only then.
+///     columns: The names of the columns, in order; by default all. With `full`, files are decoded only as far as the columns need:
+///         positions and triangles for counts and boxes, everything for findings and errors, nothing for other columns.
 ///     formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
 ///     limit: The most rows. Files that no row is needed of are not read.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
-///     batch_rows: The most rows of a table of the stream.
+///     batch_rows: The most rows of a table of the stream. A table also ends with the row that reaches 8 MiB.
 ///
 /// An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
 /// `Exception`: these end the stream with an error that names them.
@@ -86,8 +86,9 @@ pub(crate) fn make(
     let columns = columns
         .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
         .map_err(PyValueError::new_err)?;
-    let (full, hash) = (full && columns.need_values(), hash && columns.need_hash());
-    let how = Options { full, hash, mmap, formats: named_formats(formats)?, ..own_how() };
+    let depth = if full { columns.depth() } else { Depth::Headers };
+    let hash = hash && columns.need_hash();
+    let how = Options { depth, hash, mmap, formats: named_formats(formats)?, ..own_how() };
     let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
     made(("catalog", sources, options), how, table, limit)
 }
@@ -259,20 +260,13 @@ impl Catalog {
         // Another schema may be asked for, and need not be given.
         drop(requested_schema);
         let items = Arc::clone(&self.items);
-        let batches: Box<dyn Batches> = match &self.table {
-            Table::Facts { columns, batch_rows } => Box::new(Facts {
-                items,
-                how: self.how.clone(),
-                columns: Arc::clone(columns),
-                batch_rows: *batch_rows,
-                next: 0,
-                together: 16,
-                waiting: Vec::new(),
-            }),
+        let how = self.how.clone();
+        let batches = match &self.table {
+            Table::Facts { columns, batch_rows } => {
+                Tables::Facts(Facts::new(items, how, Arc::clone(columns), *batch_rows))
+            }
             Table::Arrays { geometry, drawn, batch_bytes } => {
-                let how = self.how.clone();
-                let new = || Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes);
-                Box::new(detached(py, true, new)?)
+                Tables::Arrays(Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes))
             }
         };
         let interrupt = self.interrupt.clone();
@@ -318,52 +312,15 @@ impl Catalog {
     }
 }
 
-/// Tables, one after the other. Called in the pool, without the interpreter's lock.
-trait Batches: Send {
-    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, ArrowError>;
-}
-
-impl Batches for Shapes {
-    fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, ArrowError> {
-        self.next_batch()
-    }
-}
-
-/// The rows of some files at a time, in the order of the files.
-struct Facts {
-    items: Arc<Vec<Item>>,
-    how: Options,
-    columns: Arc<Columns>,
-    batch_rows: usize,
-    next: usize,
-    /// Files that are worked on side by side: few at first, so that the first rows come soon.
-    together: usize,
-    waiting: Vec<Row>,
-}
-
-impl Batches for Facts {
-    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, ArrowError> {
-        const MOST_FILES: usize = 256;
-        while self.waiting.is_empty() && self.next < self.items.len() {
-            let end = self.next.saturating_add(self.together.min(most)).min(self.items.len());
-            let part = self.items.get(self.next..end).unwrap_or_default();
-            let rows: Vec<Vec<Row>> = part.par_iter().map(|item| rows::of(item, &self.how)).collect();
-            self.waiting.extend(rows.into_iter().flatten());
-            self.next = end;
-            self.together = (self.together * 2).min(MOST_FILES);
-        }
-        if self.waiting.is_empty() {
-            return Ok(None);
-        }
-        let rest = self.waiting.split_off(self.waiting.len().min(self.batch_rows));
-        let rows = std::mem::replace(&mut self.waiting, rest);
-        self.columns.batch(&rows).map(Some)
-    }
+/// Tables, one after the other. Made in the pool, without the interpreter's lock.
+enum Tables {
+    Facts(Facts),
+    Arrays(Shapes),
 }
 
 struct Stream {
     schema: SchemaRef,
-    batches: Box<dyn Batches>,
+    batches: Tables,
     interrupt: Interrupt,
     /// Rows that may still follow.
     left: usize,
@@ -377,7 +334,11 @@ impl Iterator for Stream {
             return None;
         }
         // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
-        let made = attached(|py| detached(py, true, || self.batches.next(self.left)));
+        let next = || match &mut self.batches {
+            Tables::Facts(facts) => facts.next_batch(self.left),
+            Tables::Arrays(shapes) => shapes.next_batch(),
+        };
+        let made = attached(|py| detached(py, true, next));
         // An interrupt of a reader is not an error of its file.
         let made = self.interrupt.take().map_or(made, Err);
         let batch = match made {

@@ -376,7 +376,8 @@ impl Snapshot {
     /// The positions, `float32 [vertices, 3]`, in lengths of the file.
     ///
     /// `out`, if given, is filled and returned: a writable float32 array of exactly that shape, in native byte order. A C-contiguous
-    /// array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
+    /// array is decoded into directly. After an error its content is unspecified. Nothing may read or write it meanwhile; other calls with
+    /// this `out` raise ValueError.
     #[pyo3(signature = (out=None))]
     fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         self.triples(py, out, cgeo::Snapshot::positions, |snapshot, values, scratch| {

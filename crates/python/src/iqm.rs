@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::again::{self, Reduced};
+use crate::again::{Reduced, value};
 use crate::buffer::{self, Floats};
 use crate::error::{OrRaise, refuse};
 use crate::file::File;
@@ -221,131 +221,58 @@ impl IqmFile {
     }
 }
 
-#[pymethods]
-impl Submesh {
-    /// The value with these fields: for pickle.
-    #[new]
-    fn restore(
+value! {
+    /// A mesh of the file's table.
+    pub struct Submesh as "Submesh" {
+        /// Its name.
         name: String,
+        /// The name of its material.
         material: String,
+        /// The first of its vertices.
         first_vertex: u32,
+        /// The number of its vertices.
         num_vertexes: u32,
+        /// The first of its triangles.
         first_triangle: u32,
+        /// The number of its triangles.
         num_triangles: u32,
-    ) -> Self {
-        Self { name, material, first_vertex, num_vertexes, first_triangle, num_triangles }
     }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let this = slf.get();
-        again::value(
-            slf,
-            (
-                this.name.clone(),
-                this.material.clone(),
-                this.first_vertex,
-                this.num_vertexes,
-                this.first_triangle,
-                this.num_triangles,
-            ),
-        )
-    }
-
-    fn __repr__(&self) -> String {
+    fn repr(this) {{
         format!(
             "<meshmap.Submesh {:?}: {} vertices, {} triangles>",
-            self.name, self.num_vertexes, self.num_triangles
+            this.name, this.num_vertexes, this.num_triangles
         )
-    }
+    }}
 }
 
-/// A mesh of the file's table.
-#[pyclass(frozen, get_all, module = "meshmap")]
-pub struct Submesh {
-    /// Its name.
-    name: String,
-    /// The name of its material.
-    material: String,
-    /// The first of its vertices.
-    first_vertex: u32,
-    /// The number of its vertices.
-    num_vertexes: u32,
-    /// The first of its triangles.
-    first_triangle: u32,
-    /// The number of its triangles.
-    num_triangles: u32,
-}
-
-/// A joint.
-#[pyclass(frozen, get_all, module = "meshmap")]
-pub struct Joint {
-    /// Its name.
-    name: String,
-    /// The index of the joint that it hangs on; None for a root.
-    parent: Option<u32>,
-}
-
-#[pymethods]
-impl Joint {
-    /// The value with these fields: for pickle.
-    #[new]
-    fn restore(name: String, parent: Option<u32>) -> Self {
-        Self { name, parent }
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let this = slf.get();
-        again::value(slf, (this.name.clone(), this.parent))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<meshmap.Joint {:?}, parent {:?}>", self.name, self.parent)
-    }
-}
-
-/// An animation: a range of frames.
-#[pyclass(frozen, get_all, module = "meshmap")]
-pub struct Anim {
-    /// Its name.
-    name: String,
-    /// The first of its frames.
-    first_frame: u32,
-    /// The number of its frames.
-    num_frames: u32,
-    /// Frames per second, as stored.
-    framerate: f32,
-    /// Frames per second for playing: 24 if the file does not store a rate.
-    rate: f32,
-    /// True if the first frame follows on the last one.
-    is_loop: bool,
-}
-
-#[pymethods]
-impl Anim {
-    /// The value with these fields: for pickle.
-    #[new]
-    fn restore(
+value! {
+    /// A joint.
+    pub struct Joint as "Joint" {
+        /// Its name.
         name: String,
+        /// The index of the joint that it hangs on; None for a root.
+        parent: Option<u32>,
+    }
+    fn repr(this) { format!("<meshmap.Joint {:?}, parent {:?}>", this.name, this.parent) }
+}
+
+value! {
+    /// An animation: a range of frames.
+    pub struct Anim as "Anim" {
+        /// Its name.
+        name: String,
+        /// The first of its frames.
         first_frame: u32,
+        /// The number of its frames.
         num_frames: u32,
+        /// Frames per second, as stored.
         framerate: f32,
+        /// Frames per second for playing: 24 if the file does not store a rate.
         rate: f32,
+        /// True if the first frame follows on the last one.
         is_loop: bool,
-    ) -> Self {
-        Self { name, first_frame, num_frames, framerate, rate, is_loop }
     }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let this = slf.get();
-        again::value(
-            slf,
-            (this.name.clone(), this.first_frame, this.num_frames, this.framerate, this.rate, this.is_loop),
-        )
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<meshmap.Anim {:?}: {} frames at {}>", self.name, self.num_frames, self.framerate)
-    }
+    fn repr(this) { format!("<meshmap.Anim {:?}: {} frames at {}>", this.name, this.num_frames, this.framerate) }
 }
 
 /// A vertex array, as the file has it.

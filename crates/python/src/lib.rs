@@ -24,7 +24,7 @@
 //!   them into tasks by bytes. `spark.py`, `ray.py`, `_polars.py` are the engines, `jobs.py` the work that they run.
 //!   `pyspark_meshmap` is the module in which Spark looks for a data source.
 //! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
-//! * `catalog.rs`: rows of `meshmap_cli::catalog` as an Arrow stream, with facts only or with arrays. The consumer of the stream
+//! * `catalog.rs`: rows of `meshmap_catalog::rows` as an Arrow stream, with facts only or with arrays. The consumer of the stream
 //!   may hold the GIL or not; the GIL is released while files are read, because their readers may be Python code.
 
 // Layers, from bottom to top; `.ci/layers` checks them:

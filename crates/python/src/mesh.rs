@@ -5,7 +5,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
-use crate::again::{self, Reduced};
+use crate::again::{Reduced, value};
 use crate::buffer;
 use crate::call::call;
 use crate::entry::{Entry, FindingInfo};
@@ -63,19 +63,19 @@ impl Mesh {
     /// `geometry`, `lod`, `physics` or `snapshot`.
     #[getter]
     fn role(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(Entry::of_role(self.get(py)?.role()).parts().0)
+        Ok(Entry::of_role(self.get(py)?.role()).role)
     }
 
     /// The level of detail, 0 the finest; None for other roles.
     #[getter]
     fn level(&self, py: Python<'_>) -> PyResult<Option<u32>> {
-        Ok(Entry::of_role(self.get(py)?.role()).parts().1)
+        Ok(Entry::of_role(self.get(py)?.role()).level)
     }
 
     /// The time in seconds of a snapshot, if the file has times.
     #[getter]
     fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        Ok(Entry::of_role(self.get(py)?.role()).parts().3)
+        Ok(Entry::of_role(self.get(py)?.role()).seconds)
     }
 
     /// The name of the image for the first texture coordinates, for `find_texture`: the file of an OpenCTM UV map, or the material of
@@ -377,34 +377,20 @@ pub(crate) fn stored(py: Python<'_>, attribute: Attribute) -> PyResult<Py<PyAny>
     buffer::of_bytes(py, attribute.into_bytes(), format.scalar, &[count, format.components as usize])
 }
 
-/// Triangles of one material.
-#[pyclass(frozen, get_all, module = "meshmap")]
-pub struct Group {
-    /// The number of the material.
-    material: u32,
-    /// First triangle, and the one after the last.
-    triangles: (usize, usize),
-    /// First vertex that they use, and the one after the last.
-    vertices: (u32, u32),
-}
-
-#[pymethods]
-impl Group {
-    /// The value with these fields: for pickle.
-    #[new]
-    fn restore(material: u32, triangles: (usize, usize), vertices: (u32, u32)) -> Self {
-        Self { material, triangles, vertices }
+value! {
+    /// Triangles of one material.
+    pub struct Group as "Group" {
+        /// The number of the material.
+        material: u32,
+        /// First triangle, and the one after the last.
+        triangles: (usize, usize),
+        /// First vertex that they use, and the one after the last.
+        vertices: (u32, u32),
     }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let this = slf.get();
-        again::value(slf, (this.material, this.triangles, this.vertices))
-    }
-
-    fn __repr__(&self) -> String {
+    fn repr(this) {{
         format!(
             "<meshmap.Group material {}, triangles {}..{}>",
-            self.material, self.triangles.0, self.triangles.1
+            this.material, this.triangles.0, this.triangles.1
         )
-    }
+    }}
 }

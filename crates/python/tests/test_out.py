@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -148,3 +149,37 @@ def test_frames_are_read_in_any_type_of_numbers(iqm: Any) -> None:
     for wrong in (frame.T, frame.ravel()):
         with pytest.raises(ValueError, match="frame has"):
             skeleton.skinning_matrices(wrong)
+
+
+def test_memory_that_another_call_fills_is_refused() -> None:
+    file = meshmap.CGeoFile.open(DATA / "cgeo" / "valid" / "anim_a.cgeo")
+    snapshot = file.snapshots[0]
+    expected = snapshot.positions()
+    times = [0.0] * 5000
+    memory = np.empty((len(times) + 1, *expected.shape), np.float32)
+    out, apart = memory[:-1], memory[-1]
+    overlapping = {"itself": out[7], "reversed": out[7][::-1], "its end": out[-1], "bytes": np.asarray(memoryview(out[0]))}
+    refused: set[str] = set()
+
+    def fill_again_and_again() -> None:
+        while len(refused) < len(overlapping):
+            try:
+                file.positions_at(times, out=out)
+            except ValueError as error:
+                assert str(error) == "out is being filled by another call"
+
+    thread = threading.Thread(target=fill_again_and_again)
+    thread.start()
+    while len(refused) < len(overlapping):
+        for name, array in overlapping.items():
+            try:
+                snapshot.positions(out=array)
+            except ValueError as error:
+                assert str(error) == "out is being filled by another call"
+                refused.add(name)
+        assert same(snapshot.positions(out=apart), expected)
+    thread.join()
+    # All of it is free again, also after errors.
+    with pytest.raises(ValueError, match="shape"):
+        snapshot.positions(out=out[0, 1:])
+    assert file.positions_at(times, out=out) is out and same(out[-1], file.positions_at([0.0])[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,33 @@ def test_columns_formats_and_limits_choose_rows() -> None:
     assert pa.table(meshmap.catalog(DATA, limit=5)).equals(everything.slice(0, 5))
     assert pa.table(meshmap.catalog(DATA, limit=0)).num_rows == 0
     assert pa.table(meshmap.geometry(DATA, limit=3)).num_rows == 3
-    with_values = pa.table(meshmap.catalog(DATA, full=True, columns=["path", "min_x"]))
-    assert with_values.num_rows > everything.num_rows
-    # No column needs a decoded value, so nothing is decoded.
-    assert pa.table(meshmap.catalog(DATA, full=True, columns=["path"])).equals(everything.select(["path"]))
+    decoded = pa.table(meshmap.catalog(DATA, full=True, hash=True))
+    headers, meshes = ["path", "role", "mesh_bytes"], ["triangles", "min_x"]
+    for names in (headers, meshes, [*meshes, *headers], ["rule"], ["hash"]):
+        assert pa.table(meshmap.catalog(DATA, full=True, hash=True, columns=names)).equals(decoded.select(names)), names
+
+
+def test_tables_have_a_version_and_names_are_dictionaries() -> None:
+    for made in (meshmap.catalog(DATA), meshmap.geometry(DATA)):
+        schema = pa.schema(made)
+        assert schema.metadata == {b"meshmap.schema": b"1"}
+        for name in {"format", "role", "error_kind", "rule", "part_error_kind"} & set(schema.names):
+            assert schema.field(name).type == pa.dictionary(pa.int32(), pa.string())
+    rules = pa.table(meshmap.catalog(DATA, full=True, columns=["rule"]))["rule"].value_counts().to_pylist()
+    assert {"index_out_of_range", "not_finite"} <= {count["values"] for count in rules}
+
+
+def test_tables_end_with_the_row_that_reaches_their_size() -> None:
+    most, count = 100_000, 0
+    for batch in pa.RecordBatchReader.from_stream(meshmap.geometry(list(roots()), batch_bytes=most)):
+        assert batch.num_rows == 1 or batch.slice(0, batch.num_rows - 1).nbytes <= most
+        count += 1
+    assert count > 10
+    # The name of an error is in its row.
+    missing = [f"{'x' * 250}/{'y' * 250}{index}" for index in range(40_000)]
+    batches = list(pa.RecordBatchReader.from_stream(meshmap.catalog(missing, batch_rows=1 << 20)))
+    assert len(batches) > 1 and all(batch.nbytes < 9 << 20 for batch in batches)
+    assert sum(batch.num_rows for batch in batches) == len(missing)
 
 
 def test_a_limit_reads_no_more_files_than_it_needs(iqm: Path) -> None:
@@ -197,25 +221,105 @@ def test_find_takes_files_folders_globs_and_lists(tmp_path: Path, iqm: Path, cge
         meshmap.find(tmp_path / "empty")
 
 
-def test_lazy_frames_push_down_columns_predicates_and_limits() -> None:
-    polars = pytest.importorskip("polars")
-    pl: Any = polars
-    frame = meshmap.scan(DATA, full=True)
-    everything = pl.DataFrame(meshmap.catalog(meshmap.find(DATA), full=True))
-    assert frame.collect().equals(everything)
-    assert frame.head(5).collect().equals(everything.head(5))
-    assert frame.select("path").collect().equals(everything.select("path"))
-    assert frame.select(pl.len()).collect().item() == everything.height
-    of_iqm = frame.filter(pl.col("format") == "iqm").select("path", "triangles")
-    assert of_iqm.collect().equals(everything.filter(pl.col("format") == "iqm").select("path", "triangles"))
-    large = frame.filter((pl.col("triangles") > 100) & (pl.col("format") != "tmf")).head(3)
-    assert large.collect().equals(
-        everything.filter((pl.col("triangles") > 100) & (pl.col("format") != "tmf")).head(3)
-    )
-    some = pl.col("path").str.contains("valid")
-    assert frame.filter(some).collect().equals(everything.filter(some))
-    unknown = frame.filter(pl.col("format").is_null()).collect()
-    assert unknown.equals(everything.filter(pl.col("format").is_null()))
+def test_lazy_frames_have_the_rows_of_frames() -> None:
+    pl: Any = pytest.importorskip("polars")
+    paths = meshmap.find(DATA)[::3]
+    frame = meshmap.scan(paths, full=True, hash=True)
+    everything = frame.collect()
+    assert everything.equals(pl.DataFrame(meshmap.catalog(paths, full=True, hash=True)))
+    assert everything["part_error"].n_unique() > 2
+    col = pl.col
+    some = col("path").str.contains("valid")
+    predicates = [
+        None,
+        some,
+        col("format") == "cgeo",
+        col("format").is_null(),
+        col("format").is_in(["iqm", "tmf"]) & some,
+        (col("format") == "iqm") & (col("format") != "iqm"),
+        some & (col("triangles") > 100) & (col("format") != "tmf"),
+        some | (col("triangles") > 100),
+        (col("role") == "lod") & (col("level") == 0) & (col("vertices") > 3),
+        col("error_kind").is_null() & (col("damaged_parts") > 0),
+        (col("format") == "iqm") & (col("path") == col("path").last()),
+        col("path").is_first_distinct(),
+        pl.len() > 5,
+    ]
+    projections = [["path"], ["path", "format"], ["role", "level", "address"], ["path", "triangles"], ["min_x", "format"],
+                   ["error_kind", "error"], ["unusable", "notes"], ["part_error", "damaged_parts"], ["hash"], everything.columns]
+    for index, predicate in enumerate(predicates):
+        lazy, eager = (frame, everything) if predicate is None else (frame.filter(predicate), everything.filter(predicate))
+        for names in projections[index % 3 :: 3] if index else projections:
+            assert lazy.select(names).collect().equals(eager.select(names)), (str(predicate), names)
+        assert lazy.select("address").head(5).collect().equals(eager.select("address").head(5)), str(predicate)
+        assert lazy.select(pl.len()).collect().item() == eager.height
+    of_cgeo = meshmap.scan(paths, formats=["cgeo", "iqm"])
+    for known in (col("format") == "cgeo", col("format") == "tmf", col("format").is_null()):
+        assert of_cgeo.filter(known).collect().equals(of_cgeo.collect().filter(known))
+
+
+def raw_file(path: Path, vertices: int) -> str:
+    """An OpenCTM file that is not compressed: positions, and normals after them."""
+    head = b"OCTM" + np.array([5], "<u4").tobytes() + b"RAW\0" + np.array([vertices, 1, 0, 0, 1, 0], "<u4").tobytes()
+    arrays = b"VERT" + bytes(12 * vertices) + b"NORM" + bytes(12 * vertices)
+    path.write_bytes(head + b"INDX" + np.array([0, 1, 2], "<u4").tobytes() + arrays)
+    return str(path)
+
+
+def megabytes_read(work: Callable[[], Any]) -> float:
+    """The bytes that this process reads from files for some work that it does a second time."""
+    def count() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    work()
+    before = count()
+    work()
+    return (count() - before) / 1e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts by /proc")
+def test_what_engines_md_says_is_pushed_down(tmp_path: Path) -> None:
+    pl: Any = pytest.importorskip("polars")
+    # A file has 6 MB of positions and 6 MB of normals.
+    for index in range(4):
+        raw_file(tmp_path / f"{index}.ctm", 500_000)
+    shutil.copy(DATA / "iqm/valid/custom.iqm", tmp_path / "z.iqm")
+    col = pl.col
+    full, hashed = meshmap.scan(tmp_path, full=True), meshmap.scan(tmp_path, hash=True)
+    arrays = meshmap.scan(tmp_path, geometry=["path", "format", "index", "position", "normal"])
+    headers = "path format address name role level seconds file_bytes mesh_bytes material identity hash path_bytes".split()
+    first = str(tmp_path / "0.ctm")
+    # The least and the most megabytes that each frame reads.
+    claims = [
+        *((full.select(name), 0, 1) for name in headers),
+        (full.select("triangles"), 24, 26),
+        (full.select("min_x"), 24, 26),
+        (full.select("error"), 48, 200),
+        (full.select("part_error"), 48, 200),
+        (full.select("notes"), 48, 200),
+        (hashed.select("path", "triangles"), 0, 1),
+        (hashed.select("hash"), 48, 50),
+        (arrays.select("index"), 0, 1),
+        (arrays.select("normal"), 24, 26),
+        (full.select("min_x").head(1), 6, 7),
+        (full.filter(col("path") == first).select("min_x"), 6, 7),
+        (full.filter((col("path") == first) & (col("min_x") == 0)).select("min_x"), 6, 7),
+        (full.filter((col("min_x") == 0) & (col("path") == first) & (col("format") == "openctm")).select("path"), 6, 7),
+        (full.filter(col("format") == "iqm").select("triangles"), 0, 1),
+        (full.filter((col("format") == "iqm") & (col("triangles") > 0)).select("path"), 0, 1),
+        (arrays.filter(col("path") == first).select("position"), 6, 7),
+        (full.filter(col("path") == "nothing").select("min_x"), 0, 0.1),
+    ]
+    for frame, least, most in claims:
+        read = megabytes_read(frame.collect)
+        assert least <= read <= most, (read, frame.explain())
+    # Other predicates and relations read everything.
+    assert full.filter(col("triangles") == 5).select("min_x").collect().height == 0
+    duckdb = pytest.importorskip("duckdb")
+    relation = meshmap.relation(tmp_path, full=True, connection=duckdb.connect())
+    assert megabytes_read(relation.project("path").fetchall) > 48
+    named = meshmap.relation(tmp_path, full=True, columns=["path"], connection=duckdb.connect())
+    assert megabytes_read(named.fetchall) < 1
 
 
 def test_catalogues_and_parts_of_files_are_pickled(iqm: Path, cgeo: Path) -> None:

@@ -1,14 +1,15 @@
 //! Rows as Arrow tables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray,
+    ArrayRef, DictionaryArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch,
+    RecordBatchOptions, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use super::Depth;
 use super::columns::{COLUMNS, Column, Of};
 use super::row::Row;
 
@@ -43,7 +44,7 @@ impl Columns {
 
     fn of(columns: Vec<&'static Column>) -> Self {
         let fields: Vec<Field> = columns.iter().map(|column| field(column)).collect();
-        Self { columns, schema: Arc::new(Schema::new(fields)) }
+        Self { columns, schema: schema(fields) }
     }
 
     /// The schema of the tables.
@@ -52,16 +53,16 @@ impl Columns {
         Arc::clone(&self.schema)
     }
 
-    /// Returns `true` if a file has to be decoded for one of the columns.
+    /// The depth to which files are decoded for the columns.
     #[must_use]
-    pub fn need_values(&self) -> bool {
-        self.columns.iter().any(|column| column.needs_values())
+    pub fn depth(&self) -> Depth {
+        self.columns.iter().map(|column| column.depth()).max().unwrap_or_default()
     }
 
-    /// Returns `true` if the column of hashes is among them.
+    /// Returns `true` if the bytes of a file are hashed for the columns.
     #[must_use]
     pub fn need_hash(&self) -> bool {
-        self.columns.iter().any(|column| column.name == "hash")
+        self.columns.iter().any(|column| column.needs_hash())
     }
 
     /// The rows as a table.
@@ -76,6 +77,15 @@ impl Columns {
     }
 }
 
+/// The version of the columns, in the metadata of each table: their names, types and meaning.
+const VERSION: (&str, &str) = ("meshmap.schema", "1");
+
+/// A schema with its version.
+pub(super) fn schema(fields: Vec<Field>) -> SchemaRef {
+    let metadata = HashMap::from([VERSION].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    Arc::new(Schema::new_with_metadata(fields, metadata))
+}
+
 /// Returns an error if a name occurs twice.
 pub(super) fn check_unique(names: &[String]) -> Result<(), String> {
     let mut seen = HashSet::new();
@@ -88,6 +98,7 @@ pub(super) fn check_unique(names: &[String]) -> Result<(), String> {
 pub(super) fn field(column: &Column) -> Field {
     let kind = match column.of {
         Of::Text(_) => DataType::Utf8,
+        Of::Name(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         Of::Int32(_) => DataType::Int32,
         Of::Int64(_) => DataType::Int64,
         Of::Float32(_) => DataType::Float32,
@@ -99,9 +110,23 @@ pub(super) fn field(column: &Column) -> Field {
 pub(super) fn values(column: &Column, rows: &[Row]) -> ArrayRef {
     match column.of {
         Of::Text(of) => Arc::new(rows.iter().map(of).collect::<StringArray>()),
+        Of::Name(of) => names(rows.iter().map(of), column.names()),
         Of::Int32(of) => Arc::new(rows.iter().map(of).collect::<Int32Array>()),
         Of::Int64(of) => Arc::new(rows.iter().map(of).collect::<Int64Array>()),
         Of::Float32(of) => Arc::new(rows.iter().map(of).collect::<Float32Array>()),
         Of::Float64(of) => Arc::new(rows.iter().map(of).collect::<Float64Array>()),
     }
+}
+
+/// Names as positions in a dictionary, which is the same in each table: files of Arrow IPC have one of each column.
+fn names(values: impl Iterator<Item = Option<&'static str>>, mut known: Vec<&'static str>) -> ArrayRef {
+    let mut key = |name: &'static str| {
+        let place = known.iter().position(|known| *known == name).unwrap_or_else(|| {
+            known.push(name);
+            known.len() - 1
+        });
+        i32::try_from(place).unwrap_or(i32::MAX)
+    };
+    let keys: Int32Array = values.map(|name| name.map(&mut key)).collect();
+    Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(known))))
 }

@@ -1,6 +1,16 @@
 //! The columns of a catalogue: one table, from which files of all kinds are written.
 
+#[cfg(feature = "arrow")]
+use std::collections::HashSet;
+
+#[cfg(feature = "arrow")]
+use meshmap::Format;
+
+#[cfg(feature = "arrow")]
+use super::Depth;
 use super::row::Row;
+#[cfg(feature = "arrow")]
+use crate::input::NOT_FOUND;
 
 /// A column: its name, and its value in a row.
 pub(super) struct Column {
@@ -11,53 +21,70 @@ pub(super) struct Column {
 /// The type of a column. There are no unsigned integers because Spark has none.
 pub(super) enum Of {
     Text(fn(&Row) -> Option<&str>),
+    /// One of a few names.
+    Name(fn(&Row) -> Option<&'static str>),
     Int32(fn(&Row) -> Option<i32>),
     Int64(fn(&Row) -> Option<i64>),
     Float32(fn(&Row) -> Option<f32>),
     Float64(fn(&Row) -> Option<f64>),
 }
 
+#[cfg(feature = "arrow")]
 impl Column {
     /// Returns `false` for a column with a value in every row.
-    #[cfg(feature = "arrow")]
     pub(super) fn is_nullable(&self) -> bool {
-        !["path", "notes", "suspicious", "forbidden", "unusable"].contains(&self.name)
+        !["path", "notes", "suspicious", "forbidden", "unusable", "damaged_parts"].contains(&self.name)
     }
 
-    /// Returns `false` for a column whose values the headers of a file contain, or its name, its size and its identity.
-    #[cfg(feature = "arrow")]
-    pub(super) fn needs_values(&self) -> bool {
-        const KNOWN: [&str; 13] = [
-            "path",
-            "format",
-            "address",
-            "name",
-            "role",
-            "level",
-            "seconds",
-            "file_bytes",
-            "mesh_bytes",
-            "material",
-            "identity",
-            "hash",
-            "path_bytes",
-        ];
-        !KNOWN.contains(&self.name)
+    /// The depth to which files are decoded for the column.
+    pub(super) fn depth(&self) -> Depth {
+        match self.name {
+            "vertices" | "triangles" | "min_x" | "min_y" | "min_z" | "max_x" | "max_y" | "max_z" => {
+                Depth::Meshes
+            }
+            "notes" | "suspicious" | "forbidden" | "unusable" | "error_kind" | "rule" | "error"
+            | "damaged_parts" | "part_error_kind" | "part_error" => Depth::Everything,
+            _ => Depth::Headers,
+        }
+    }
+
+    /// The names that a column of names can have.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        match self.name {
+            "format" => Format::ALL.map(Format::name).to_vec(),
+            "role" => vec!["geometry", "lod", "physics", "snapshot"],
+            "rule" => {
+                let mut seen = HashSet::new();
+                let all = Format::ALL.into_iter().flat_map(Format::rules).map(|rule| rule.id);
+                all.filter(|id| seen.insert(*id)).collect()
+            }
+            _ => {
+                let of_files = ["unknown_format", "truncated", "malformed", "unsupported", "limit_exceeded"];
+                let others =
+                    [NOT_FOUND, "io", "mismatch", "out_of_range", "need_bytes", "cancelled", "panic"];
+                [&of_files[..], &others].concat()
+            }
+        }
+    }
+
+    /// Returns `true` if the column needs the hash of a file, or is about why there is none.
+    pub(super) fn needs_hash(&self) -> bool {
+        ["hash", "error_kind", "error"].contains(&self.name)
     }
 }
 
 /// All columns, in order.
-pub(super) const COLUMNS: [Column; 27] = {
-    use Of::{Float32, Float64, Int32, Int64, Text};
+pub(super) const COLUMNS: [Column; 31] = {
+    use Of::{Float32, Float64, Int32, Int64, Name, Text};
     const fn column(name: &'static str, of: Of) -> Column {
         Column { name, of }
     }
     [
         column("path", Text(|row| Some(&row.path))),
-        column("format", Text(|row| row.format)),
+        column("format", Name(|row| row.format)),
         column("address", Text(|row| row.address.as_deref())),
         column("name", Text(|row| row.name.as_deref())),
-        column("role", Text(|row| row.role)),
+        column("role", Name(|row| row.role)),
         column("level", Int32(|row| row.level)),
         column("seconds", Float64(|row| row.seconds)),
         column("file_bytes", Int64(|row| row.file_bytes)),
@@ -77,8 +104,12 @@ pub(super) const COLUMNS: [Column; 27] = {
         column("unusable", Int64(|row| Some(row.findings[3]))),
         column("identity", Text(|row| row.identity.as_deref())),
         column("hash", Text(|row| row.hash.as_deref())),
-        column("error_kind", Text(|row| row.error_kind)),
+        column("error_kind", Name(|row| row.error_kind)),
+        column("rule", Name(|row| row.rule)),
         column("error", Text(|row| row.error.as_deref())),
+        column("damaged_parts", Int64(|row| Some(row.damaged_parts))),
+        column("part_error_kind", Name(|row| row.part_error_kind)),
+        column("part_error", Text(|row| row.part_error.as_deref())),
         column("path_bytes", Text(|row| row.path_bytes.as_deref())),
     ]
 };

@@ -9,11 +9,11 @@ use std::time::UNIX_EPOCH;
 use meshmap::{Finding, Format, MeshFile, Severity, Source};
 use sha2::{Digest, Sha256};
 
-use super::Options;
 use super::item::{Item, Kind};
 use super::limited::Limited;
 use super::look;
 use super::row::Row;
+use super::{Depth, Options};
 use crate::input::{Problem, Reading, meter_of};
 use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
 use crate::text;
@@ -23,8 +23,11 @@ use crate::text;
 /// Never fails, whatever the file is.
 #[must_use]
 pub fn of(item: &Item, how: &Options) -> Vec<Row> {
-    let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
-    read.unwrap_or_else(|_| vec![of_item(item).panicked()])
+    let read = |how: &Options| catch_unwind(AssertUnwindSafe(|| read(item, how)));
+    // A defect of a decoder does not take the rows of the headers.
+    let headers = || read(&Options { depth: Depth::Headers, ..how.clone() });
+    let panicked = |rows: Vec<Row>| rows.into_iter().map(Row::panicked).collect();
+    read(how).or_else(|_| headers().map(panicked)).unwrap_or_else(|_| vec![of_item(item).panicked()])
 }
 
 /// A row that names the file.
@@ -44,22 +47,27 @@ pub(super) fn of_item(item: &Item) -> Row {
 fn read(item: &Item, how: &Options) -> Vec<Row> {
     match open(item, how) {
         Ok(None) => Vec::new(),
-        Ok(Some((row, file))) => Arc::new(meter_of(&file)).run(|| listed(&file, row, how)),
+        Ok(Some((row, file))) => listed(&file, row, how.depth, how.max_output),
         Err(row) => vec![*row],
     }
 }
 
-fn listed(file: &MeshFile, row: Row, how: &Options) -> Vec<Row> {
-    let mut rows = Limited::new(file, &row, how.max_output);
-    let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(file)) else {
-        let row = Row { findings: counts(file.findings()), ..row };
-        look::meshes(file, &row, None, &mut rows);
-        return rows.finish(&row);
+fn listed(file: &MeshFile, file_row: Row, depth: Depth, max_output: Option<u64>) -> Vec<Row> {
+    // Each has its own meter: what one job costs does not change the values of the other.
+    let job = || Arc::new(meter_of(file));
+    let checked = (depth == Depth::Everything).then(|| job().run(|| inspect::check(file)));
+    let (findings, damage) = match &checked {
+        Some(Checked { findings, damage }) => (&findings[..], &damage[..]),
+        None => (file.findings(), &[][..]),
     };
-    let row = Row { findings: counts(&findings), ..row };
-    look::meshes(file, &row, Some(&ByAddress::new(&damage)), &mut rows);
-    add_other_parts(&mut rows, &damage, &row, file.format());
-    rows.finish(&row)
+    let file_row = Row { findings: counts(findings), ..file_row };
+    let mut rows = Limited::new(file, &file_row, max_output);
+    let known = ByAddress::new(damage);
+    let known = (depth != Depth::Headers).then_some(&known);
+    job().run(|| look::meshes(file, &file_row, known, &mut rows));
+    let mut rows = rows.finish(&file_row);
+    add_other_parts(&mut rows, damage, file.format());
+    rows
 }
 
 /// Opens a file. `None` if it has no rows; its only row if it cannot be opened.
@@ -107,7 +115,11 @@ fn describe(
     row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
     row.identity = version().or_else(|| of_file(source));
     if how.hash {
-        row.hash = Some(hash(source)?);
+        match hash(source) {
+            Ok(hash) => row.hash = Some(hash),
+            // The headers still have rows.
+            Err(problem) => *row = std::mem::take(row).problem(&problem),
+        }
     }
     Ok(())
 }
@@ -151,12 +163,15 @@ fn counts(findings: &[Finding]) -> [i64; 4] {
     counts
 }
 
-/// Adds a row for each part that cannot be used and that no other row reports, such as a skin.
-fn add_other_parts(rows: &mut Limited, damage: &[Damage], file_row: &Row, format: Format) {
-    let reported: HashSet<String> = rows.rows().iter().filter_map(|row| row.error.clone()).collect();
-    let mut others = damage.iter().filter(|part| !reported.contains(&part.line(format)));
-    let row = |part: &Damage| {
-        Row { address: Some(part.address.to_string()), ..file_row.clone() }.damaged(part, format)
-    };
-    let _ = others.try_for_each(|part| rows.push(row(part)));
+/// Adds the parts that cannot be used and that no row has as its error, such as a skin.
+fn add_other_parts(rows: &mut [Row], damage: &[Damage], format: Format) {
+    let reported: HashSet<&str> = rows.iter().filter_map(|row| row.error.as_deref()).collect();
+    let lines = damage.iter().map(|part| (part, part.line(format)));
+    let others: Vec<_> = lines.filter(|(_, line)| !reported.contains(line.as_str())).collect();
+    let Some((first, line)) = others.first() else { return };
+    for row in rows {
+        row.damaged_parts = others.len().try_into().unwrap_or(i64::MAX);
+        row.part_error_kind = Some(first.problem.kind());
+        row.part_error = Some(line.clone());
+    }
 }

@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 use meshmap::{Attribute, MeshView, Scalar, Semantic};
 
 use super::batch;
@@ -103,7 +103,7 @@ impl Geometry {
                 Kind::Array(part) => Field::new(name, DataType::List(part.items()), true),
             })
             .collect();
-        Ok(Self { columns, schema: Arc::new(Schema::new(fields)) })
+        Ok(Self { columns, schema: batch::schema(fields) })
     }
 
     /// The schema of the tables.
@@ -119,18 +119,122 @@ impl Geometry {
         })
     }
 
+    /// The size of the arrays of a mesh, if it has all of them.
+    pub(super) fn byte_len(&self, counts: &meshmap::MeshCounts) -> u64 {
+        let each = |part: &Part| match part {
+            Part::Index | Part::MaterialId => counts.triangles.saturating_mul(12),
+            _ => counts.vertices.saturating_mul(16),
+        };
+        self.parts().map(each).fold(0, u64::saturating_add)
+    }
+
     /// The rows as a table.
-    pub(super) fn batch(&self, shapes: Vec<Shape>) -> Result<RecordBatch, ArrowError> {
-        let (rows, mut parts): (Vec<Row>, Vec<_>) =
-            shapes.into_iter().map(|shape| (shape.row, shape.parts.into_iter())).unzip();
+    pub(super) fn batch(&self, table: Table) -> Result<RecordBatch, ArrowError> {
+        let Table { rows, lists } = table;
+        let mut lists = lists.into_iter();
         let column = |kind: &Kind| match kind {
             Kind::Fact(column) => Ok(batch::values(column, &rows)),
-            Kind::Array(part) => part.lists(parts.iter_mut().map(|parts| parts.next().flatten()).collect()),
+            Kind::Array(part) => lists.next().unwrap_or_else(|| List::new((part, 0))).array(),
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<ArrayRef>, _>>()?;
         // Without columns, only the count of rows remains.
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
+    }
+}
+
+/// Rows that become a table. The values of each mesh are appended when it is decoded, so that they are in memory once.
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    lists: Vec<List>,
+}
+
+/// A part of several meshes.
+struct List {
+    items: FieldRef,
+    /// The number of items of each mesh that has the part.
+    lengths: Vec<Option<usize>>,
+    /// Numbers of vertices, and of numbers that each vertex has.
+    vertices: Vec<(usize, usize)>,
+    expected: usize,
+    values: Values,
+}
+
+impl Table {
+    /// A table without rows. `expected` has the lengths of the table before it: memory of about the same size is used again, where
+    /// growing memory would leave gaps.
+    pub(super) fn new(geometry: &Geometry, expected: &[usize]) -> Self {
+        let expected = expected.iter().copied().chain(std::iter::repeat(0));
+        Self { rows: Vec::new(), lists: geometry.parts().zip(expected).map(List::new).collect() }
+    }
+
+    /// The number of numbers of each part.
+    pub(super) fn lengths(&self) -> Vec<usize> {
+        self.lists.iter().map(|list| list.values.len()).collect()
+    }
+
+    pub(super) fn push(&mut self, shape: Shape) {
+        self.rows.push(shape.row);
+        self.lists.iter_mut().zip(shape.parts).for_each(|(list, values)| list.push(values));
+    }
+}
+
+impl List {
+    fn new((part, expected): (&Part, usize)) -> Self {
+        let values = match part {
+            Part::Floats(..) => Values::Floats(Vec::with_capacity(expected)),
+            Part::Index | Part::Joints(_) => Values::Ints(Vec::with_capacity(expected)),
+            Part::MaterialId => Values::Longs(Vec::with_capacity(expected)),
+            Part::Own(_) => Values::Own(Vec::with_capacity(expected), 1),
+        };
+        Self { items: part.items(), lengths: Vec::new(), vertices: Vec::new(), expected, values }
+    }
+
+    fn push(&mut self, values: Option<Values>) {
+        let lanes = match (self.items.data_type(), &values) {
+            (DataType::FixedSizeList(_, lanes), _) => usize::try_from(*lanes).unwrap_or(1),
+            (_, Some(Values::Own(_, lanes))) => (*lanes).max(1),
+            _ => 1,
+        };
+        let count = values.as_ref().map(|values| values.len() / lanes);
+        self.lengths.push(count);
+        if let (Some(count), Values::Own(..)) = (count, &self.values) {
+            self.vertices.push((count, lanes));
+        }
+        match values {
+            Some(values) if self.values.len() == 0 && values.len() >= self.expected => self.values = values,
+            Some(values) => self.values.append(values),
+            None => {}
+        }
+    }
+
+    fn array(self) -> Result<ArrayRef, ArrowError> {
+        let valid: NullBuffer = self.lengths.iter().map(Option::is_some).collect::<Vec<bool>>().into();
+        let lengths = self.lengths.into_iter().map(Option::unwrap_or_default);
+        let values: ArrayRef = match self.values {
+            Values::Floats(values) => Arc::new(Float32Array::from(values)),
+            Values::Ints(values) => Arc::new(Int32Array::from(values)),
+            Values::Longs(values) => Arc::new(Int64Array::from(values)),
+            Values::Own(values, _) => {
+                let lanes =
+                    self.vertices.into_iter().flat_map(|(count, lanes)| std::iter::repeat_n(lanes, count));
+                let item = Arc::new(Field::new("item", DataType::Float64, false));
+                let offsets = OffsetBuffer::from_lengths(lanes);
+                Arc::new(ListArray::try_new(item, offsets, Arc::new(Float64Array::from(values)), None)?)
+            }
+        };
+        let values = match self.items.data_type() {
+            DataType::FixedSizeList(item, lanes) => {
+                Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *lanes, values, None)?)
+            }
+            _ => values,
+        };
+        Ok(Arc::new(ListArray::try_new(
+            self.items,
+            OffsetBuffer::from_lengths(lengths),
+            values,
+            Some(valid),
+        )?))
     }
 }
 
@@ -195,86 +299,34 @@ impl Part {
             Self::Own(meaning) => attribute(meaning)?.map(|values| own(&values)).transpose()?,
         })
     }
-
-    /// A list for each mesh.
-    fn lists(&self, meshes: Vec<Option<Values>>) -> Result<ArrayRef, ArrowError> {
-        let valid: NullBuffer = meshes.iter().map(Option::is_some).collect::<Vec<bool>>().into();
-        let items = self.items();
-        let lanes = match items.data_type() {
-            DataType::FixedSizeList(_, lanes) => usize::try_from(*lanes).unwrap_or(1),
-            _ => 1,
-        };
-        let lengths: Vec<usize> =
-            meshes.iter().map(|values| values.as_ref().map_or(0, |values| values.items(lanes))).collect();
-        let values: ArrayRef = match self {
-            Self::Floats(..) => Arc::new(Float32Array::from(joined(meshes, Values::floats))),
-            Self::Index | Self::Joints(_) => Arc::new(Int32Array::from(joined(meshes, Values::ints))),
-            Self::MaterialId => Arc::new(Int64Array::from(joined(meshes, Values::longs))),
-            Self::Own(_) => {
-                let own: Vec<(Vec<f64>, usize)> =
-                    meshes.into_iter().flatten().filter_map(Values::own).collect();
-                let lengths = own
-                    .iter()
-                    .flat_map(|(values, lanes)| std::iter::repeat_n(*lanes, values.len() / (*lanes).max(1)));
-                let offsets = OffsetBuffer::from_lengths(lengths);
-                let values: Vec<f64> = own.into_iter().flat_map(|(values, _)| values).collect();
-                let item = Arc::new(Field::new("item", DataType::Float64, false));
-                Arc::new(ListArray::try_new(item, offsets, Arc::new(Float64Array::from(values)), None)?)
-            }
-        };
-        let values = match items.data_type() {
-            DataType::FixedSizeList(item, lanes) => {
-                Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *lanes, values, None)?)
-            }
-            _ => values,
-        };
-        Ok(Arc::new(ListArray::try_new(items, OffsetBuffer::from_lengths(lengths), values, Some(valid))?))
-    }
 }
 
 impl Values {
-    /// The number of items of a list of these values.
-    fn items(&self, lanes: usize) -> usize {
+    /// The number of numbers.
+    fn len(&self) -> usize {
         match self {
-            Self::Floats(values) => values.len() / lanes,
-            Self::Ints(values) => values.len() / lanes,
+            Self::Floats(values) => values.len(),
+            Self::Ints(values) => values.len(),
             Self::Longs(values) => values.len(),
-            Self::Own(values, lanes) => values.len() / (*lanes).max(1),
+            Self::Own(values, _) => values.len(),
         }
     }
 
     pub(super) fn byte_len(&self) -> usize {
-        match self {
-            Self::Floats(values) => size_of_val(values.as_slice()),
-            Self::Ints(values) => size_of_val(values.as_slice()),
-            Self::Longs(values) => size_of_val(values.as_slice()),
-            Self::Own(values, _) => size_of_val(values.as_slice()),
+        let each = if let Self::Floats(_) | Self::Ints(_) = self { 4 } else { 8 };
+        self.len() * each
+    }
+
+    /// Adds values of the same kind.
+    fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Floats(all), Self::Floats(mut more)) => all.append(&mut more),
+            (Self::Ints(all), Self::Ints(mut more)) => all.append(&mut more),
+            (Self::Longs(all), Self::Longs(mut more)) => all.append(&mut more),
+            (Self::Own(all, _), Self::Own(mut more, _)) => all.append(&mut more),
+            _ => {}
         }
     }
-
-    fn floats(self) -> Vec<f32> {
-        if let Self::Floats(values) = self { values } else { Vec::new() }
-    }
-
-    fn ints(self) -> Vec<i32> {
-        if let Self::Ints(values) = self { values } else { Vec::new() }
-    }
-
-    fn longs(self) -> Vec<i64> {
-        if let Self::Longs(values) = self { values } else { Vec::new() }
-    }
-
-    fn own(self) -> Option<(Vec<f64>, usize)> {
-        if let Self::Own(values, lanes) = self { Some((values, lanes)) } else { None }
-    }
-}
-
-/// The values of all meshes, one after the other. The values of one mesh are not copied.
-fn joined<T>(meshes: Vec<Option<Values>>, of: impl Fn(Values) -> Vec<T>) -> Vec<T> {
-    let mut meshes = meshes.into_iter().flatten().map(of);
-    let mut all = meshes.next().unwrap_or_default();
-    meshes.for_each(|mut values| all.append(&mut values));
-    all
 }
 
 /// The error of values that the column cannot hold.

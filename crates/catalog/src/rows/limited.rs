@@ -35,16 +35,12 @@ impl Limited {
 
     /// Adds a row. Returns `Break` if the rows exceed a limit, so that further rows are not made.
     pub(super) fn push(&mut self, row: Row) -> ControlFlow<()> {
-        self.bytes = self.bytes.saturating_add(row.byte_len());
+        self.bytes = self.bytes.saturating_add(row.byte_len_without_errors());
         if self.exceeded().is_some() {
             return ControlFlow::Break(());
         }
         self.rows.push(row);
         ControlFlow::Continue(())
-    }
-
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows
     }
 
     /// The rows, or a row with an error if they exceed a limit.

@@ -9,6 +9,8 @@ use crate::input::{Network, Reading};
 #[cfg(feature = "arrow")]
 mod batch;
 mod columns;
+#[cfg(feature = "arrow")]
+mod facts;
 mod file;
 #[cfg(feature = "arrow")]
 mod geometry;
@@ -22,6 +24,8 @@ mod write;
 
 #[cfg(feature = "arrow")]
 pub use batch::Columns;
+#[cfg(feature = "arrow")]
+pub use facts::Facts;
 pub use file::of;
 #[cfg(feature = "arrow")]
 pub use geometry::Geometry;
@@ -31,12 +35,23 @@ pub use row::Row;
 pub use shapes::Shapes;
 pub use write::{FileKind, Writer};
 
+/// The parts of a file that are decoded for its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// Only headers are read.
+    #[default]
+    Headers,
+    /// Positions and triangles are decoded, for all counts and bounding boxes.
+    Meshes,
+    /// Everything is decoded and checked, also for the findings and errors that `meshmap verify` reports.
+    Everything,
+}
+
 /// The contents of a catalogue.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
-    /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
-    pub full: bool,
+    /// The parts of a file that are decoded. They change values of rows, never which rows there are.
+    pub depth: Depth,
     /// `true` if the bytes of each file are read for their SHA-256.
     pub hash: bool,
     /// `true` if files are mapped; they must not change meanwhile.
@@ -59,7 +74,7 @@ impl Default for Options {
     fn default() -> Self {
         let Reading { memory, limits, .. } = Reading::default();
         Self {
-            full: false,
+            depth: Depth::Headers,
             hash: false,
             mmap: false,
             formats: Vec::new(),

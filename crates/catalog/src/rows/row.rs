@@ -44,20 +44,33 @@ pub struct Row {
     pub identity: Option<String>,
     /// SHA-256 of the bytes of the file, in hexadecimal.
     pub hash: Option<String>,
-    /// The kind of the error, where the file or the mesh cannot be read.
+    /// The kind of the error, if the file or the mesh cannot be read.
     pub error_kind: Option<&'static str>,
+    /// The rule that the mesh breaks, if this is the error.
+    pub rule: Option<&'static str>,
     /// The error on one line.
     pub error: Option<String>,
+    /// The number of parts of the file that cannot be used and that no row has as its error, such as a skin.
+    pub damaged_parts: i64,
+    /// The kind of the error of the first of these parts.
+    pub part_error_kind: Option<&'static str>,
+    /// Its error on one line.
+    pub part_error: Option<String>,
 }
 
 impl Row {
     /// Bytes in memory, and about as many in a file; up to six times as many if names consist of characters that JSON escapes.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
-        let Self { path, path_bytes, address, name, material, identity, hash, error, .. } = self;
-        let texts = [Some(path), path_bytes.as_ref(), address.as_ref(), name.as_ref(), material.as_ref()];
-        let texts = texts.into_iter().chain([identity.as_ref(), hash.as_ref(), error.as_ref()]).flatten();
-        (size_of::<Self>() + texts.map(String::len).sum::<usize>()) as u64
+        let texts = [&self.error, &self.part_error].into_iter().flatten();
+        self.byte_len_without_errors() + texts.map(|text| text.len() as u64).sum::<u64>()
+    }
+
+    /// The same number for a row of headers and for a row of decoded values.
+    pub(super) fn byte_len_without_errors(&self) -> u64 {
+        let Self { path, path_bytes, address, name, material, identity, hash, .. } = self;
+        let texts = [path_bytes, address, name, material, identity, hash].into_iter().flatten();
+        (size_of::<Self>() + path.len() + texts.map(String::len).sum::<usize>()) as u64
     }
 
     pub(super) fn failed(self, error: &Error) -> Self {
@@ -67,7 +80,8 @@ impl Row {
 
     /// The row of something that is, contains or belongs to a part that cannot be used.
     pub(super) fn damaged(self, part: &Damage, format: Format) -> Self {
-        Self { error_kind: Some(part.problem.kind()), error: Some(part.line(format)), ..self }
+        let rule = part.rule.map(|rule| rule.id);
+        Self { error_kind: Some(part.problem.kind()), rule, error: Some(part.line(format)), ..self }
     }
 
     /// The row of a file or a mesh that this program cannot read because of a defect.

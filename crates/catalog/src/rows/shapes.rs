@@ -10,16 +10,20 @@ use meshmap::{MeshEntry, MeshFile, Meter, Role};
 use rayon::prelude::*;
 
 use super::Options;
+use super::facts::fitting;
 use super::file::{of_item, open};
-use super::geometry::{Geometry, Shape, Values};
+use super::geometry::{Geometry, Shape, Table, Values};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
 use crate::input::{Problem, memory_for, meter_of};
 use crate::text;
 
-/// Files that are opened together.
+/// The most files that are opened together, and meshes that are decoded together.
 const FILES: usize = 64;
+const MESHES: usize = 256;
+/// Bytes that a byte of a file usually becomes, if its headers do not contain the numbers of vertices and triangles.
+const RATIO: u64 = 8;
 /// The most rows of a table.
 const ROWS: usize = 8192;
 
@@ -34,8 +38,10 @@ pub struct Shapes {
     batch_bytes: usize,
     next_item: usize,
     waiting: VecDeque<Waiting>,
-    /// Meshes that are decoded together.
-    together: usize,
+    /// Rows that are decoded and in no table yet.
+    ready: VecDeque<Shape>,
+    /// The lengths of the last table.
+    lengths: Vec<usize>,
 }
 
 /// A row that is not read yet.
@@ -50,6 +56,8 @@ struct Job {
     file: MeshFile,
     row: Row,
     meter: Meter<'static>,
+    /// An estimate of the size of a row.
+    each: u64,
 }
 
 impl Shapes {
@@ -63,7 +71,6 @@ impl Shapes {
         drawn: bool,
         batch_bytes: usize,
     ) -> Self {
-        let waiting = VecDeque::new();
         Self {
             items,
             how,
@@ -71,8 +78,9 @@ impl Shapes {
             drawn,
             batch_bytes,
             next_item: 0,
-            waiting,
-            together: rayon::current_num_threads(),
+            waiting: VecDeque::new(),
+            ready: VecDeque::new(),
+            lengths: Vec::new(),
         }
     }
 
@@ -82,23 +90,27 @@ impl Shapes {
     ///
     /// Returns Arrow's errors, for texts of more than 2 GiB.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        let (mut shapes, mut bytes) = (Vec::new(), 0_usize);
-        while bytes < self.batch_bytes && shapes.len() < ROWS {
-            if self.waiting.is_empty() && !self.open_more() {
-                break;
-            }
-            let count = self.together.min(self.waiting.len()).min(ROWS - shapes.len());
-            let part: Vec<Waiting> = self.waiting.drain(..count).collect();
-            let made = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
-            let made = self.charged(made);
-            let added: usize = made.iter().map(Shape::byte_len).sum();
-            // The meshes that are decoded together stay well below a table.
-            let most = (self.batch_bytes / 4) * count / added.max(1);
-            self.together = most.clamp(rayon::current_num_threads(), 256);
-            bytes = bytes.saturating_add(added);
-            shapes.extend(made);
+        let (mut table, mut bytes) = (Table::new(&self.geometry, &self.lengths), 0_usize);
+        while bytes < self.batch_bytes && table.rows.len() < ROWS {
+            let Some(shape) = self.ready.pop_front() else { if self.read_more() { continue } else { break } };
+            bytes = bytes.saturating_add(shape.byte_len());
+            table.push(shape);
         }
-        if shapes.is_empty() { Ok(None) } else { self.geometry.batch(shapes).map(Some) }
+        self.lengths = table.lengths();
+        if table.rows.is_empty() { Ok(None) } else { self.geometry.batch(table).map(Some) }
+    }
+
+    /// Decodes the next meshes. `false` if there are none.
+    fn read_more(&mut self) -> bool {
+        if self.waiting.is_empty() && !self.open_more() {
+            return false;
+        }
+        let sizes = self.waiting.iter().map(|waiting| waiting.byte_len(&self.geometry));
+        let count = fitting(sizes, self.batch_bytes as u64 / 2, MESHES);
+        let part: Vec<Waiting> = self.waiting.drain(..count).collect();
+        let made = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
+        self.ready = self.charged(made).into();
+        true
     }
 
     /// The rows whose files allow the work, and one row in place of the others of each file.
@@ -127,11 +139,11 @@ impl Shapes {
 
     /// Opens the next files. `false` if there are none.
     fn open_more(&mut self) -> bool {
-        let end = self.next_item.saturating_add(FILES).min(self.items.len());
-        let Some(part) = self.items.get(self.next_item..end).filter(|part| !part.is_empty()) else {
-            return false;
-        };
-        self.next_item = end;
+        let left = self.items.get(self.next_item..).unwrap_or_default();
+        let sizes = left.iter().map(|item| item.byte_len().saturating_mul(RATIO));
+        let count = fitting(sizes, self.batch_bytes as u64 / 2, FILES);
+        let Some(part) = left.get(..count).filter(|part| !part.is_empty()) else { return false };
+        self.next_item += count;
         let opened: Vec<Vec<Waiting>> = part.par_iter().map(|item| self.meshes(item)).collect();
         self.waiting.extend(opened.into_iter().flatten());
         true
@@ -184,7 +196,9 @@ impl Shapes {
         if drawn.is_empty() {
             return vec![Waiting::Done(row)];
         }
-        let job = Arc::new(Job { file: file.clone(), row, meter: meter_of(file) });
+        let stored = row.file_bytes.map_or(0, i64::unsigned_abs);
+        let each = stored.saturating_mul(RATIO) / drawn.len() as u64;
+        let job = Arc::new(Job { file: file.clone(), row, meter: meter_of(file), each });
         drawn.into_iter().map(|entry| Waiting::Mesh(Arc::clone(&job), entry)).collect()
     }
 }
@@ -199,6 +213,14 @@ struct Read {
 }
 
 impl Waiting {
+    /// An estimate of the size of the row.
+    fn byte_len(&self, geometry: &Geometry) -> u64 {
+        match self {
+            Self::Done(_) => 0,
+            Self::Mesh(job, entry) => entry.counts.map_or(job.each, |counts| geometry.byte_len(&counts)),
+        }
+    }
+
     fn read(self, geometry: &Geometry) -> Read {
         match self {
             Self::Done(row) => Read { shape: Shape::without_parts(row, geometry), job: None },

@@ -151,6 +151,7 @@ fn cell(of: &Of, row: &Row) -> String {
     }
     match of {
         Of::Text(of) => of(row).map_or_else(String::new, text_cell),
+        Of::Name(of) => shown(of(row)),
         Of::Int32(of) => shown(of(row)),
         Of::Int64(of) => shown(of(row)),
         Of::Float32(of) => shown(of(row)),
@@ -180,6 +181,7 @@ impl Serialize for Object<'_> {
         for column in &COLUMNS {
             match column.of {
                 Of::Text(of) => object.serialize_entry(column.name, &of(self.0))?,
+                Of::Name(of) => object.serialize_entry(column.name, &of(self.0))?,
                 Of::Int32(of) => object.serialize_entry(column.name, &of(self.0))?,
                 Of::Int64(of) => object.serialize_entry(column.name, &of(self.0))?,
                 Of::Float32(of) => object.serialize_entry(column.name, &of(self.0))?,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use meshmap_catalog::inspect::path_bytes;
 use meshmap_catalog::json as json_text;
-use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
+use meshmap_catalog::rows::{self, Depth, FileKind, Item, Options, Row, Writer};
 use serde_json::json;
 
 use super::{Outcome, outputs, print_stderr};
@@ -105,8 +105,8 @@ struct Written {
 impl Written {
     /// Counts the rows of one file.
     fn add(&mut self, rows: &[Row]) {
-        let errors = rows.iter().filter(|row| row.error.is_some());
-        let is_open = errors.clone().all(|row| row.address.is_some());
+        let errors = rows.iter().filter(|row| row.error.is_some() || row.part_error.is_some());
+        let is_open = rows.iter().all(|row| row.error.is_none() || row.address.is_some());
         self.rows += rows.len() as u64;
         self.files += u64::from(!rows.is_empty());
         self.troubled.not_readable += u64::from(!is_open);
@@ -117,7 +117,8 @@ impl Written {
     fn counts(&self, args: &CatalogArgs) -> String {
         let (rows, files) = (text::plural(self.rows, "row"), text::plural(self.files, "file"));
         let colon = if self.troubled.sum() > 0 { ": " } else { "" };
-        let not_checked = if args.options.full { String::new() } else { format!("; {NOT_CHECKED}") };
+        let not_checked =
+            if args.options.depth == Depth::Everything { String::new() } else { format!("; {NOT_CHECKED}") };
         format!("{rows} for {files}{colon}{}{not_checked}", self.troubled)
     }
 

@@ -160,8 +160,8 @@ def scan(
 ) -> polars.LazyFrame:
     """The catalogue of mesh files, or their geometry, as a lazy frame of Polars.
 
-    Columns, limits and predicates are pushed down: files are decoded only for columns that need it, and none after the last
-    row. A predicate that uses only ``path`` or only ``format`` skips files.
+    Columns, limits and predicates are pushed down: files are decoded as far as the columns need, and none after the last row.
+    Predicates that use only ``path`` or only ``format`` skip files, also if they are joined with others by ``&``.
 
     Args:
         sources: As of ``find``.

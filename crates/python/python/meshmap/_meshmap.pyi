@@ -149,14 +149,14 @@ def catalog(
             `(name, reader, size)` or `(name, reader, size, identity)` for objects of a store, where `identity` is an ETag. A path
             that does not exist is a row whose `error_kind` is `not_found`; `meshmap.scan` and `meshmap.find` raise FileNotFoundError.
         full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
-            Otherwise only headers are read.
+            Otherwise only headers are read. It changes values, never which rows there are.
         hash: Reads the bytes of each file for their SHA-256.
-        columns: The names of the columns, in order; by default all. With `full`, files are only decoded if a column needs it, and
-            parts that are not a mesh have rows only then.
+        columns: The names of the columns, in order; by default all. With `full`, files are decoded only as far as the columns need:
+            positions and triangles for counts and boxes, everything for findings and errors, nothing for other columns.
         formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
         limit: The most rows. Files that no row is needed of are not read.
         mmap: Maps files instead of reading them; they must not change meanwhile.
-        batch_rows: The most rows of a table of the stream.
+        batch_rows: The most rows of a table of the stream. A table also ends with the row that reaches 8 MiB.
 
     An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
     `Exception`: these end the stream with an error that names them.
@@ -810,7 +810,8 @@ class Snapshot:
         """The positions, `float32 [vertices, 3]`, in lengths of the file.
 
         `out`, if given, is filled and returned: a writable float32 array of exactly that shape, in native byte order. A C-contiguous
-        array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
+        array is decoded into directly. After an error its content is unspecified. Nothing may read or write it meanwhile; other calls with
+        this `out` raise ValueError.
         """
     def normals(self, out: _Floats | None = None) -> _Floats:
         """The normals, `float32 [normals, 3]`. `out` is filled as in `positions`."""

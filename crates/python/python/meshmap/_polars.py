@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import _sources
-from ._tables import Table, table
+from . import _meshmap, _sources
+from ._tables import table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,14 +34,20 @@ def scan(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
         names = empty.columns if columns is None else columns
-        chosen = of.select(names)
-        paths = files
-        roots = set(predicate.meta.root_names()) if predicate is not None else set()
-        if predicate is not None and roots == {"path"}:
-            frame = pl.DataFrame({"path": [_sources.shown(path) for path in files]}).with_row_index("file")
-            paths = [files[index] for index in frame.filter(predicate)["file"]]
-        if predicate is not None and roots == {"format"} and formats is None:
-            chosen = _of_formats(chosen, predicate)
+        chosen, paths = of.select(names), files
+        for part in [] if predicate is None else _conjuncts(predicate):
+            roots = set(part.meta.root_names())
+            if roots == {"path"}:
+                frame = pl.DataFrame({"path": [_sources.shown(path) for path in paths]}).with_row_index("file")
+                paths = [paths[index] for index in frame.filter(part)["file"]]
+            if roots == {"format"}:
+                # A file of no known format has null.
+                taken = [*(chosen.formats or _meshmap.FORMATS), *([] if chosen.formats else [None])]
+                known = pl.DataFrame({"format": taken}, {"format": empty.schema["format"]}).filter(part)["format"].to_list()
+                if not known:
+                    paths = []
+                elif None not in known:
+                    chosen = replace(chosen, formats=tuple(known))
         left = rows
         for batch in chosen.batches(paths, None if predicate is not None else rows):
             frame = pl.DataFrame(batch).select(names)
@@ -56,13 +63,11 @@ def scan(
     return register_io_source(read, schema=empty.schema, is_pure=True)
 
 
-def _of_formats(of: Table, predicate: pl.Expr) -> Table:
-    """The table with the formats that a predicate takes; all of them if it also takes files of no known format."""
-    from dataclasses import replace
-
-    import polars as pl
-
-    from ._meshmap import FORMATS
-
-    known = pl.DataFrame({"format": [None, *FORMATS]}, schema={"format": pl.String}).filter(predicate)["format"].to_list()
-    return of if None in known or not known else replace(of, formats=tuple(known))
+def _conjuncts(predicate: pl.Expr) -> Iterator[pl.Expr]:
+    """The predicates that are joined by ``&``."""
+    parts = predicate.meta.pop()
+    if len(parts) == 2 and (parts[1] & parts[0]).meta.eq(predicate):
+        yield from _conjuncts(parts[1])
+        yield from _conjuncts(parts[0])
+    else:
+        yield predicate

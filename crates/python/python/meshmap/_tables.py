@@ -39,9 +39,6 @@ class Table:
 
     def select(self, columns: Sequence[str]) -> Table:
         """The table with these columns only, and with the same rows."""
-        if self.full and not self.geometry and "error" not in columns:
-            # Without a column that needs all values, files would not be decoded, and parts that are no mesh had no rows.
-            return replace(self, columns=(*columns, "error"))
         return replace(self, columns=tuple(columns))
 
     def schema(self) -> pa.Schema:
@@ -84,9 +81,11 @@ def tasks() -> int:
 
 
 def nested(kind: Any) -> Any:
-    """A type of Arrow with lists of any length in place of lists of a fixed length."""
+    """A type of Arrow with lists of any length in place of lists of a fixed length, and with texts in place of dictionaries."""
     import pyarrow
 
+    if pyarrow.types.is_dictionary(kind):
+        return kind.value_type
     if pyarrow.types.is_list(kind) or pyarrow.types.is_fixed_size_list(kind):
         return pyarrow.list_(nested(kind.value_type))
     return kind

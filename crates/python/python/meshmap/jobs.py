@@ -22,11 +22,12 @@ from ._tables import Table, table
 Job: TypeAlias = Callable[[Sequence[str]], pa.Table]
 Name: TypeAlias = Literal["catalog", "verify", "convert"]
 
-_TOLD = [("error_kind", pa.string()), ("error", pa.string()), ("path_bytes", pa.string())]
+_NAME = pa.dictionary(pa.int32(), pa.string())
+_TOLD = [("error_kind", _NAME), ("error", pa.string()), ("path_bytes", pa.string())]
 
 #: The columns of ``verify``: ``passes`` is true for a file without a part that cannot be used.
 VERIFY = pa.schema(
-    [("path", pa.string()), ("identity", pa.string()), ("format", pa.string()), ("passes", pa.bool_())]
+    [("path", pa.string()), ("identity", pa.string()), ("format", _NAME), ("passes", pa.bool_())]
     + [(severity, pa.int64()) for severity in ("notes", "suspicious", "forbidden", "unusable")]
     + _TOLD
 )
@@ -51,13 +52,15 @@ def _rows(paths: Sequence[str], of: Table) -> pa.Table:
 
 def verify(paths: Sequence[str]) -> pa.Table:
     """A row for each file: whether it passes, as ``meshmap verify`` decides, its first error, and the numbers of its findings."""
-    columns = [name for name in VERIFY.names if name != "passes"]
+    columns = [*(name for name in VERIFY.names if name != "passes"), "part_error_kind", "part_error"]
     files: dict[tuple[str, str | None], dict[str, Any]] = {}
     for row in pa.table(_meshmap.catalog(paths, full=True, columns=columns)).to_pylist():
         file = files.setdefault((row["path"], row["path_bytes"]), row)
         if file["error"] is None and row["error"] is not None:
             file |= {"error_kind": row["error_kind"], "error": row["error"]}
     for file in files.values():
+        if file["error"] is None:
+            file |= {"error_kind": file["part_error_kind"], "error": file["part_error"]}
         file["passes"] = file["error"] is None and not file["unusable"]
     return pa.Table.from_pylist(list(files.values()), VERIFY)
 

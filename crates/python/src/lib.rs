@@ -97,7 +97,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", PyTuple::new(module.py(), meshmap::Format::ALL.map(meshmap::Format::name))?)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
-    module.add_function(wrap_pyfunction!(source::size_of_address, module)?)?;
+    module.add_function(wrap_pyfunction!(source::head_of_address, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
@@ -105,6 +105,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make_geometry, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::find_files, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::versions, module)?)?;
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<outputs::Outputs>()?;
     module.add_class::<buffer::Buffer>()?;

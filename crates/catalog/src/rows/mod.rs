@@ -22,7 +22,7 @@ mod write;
 
 #[cfg(feature = "arrow")]
 pub use batch::Columns;
-pub use file::of;
+pub use file::{identify, of, of_item};
 #[cfg(feature = "arrow")]
 pub use geometry::Geometry;
 pub use item::{Item, find};

@@ -11,6 +11,8 @@ use meshmap::ReadRange;
 use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
 
+#[cfg(feature = "stores")]
+use crate::text::without_signature;
 use crate::text::{self, is_address, without_secrets};
 
 /// A meter of what is held of a file.
@@ -118,18 +120,34 @@ impl Input {
         Ok((source, move || stored.as_ref()?.version()))
     }
 
+    /// The version of a file in a store: its address without what changes while the file stays the same, and a text that no other version
+    /// has. `None` for files on this machine, and if the server sends no such text. No part of the file is fetched.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file does not exist, or if its server does not answer.
+    pub fn fetch_version(&self, how: &Reading) -> Result<Option<(String, String)>, Problem> {
+        #[cfg(feature = "stores")]
+        if let Some(address) = &self.address {
+            let stored = Stored::at_with(address, how.network.settings());
+            let version = stored.and_then(|stored| stored.fetch_version());
+            let (_, version) = version.map_err(|error| self.not_fetched(&error))?;
+            return Ok(version.map(|version| (without_signature(address), version)));
+        }
+        #[cfg(not(feature = "stores"))]
+        let _ = how;
+        Ok(None)
+    }
+
     /// A file in a store, of which the first bytes have been fetched. A file on a server without ranges is in memory.
     #[cfg(feature = "stores")]
     fn stored(&self, address: &str, how: &Reading) -> Result<(Source, Stored), Problem> {
         /// The share of the memory that retains what was fetched.
         const RETAINED: u64 = 16;
-        let mut settings = meshmap_object_store::Settings::default();
+        let mut settings = how.network.settings();
         settings.retain = how.memory / RETAINED;
         let limits = Limits::default().with_max_total_bytes(how.memory);
         settings.options = Options::default().with_limits(limits);
-        settings.timeout = how.network.timeout.unwrap_or(settings.timeout);
-        settings.deadline = how.network.deadline.unwrap_or(settings.deadline);
-        settings.redirects = how.network.redirects;
         let stored = Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
         let length = stored.fetch_length().map_err(|error| self.not_fetched(&error))?;
         if !stored.remote().is_whole() {
@@ -190,6 +208,12 @@ impl Input {
         // SAFETY: whoever says --mmap promises that the file does not change; the help says so.
         let mapped = unsafe { Source::map(&self.path) };
         Ok(mapped?)
+    }
+
+    /// The bytes of a regular file on this machine.
+    pub(crate) fn on_disk(&self) -> Option<Source> {
+        let is_file = |metadata: fs::Metadata| metadata.is_file();
+        fs::metadata(&self.path).is_ok_and(is_file).then(|| Source::open(&self.path).ok()).flatten()
     }
 
     /// Returns `true` if the file is read to its end, and its bytes are in memory.
@@ -286,8 +310,24 @@ pub struct Network {
     pub timeout: Option<Duration>,
     /// The longest time for a range.
     pub deadline: Option<Duration>,
+    /// The number of times that a request is sent again.
+    pub retries: Option<u32>,
     /// `true` if redirections to other hosts are followed.
     pub redirects: bool,
+}
+
+#[cfg(feature = "stores")]
+impl Network {
+    /// The settings of the crate that reads files in stores.
+    #[must_use]
+    pub fn settings(&self) -> meshmap_object_store::Settings {
+        let mut settings = meshmap_object_store::Settings::default();
+        settings.timeout = self.timeout.unwrap_or(settings.timeout);
+        settings.deadline = self.deadline.unwrap_or(settings.deadline);
+        settings.retries = self.retries.unwrap_or(settings.retries);
+        settings.redirects = self.redirects;
+        settings
+    }
 }
 
 /// The equal shares of the memory for one file: one for what the library holds, and one for what is made of it. Messages about limits

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 #[cfg(feature = "stores")]
-pub use meshmap_object_store::without_secrets;
+pub use meshmap_object_store::{without_secrets, without_signature};
 
 /// `1234567` as `1,234,567`.
 #[must_use]
@@ -94,6 +94,13 @@ pub fn without_secrets(address: &str) -> String {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
         _ => format!("{shown}{cut}"),
     }
+}
+
+/// An address without its signature. No file of this build has an address.
+#[must_use]
+#[cfg(not(feature = "stores"))]
+pub fn without_signature(address: &str) -> String {
+    without_secrets(address)
 }
 
 /// A path on one line, whole; or an address without its secrets.

@@ -112,6 +112,9 @@ struct Stores {
     /// Give up a range of a file that takes longer than this, however steadily its bytes come [default: 1800].
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     deadline: Option<Duration>,
+    /// Send a request again up to N times if a server is busy or does not answer [default: 10].
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
     /// Follow servers of plain HTTP that redirect to other hosts.
     #[arg(long)]
     redirects: bool,
@@ -144,8 +147,8 @@ impl Memory {
     pub(crate) fn network(self) -> Network {
         #[cfg(feature = "stores")]
         return {
-            let Stores { timeout, deadline, redirects } = self.stores;
-            Network { timeout, deadline, redirects }
+            let Stores { timeout, deadline, retries, redirects } = self.stores;
+            Network { timeout, deadline, retries, redirects }
         };
         #[cfg(not(feature = "stores"))]
         Network::default()

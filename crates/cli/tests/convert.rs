@@ -225,8 +225,9 @@ fn an_output_that_says_no_format_is_wrong_usage() {
     assert!(text(&done.stderr).contains("pass --to glb"), "{}", text(&done.stderr));
 }
 
-/// The index next to the outputs in a directory.
+/// The index next to the outputs in a directory, and the folder of what a long index has more.
 const INDEX: &str = ".meshmap-outputs.jsonl";
+const MORE_OF_INDEX: &str = ".meshmap-outputs";
 
 /// All files below a folder, except the index, by their path in it.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -234,7 +235,9 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(below) = folders.pop() {
         for entry in fs::read_dir(below).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.ends_with(MORE_OF_INDEX) {
+                continue;
+            } else if path.is_dir() {
                 folders.push(path);
             } else if !path.ends_with(INDEX) {
                 contents.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());

@@ -60,7 +60,7 @@ mod vector;
 mod verify;
 
 pub use error::{Error, Limit, Result};
-pub use index::Index;
+pub use index::{Index, Origin};
 pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
 pub use output::Output;

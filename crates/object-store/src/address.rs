@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+use object_store::ClientOptions;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use url::{Position, Url};
@@ -32,7 +34,6 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     if let Some(feature) = missing_feature(url.scheme()) {
         return Err(refused(without_feature(feature, url.scheme())));
     }
-    // Stores skip names of settings that they do not know.
     let of_stores = environment.into_iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
         let is_of_store = ["aws_", "google_", "azure_"].iter().any(|prefix| name.starts_with(prefix));
@@ -40,16 +41,51 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     });
     let of_stores: Vec<(String, String)> = of_stores.collect();
     let failed = |error: object_store::Error| refused(error.to_string());
-    let new = || -> Result<Arc<dyn ObjectStore>> {
-        Ok(Arc::from(object_store::parse_url_opts(&url, of_stores.clone()).map_err(failed)?.0))
-    };
-    let (_, path) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
+    let (scheme, path) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
+    let new = || store(scheme, &url, &of_stores, settings).map_err(failed);
     // The bucket is a part of the host, or the first part of the path.
     let bucket = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
     let bucket = if url.scheme() == "file" { "" } else { bucket };
-    let key = || format!("{}/{bucket} {of_stores:?}", &url[..Position::BeforePath]);
+    let Settings { retries, timeout, deadline, .. } = settings;
+    let times = (retries, timeout, deadline);
+    let key = || format!("{}/{bucket} {times:?} {of_stores:?}", &url[..Position::BeforePath]);
     let store = if is_shared { shared::store(key(), new) } else { new() }?;
     Ok(Place { store, path, shown })
+}
+
+/// The store of an address, with the settings of the environment.
+#[allow(unused_variables, reason = "without the features of stores there are no settings")]
+fn store(
+    scheme: ObjectStoreScheme,
+    url: &Url,
+    environment: &[(String, String)],
+    settings: &Settings,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
+    /// The store that a builder makes, which skips names of settings that it does not know.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    macro_rules! built {
+        ($builder:ty) => {{
+            // Files check how long a server is silent.
+            let client =
+                ClientOptions::new().with_connect_timeout(settings.timeout).with_timeout(settings.deadline);
+            let builder = <$builder>::new().with_url(url.as_str()).with_client_options(client);
+            let builder = builder.with_retry(settings.retry());
+            let set = environment.iter().fold(builder, |builder, (name, value)| match name.parse() {
+                Ok(name) => builder.with_config(name, value),
+                Err(_) => builder,
+            });
+            Ok(Arc::new(set.build()?))
+        }};
+    }
+    match scheme {
+        #[cfg(feature = "aws")]
+        ObjectStoreScheme::AmazonS3 => built!(object_store::aws::AmazonS3Builder),
+        #[cfg(feature = "gcp")]
+        ObjectStoreScheme::GoogleCloudStorage => built!(object_store::gcp::GoogleCloudStorageBuilder),
+        #[cfg(feature = "azure")]
+        ObjectStoreScheme::MicrosoftAzure => built!(object_store::azure::MicrosoftAzureBuilder),
+        _ => Ok(Arc::from(object_store::parse_url(url)?.0)),
+    }
 }
 
 /// Returns `true` if an address is requested as it is: every `http` and `https` address, except the addresses of S3 and Azure if
@@ -103,7 +139,7 @@ mod http {
     use object_store::client::{HttpClient, HttpConnector};
     use object_store::http::HttpBuilder;
     use object_store::path::Path;
-    use object_store::{ClientOptions, ObjectStore, RetryConfig};
+    use object_store::{ClientOptions, ObjectStore};
     use percent_encoding::percent_decode_str;
     use reqwest::redirect::Policy;
     use url::Url;
@@ -137,11 +173,9 @@ mod http {
         let client = ClientOptions::new().with_allow_http(!is_https);
         let Settings { timeout, redirects, .. } = *settings;
         let connector = Connector { headers, timeout, is_https, redirects, is_shared };
-        // The last error of the store comes before the timeout, and says more.
-        let mut retry = RetryConfig { retry_timeout: settings.timeout / 2, ..RetryConfig::default() };
-        retry.backoff.max_backoff = retry.backoff.max_backoff.min(settings.timeout / 4);
         let (base, path) = base_and_path(&url);
-        let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry);
+        let builder = HttpBuilder::new().with_url(base).with_client_options(client);
+        let builder = builder.with_retry(settings.retry());
         let builder = builder.with_http_connector(connector);
         Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
     }
@@ -284,6 +318,43 @@ pub fn without_secrets(address: &str) -> String {
     url.to_string()
 }
 
+/// An address without its user, its password, its fragment and its signature: two addresses of one file that were signed at different times
+/// are equal. Not for messages: what remains of the query string may be a secret.
+#[must_use]
+pub fn without_signature(address: &str) -> String {
+    /// The beginnings of names of parameters that only signatures have.
+    const BEGINNINGS: [&str; 2] = ["x-amz-", "x-goog-"];
+    /// Names of parameters that are signatures, and of parameters that belong to a signature.
+    const SIGNATURES: [(&str, &[&str]); 2] = [
+        ("signature", &["awsaccesskeyid", "googleaccessid", "expires", "policy", "key-pair-id"]),
+        (
+            "sig",
+            &[
+                "sv", "ss", "srt", "sp", "se", "st", "spr", "sr", "sip", "skoid", "sktid", "skt", "ske",
+                "sks", "skv",
+            ],
+        ),
+    ];
+    let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
+    url.set_fragment(None);
+    let _ = (url.set_username(""), url.set_password(None));
+    let Some(query) = url.query() else { return url.into() };
+    let name = |pair: &str| pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let names: Vec<String> = query.split('&').map(name).collect();
+    let is_signature = |pair: &&str| {
+        let name = name(pair);
+        BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+            || SIGNATURES.iter().any(|(signature, others)| {
+                names.iter().any(|name| name == signature)
+                    && (name == *signature || others.contains(&name.as_str()))
+            })
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_signature(pair)).collect();
+    let kept = kept.join("&");
+    url.set_query(Some(kept.as_str()).filter(|query| !query.is_empty()));
+    url.into()
+}
+
 fn without_feature(feature: &str, scheme: &str) -> String {
     format!("built without the feature `{feature}`, which reads {scheme}:// addresses")
 }
@@ -342,6 +413,24 @@ mod tests {
         // A presigned address is used as it is, whatever the keys are.
         let signed = Url::parse(&format!("{s3}?X-Amz-Signature=0")).unwrap();
         assert!(is_plain_http(&signed, &aws));
+    }
+
+    #[test]
+    fn addresses_of_one_file_differ_in_nothing_but_their_signatures() {
+        for (address, key) in [
+            ("s3://bucket/a%20b.iqm", "s3://bucket/a%20b.iqm"),
+            ("https://u:p@host/a.iqm#f", "https://host/a.iqm"),
+            ("https://host/a.iqm?X-Amz-Date=1&X-Amz-Signature=2", "https://host/a.iqm"),
+            ("https://host/a.iqm?versionId=7&X-Amz-Signature=2", "https://host/a.iqm?versionId=7"),
+            ("https://host/a.iqm?AWSAccessKeyId=1&Expires=2&Signature=3", "https://host/a.iqm"),
+            ("https://host/a.iqm?sv=1&se=2&sig=3&snapshot=4", "https://host/a.iqm?snapshot=4"),
+            // These are not signed.
+            ("https://host/a.iqm?id=5&sp=6", "https://host/a.iqm?id=5&sp=6"),
+            ("https://host/a.iqm?expires=never", "https://host/a.iqm?expires=never"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(without_signature(address), key);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use crate::address::parse;
 use crate::error::Result;
 use crate::fetch::Settings;
-use crate::list::{Listed, of_place};
+use crate::list::{List, Listed};
 use crate::remote::Remote;
 use crate::shared;
 
@@ -47,14 +47,14 @@ impl Blocking {
         Ok(Self { remote, runtime: shared::runtime()?, recent: Arc::default() })
     }
 
-    /// The files below an address; see [`list`](crate::list).
+    /// The files below an address whose keys are greater than `after`; see [`List`](crate::List).
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`list`](crate::list), and [`Error::Runtime`](crate::Error::Runtime).
-    pub fn list(address: &str) -> Result<Vec<Listed>> {
-        let place = parse(address, &Settings::default(), true)?;
-        shared::runtime()?.block_on(of_place(address, place))
+    /// Returns the errors of [`List::new`](crate::List::new), and [`Error::Runtime`](crate::Error::Runtime).
+    pub fn list(address: &str, after: &str, settings: &Settings) -> Result<BlockingList> {
+        let list = List::of_place(address, parse(address, settings, true)?, after)?;
+        Ok(BlockingList { list, runtime: shared::runtime()? })
     }
 
     /// The file at an address; see [`Remote::at`]. Files of one store share its connections and keys.
@@ -81,12 +81,35 @@ impl Blocking {
         Source::ranged(self.clone())
     }
 
-    /// A text that identifies the version of the file, once something of it was fetched: its tag (ETag), or else its length and its
-    /// time of modification.
+    /// A text that no other version of the file has, once something of it was fetched: its strong tag (ETag) without quotes, or what the
+    /// store calls its version. `None` if the server sends neither.
     #[must_use]
     pub fn version(&self) -> Option<String> {
-        let version = self.remote.inner.version()?;
-        Some(version.tag.unwrap_or_else(|| format!("{}-{}", version.length, version.modified)))
+        self.remote.inner.version()?.identity
+    }
+
+    /// The length of the file and its [`version`](Self::version), by a request that transfers no part of it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Remote::run`].
+    pub fn fetch_version(&self) -> Result<(u64, Option<String>)> {
+        let inner = Arc::clone(&self.remote.inner);
+        let version = self.wait(async move { inner.fetch_version().await })?;
+        Ok((version.length, version.identity))
+    }
+
+    /// Waits for a request. It runs on the thread of all requests, which has then put its connection back for the next one.
+    fn wait<T: Send + 'static>(
+        &self,
+        request: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.runtime.block_on(self.runtime.spawn(request))?
+    }
+
+    fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<()> {
+        let inner = Arc::clone(&self.remote.inner);
+        self.wait(async move { inner.fetch(&ranges).await })
     }
 
     /// The length of the file, which the first response has.
@@ -96,7 +119,7 @@ impl Blocking {
     /// Returns the errors of [`Remote::run`].
     pub fn fetch_length(&self) -> Result<u64> {
         if self.remote.inner.version().is_none() {
-            self.runtime.block_on(self.remote.inner.fetch(std::slice::from_ref(&(0..1))))?;
+            self.fetch(Vec::from([0..1]))?;
         }
         Ok(self.remote.stats().length)
     }
@@ -126,6 +149,24 @@ impl Blocking {
     }
 }
 
+/// A [`List`] for programs without an asynchronous runtime.
+#[derive(Debug)]
+pub struct BlockingList {
+    list: List,
+    runtime: Arc<Runtime>,
+}
+
+impl BlockingList {
+    /// The next files; see [`List::next_page`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`List::next_page`].
+    pub fn next_page(&mut self) -> Result<Vec<Listed>> {
+        self.runtime.block_on(self.list.next_page())
+    }
+}
+
 impl ReadRange for Blocking {
     fn len(&self) -> io::Result<Option<u64>> {
         Ok(Some(self.fetch_length()?))
@@ -134,7 +175,7 @@ impl ReadRange for Blocking {
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let is_missing = Cell::new(false);
         let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
-        let read = self.remote.run(|source| {
+        let read = |source: &Source| {
             let within =
                 |end: u64| Ok::<_, meshmap::Error>(source.len()?.map_or(end, |length| length.min(end)));
             let (end, longest) = (within(range.end)?, within(longest.end)?);
@@ -144,8 +185,14 @@ impl ReadRange for Blocking {
                 let bytes = source.read(start..longest)?;
                 Ok(bytes.slice(..usize::try_from(end - start).unwrap_or(bytes.len())))
             })
-        });
-        let bytes = self.runtime.block_on(read)?;
+        };
+        let inner = &self.remote.inner;
+        let bytes = loop {
+            match inner.fragments.step(&read).map_err(|error| inner.mesh_error(error))? {
+                Ok(bytes) => break bytes,
+                Err(ranges) => self.fetch(ranges)?,
+            }
+        };
         if is_missing.get() {
             self.retain(longest.clone());
         }

@@ -28,10 +28,12 @@ pub struct Settings {
     pub first: u64,
     /// The most requests of one job at a time. Default: 8.
     pub parallel: usize,
-    /// The number of times that a range is requested again if its response was truncated. Default: 3. Requests that are refused or
-    /// not answered are sent again by the store, according to its settings.
+    /// The number of times that a request is sent again, if it is not answered, if the server reports that it is
+    /// busy or broken, or if the response was truncated. Default: 10. Stores that the caller makes have their own settings for requests
+    /// that are not answered.
     pub retries: u32,
-    /// The delay before the first of these requests; it doubles before each further one. Default: 100 ms.
+    /// The delay before a range whose response was truncated is requested again; it doubles before each further request, up to a quarter of
+    /// the timeout. Default: 100 ms.
     pub backoff: Duration,
     /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
     /// that the store sends again meanwhile are included.
@@ -57,7 +59,7 @@ impl Default for Settings {
             gap: 64 << 10,
             first: 64 << 10,
             parallel: 8,
-            retries: 3,
+            retries: 10,
             backoff: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
             deadline: Duration::from_secs(30 * 60),
@@ -66,6 +68,20 @@ impl Default for Settings {
             headers: Vec::new(),
             options: Options::default(),
         }
+    }
+}
+
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp", feature = "http"))]
+impl Settings {
+    /// The rules by which stores send requests again. Their last error comes before the timeout, and has more information.
+    pub(crate) fn retry(&self) -> object_store::RetryConfig {
+        let mut retry = object_store::RetryConfig {
+            max_retries: usize::try_from(self.retries).unwrap_or(usize::MAX),
+            retry_timeout: self.timeout / 2,
+            ..object_store::RetryConfig::default()
+        };
+        retry.backoff.max_backoff = retry.backoff.max_backoff.min(self.timeout / 4);
+        retry
     }
 }
 
@@ -107,13 +123,20 @@ impl fmt::Debug for Settings {
 pub(crate) struct Version {
     pub(crate) length: u64,
     pub(crate) tag: Option<String>,
+    /// See [`identity`].
+    pub(crate) identity: Option<String>,
     /// In milliseconds. A server without a clock sends another time in each response, so it counts only without a tag.
     pub(crate) modified: i64,
 }
 
 impl Version {
     fn of(meta: &ObjectMeta) -> Self {
-        Self { length: meta.size, tag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis() }
+        Self {
+            length: meta.size,
+            tag: meta.e_tag.clone(),
+            identity: identity(meta),
+            modified: meta.last_modified.timestamp_millis(),
+        }
     }
 
     /// Returns the difference from another response, if that is of another version.
@@ -139,6 +162,13 @@ impl Version {
     fn strong_tag(&self) -> Option<String> {
         self.tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
+}
+
+/// A text that no other version of the file has: its strong tag (ETag), or what its store calls the version. Some stores have quotes
+/// around tags in responses and none in lists.
+pub(crate) fn identity(meta: &ObjectMeta) -> Option<String> {
+    let strong = meta.e_tag.as_deref().filter(|tag| !tag.starts_with("W/"));
+    strong.map(|tag| tag.trim_matches('"')).or(meta.version.as_deref()).map(str::to_owned)
 }
 
 /// The state of a body after a piece of it.
@@ -245,6 +275,19 @@ impl Stored {
         Ok((0, bytes, version))
     }
 
+    /// The version of the file, without a part of it unless the server refuses requests that ask for none, as it does for addresses that are
+    /// signed for reading.
+    pub(crate) async fn fetch_version(&self) -> Result<Version> {
+        if let Some(version) = self.version() {
+            return Ok(version);
+        }
+        match self.in_time(&(0..0), self.head()).await? {
+            Ok(meta) => Ok(Version::of(&meta)),
+            Err(error @ object_store::Error::NotFound { .. }) => Err(self.store_error(error)),
+            Err(_) => Ok(self.get(0..1, None).await?.2),
+        }
+    }
+
     pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
         Error::Mesh { address: self.shown.clone(), error }
     }
@@ -313,7 +356,7 @@ impl Stored {
             }
             retries -= 1;
             tokio::time::sleep(wait).await;
-            wait = wait.saturating_mul(2);
+            wait = wait.saturating_mul(2).min(self.settings.timeout / 4);
         }
     }
 
@@ -432,10 +475,13 @@ pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::
             _ => &text,
         };
         let status = text.strip_prefix("Server returned non-2xx status code: ");
+        let is_body = text.starts_with("Server returned error response: ");
+        let text = if is_body { "the server reports an error" } else { text };
         let mut text = status.map_or(text, |status| status.split(": ").next().unwrap_or(status)).to_owned();
         let causes = std::iter::successors(source.source(), |error| error.source());
+        let is_known = status.is_some() || is_body;
         if let Some(cause) =
-            causes.last().map(ToString::to_string).filter(|cause| status.is_none() && !text.contains(cause))
+            causes.last().map(ToString::to_string).filter(|cause| !is_known && !text.contains(cause))
         {
             text = format!("{text}: {cause}");
         }
@@ -449,7 +495,14 @@ pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::
         Store::Unauthenticated { path, source } => Store::Unauthenticated { path, source: clean(source) },
         Store::NotModified { path, source } => Store::NotModified { path, source: clean(source) },
         Store::NotSupported { source } => Store::NotSupported { source: clean(source) },
-        Store::Generic { store, source } => Store::Generic { store, source: clean(source) },
+        Store::Generic { store, source } => {
+            let source = clean(source);
+            // The bucket of a list does not exist.
+            match source.to_string().starts_with("404 ") {
+                true => Store::NotFound { path: String::new(), source },
+                false => Store::Generic { store, source },
+            }
+        }
         other => Store::Generic { store: "HTTP", source: clean(other.to_string().into()) },
     }
 }

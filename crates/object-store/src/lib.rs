@@ -42,12 +42,12 @@ mod play;
 mod remote;
 mod shared;
 
-pub use address::without_secrets;
-pub use blocking::Blocking;
+pub use address::{without_secrets, without_signature};
+pub use blocking::{Blocking, BlockingList};
 pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;
-pub use list::{Listed, list};
+pub use list::{List, Listed};
 pub use play::Play;
 pub use remote::{Remote, Stats};
 

@@ -208,7 +208,7 @@ async fn redirections_to_other_hosts_are_followed_where_asked_for() {
     Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
 }
 
-/// Files of one server share its connections, which are about as many as threads.
+/// Files of one server share its connections, at most one more than threads.
 #[test]
 fn files_of_a_process_share_connections() {
     const THREADS: usize = 4;
@@ -220,15 +220,13 @@ fn files_of_a_process_share_connections() {
     };
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
-            scope.spawn(|| (0..25).for_each(|_| read(&server.address)));
+            scope.spawn(|| (0..250).for_each(|_| read(&server.address)));
         }
     });
     let connections = server.connections.load(Ordering::SeqCst);
-    assert!(
-        connections <= 2 * THREADS,
-        "{connections} for {} requests",
-        server.requests.load(Ordering::SeqCst)
-    );
+    let requests = server.requests.load(Ordering::SeqCst);
+    println!("{connections} connections for {requests} requests of {THREADS} threads");
+    assert!(connections <= THREADS + 1, "{connections} for {requests} requests");
     // Other credentials are another client.
     let before = server.lines.lock().unwrap().len();
     read(&server.address);

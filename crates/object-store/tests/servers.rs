@@ -115,6 +115,68 @@ fn bytes_that_are_read_again_are_fetched_again_only_beyond_what_is_retained() {
     assert!(source.remote().held() <= (64 << 10) + 1, "{}", source.remote().held());
 }
 
+#[test]
+fn a_version_is_fetched_without_a_part_of_the_file() {
+    let version = |choose: fn(usize) -> Act| {
+        let server = serve(vec![7; 1000], move |number, _| choose(number));
+        let version = Blocking::at(&server.address).unwrap().fetch_version();
+        let lines = server.lines.lock().unwrap();
+        let kinds: Vec<_> = lines
+            .iter()
+            .filter(|line| line.contains(" HTTP/1.1") || line.starts_with("range"))
+            .cloned()
+            .collect();
+        (version.map_err(|error| error.is_not_found()), kinds)
+    };
+    let one = Some("one".to_owned());
+    let head = "HEAD /folder/file.bin HTTP/1.1";
+    assert_eq!(version(|_| Act::Right), (Ok((1000, one.clone())), vec![head.to_owned()]));
+    assert_eq!(version(|_| Act::NoTag).0, Ok((1000, None)));
+    assert_eq!(version(|_| Act::Weak).0, Ok((1000, None)));
+    assert_eq!(version(|_| Act::Status(404)), (Err(true), vec![head.to_owned()]));
+    // An address may be signed for reading only.
+    let refused = version(|number| if number == 0 { Act::Status(403) } else { Act::Right });
+    assert_eq!(refused.0, Ok((1000, one)));
+    assert_eq!(refused.1[1..], ["GET /folder/file.bin HTTP/1.1", "range: bytes=0-0"]);
+}
+
+#[cfg(all(feature = "fs", unix))]
+#[test]
+fn a_list_is_read_from_a_key_on() {
+    let folder = data::folder("iqm/valid");
+    let folder = folder[0].parent().unwrap();
+    let list = |after: &str| {
+        let address = format!("file://{}/", folder.display());
+        let mut list = Blocking::list(&address, after, &Settings::default()).unwrap();
+        let files = list.next_page().unwrap();
+        // The end may be asked for again.
+        assert!((0..2).all(|_| list.next_page().unwrap().is_empty()));
+        files
+    };
+    let files = list("");
+    assert!(files.len() > 10 && files.is_sorted_by(|a, b| a.key < b.key));
+    for file in &files {
+        let stored = Blocking::at(&file.address).unwrap();
+        assert_eq!(stored.fetch_version().unwrap(), (file.bytes, file.version.clone()));
+        assert!(file.version.is_some());
+    }
+    assert_eq!(list(&files[3].key), files[4..]);
+    assert_eq!(list("zzz"), []);
+}
+
+#[test]
+fn requests_are_sent_again_as_often_as_is_set() {
+    for retries in [0, 2] {
+        let server = serve(vec![7; 1000], |_, _| Act::Status(503));
+        let mut settings = Settings::default();
+        settings.retries = retries;
+        let error = Blocking::at_with(&server.address, settings).unwrap().fetch_version().unwrap_err();
+        assert!(error.to_string().contains("503"), "{error}");
+        // Each of the request for the head and the request for a byte.
+        assert_eq!(server.requests.load(Ordering::SeqCst), 2 * (retries as usize + 1));
+    }
+}
+
 #[tokio::test]
 async fn one_level_of_detail_takes_two_requests() {
     let path = data::valid("slmesh", "nodemv_02_static_4lod.slmesh");

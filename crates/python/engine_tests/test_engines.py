@@ -1,7 +1,7 @@
 """Ray and Spark from the installed wheel: no row is lost or doubled where workers are killed, also for files in S3.
 
-Each job is a separate process in an empty folder. One of its files is a pipe: the worker that opens it is killed, twice, and the third
-one is given a file.
+Each job is a separate process in an empty folder. One of its files is a pipe: the worker that opens it is killed, three times, and the
+fourth one is given a file.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from test_tables import assert_equal_to_the_arrays  # noqa: E402
 
 ENGINES = ("ray", "spark")
 FILES = 3000
+KILLS = 3
 
 START = {
     "ray": """
@@ -136,8 +137,8 @@ def readers(pipe: Path, own: int) -> list[int]:
 
 
 def kill_readers_and_feed(pipe: Path, data: bytes, process: subprocess.Popen[str]) -> None:
-    """Kills the first two workers that open a pipe, and gives all later ones a file until the process has ended."""
-    for _ in range(2):
+    """Kills the first three workers that open a pipe, and gives all later ones a file until the process has ended."""
+    for _ in range(KILLS):
         writer = opened(pipe, process)
         assert writer is not None, process.communicate()[0][-4000:]
         while not (victims := readers(pipe, os.getpid())):
@@ -182,7 +183,7 @@ def test_killed_workers_lose_and_double_nothing(engine: str, tree: Path, pipe: P
     shutil.copyfile(cgeo, pipe)
     expected = pa.table(meshmap.catalog([str(tree), str(pipe)], full=True))
     errors = expected["error"].length() - expected["error"].null_count
-    print(f"{engine}: {FILES + 1} files, {found.num_rows} rows, {errors} of them errors, 2 workers killed")
+    print(f"{engine}: {FILES + 1} files, {found.num_rows} rows, {errors} of them errors, {KILLS} workers killed")
     assert errors >= FILES // 10
     assert rows(without_identity(found)) == rows(without_identity(expected))
 
@@ -229,7 +230,7 @@ def test_objects_of_s3_have_the_rows_of_the_files(
         return rows(without_identity(table).drop_columns("error").append_column("error", pa.array(errors, pa.string())))
 
     expected = pa.table(meshmap.catalog([str(tree), str(pipe)]))
-    print(f"{engine}: {found.num_rows} rows of S3, 2 workers killed")
+    print(f"{engine}: {found.num_rows} rows of S3, {KILLS} workers killed")
     assert below(found, "s3://assets/tree/") == below(expected, f"{tree}/")
     versions = found.filter(pa.compute.starts_with(found["path"], "s3://"))["identity"]
     assert versions.null_count == 0
@@ -268,6 +269,13 @@ def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, pipe: Path, c
     lost_sources = dict(zip(first["output"].to_pylist(), first["path"].to_pylist(), strict=True))
     expected = {lost_sources[lost] for lost in outputs[:3]} - {str(pipe)}
     assert {path for path, state in again.items() if state == "written"} == expected
+    # The outputs are equal to the outputs of one process without kills.
+    pipe.unlink()
+    shutil.copyfile(cgeo, pipe)
+    whole = jobs.convert(meshmap.find(sources), tmp_path / "whole", base=os.path.commonpath(sources))
+    for output, own in zip(sorted(outputs), sorted(filter(None, whole["output"].to_pylist())), strict=True):
+        assert Path(output).read_bytes() == Path(own).read_bytes(), output
+    assert not list(out.rglob("*.part"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -88,7 +88,7 @@ pub(crate) fn make(
         .map_err(PyValueError::new_err)?;
     let depth = if full { columns.depth() } else { Depth::Headers };
     let hash = hash && columns.need_hash();
-    let how = Options { depth, hash, mmap, formats: named_formats(formats)?, ..own_how() };
+    let how = Options { depth, hash, mmap, formats: named_formats(formats)?, ..own_how()? };
     let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
     made(("catalog", sources, options), how, table, limit)
 }
@@ -157,14 +157,16 @@ pub(crate) fn make_geometry(
     options.set_item("batch_bytes", batch_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
-    let how = Options { hash: has_hash, mmap, formats: named_formats(formats)?, ..own_how() };
+    let how = Options { hash: has_hash, mmap, formats: named_formats(formats)?, ..own_how()? };
     made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
 }
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
-fn own_how() -> Options {
-    let usual = Options::default();
-    Options { limits: usual.limits.with_remedies([""; 3]), ..usual }
+fn own_how() -> PyResult<Options> {
+    let usual = Options { limits: Options::default().limits.with_remedies([""; 3]), ..Options::default() };
+    #[cfg(feature = "stores")]
+    let usual = Options { network: crate::store::network()?, ..usual };
+    Ok(usual)
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
@@ -205,6 +207,22 @@ pub(crate) fn find_files(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<(s
     let found: Vec<Item> =
         detached(py, true, || rows::find(&paths).into_par_iter().filter(Item::is_mesh).collect())?;
     Ok(found.into_iter().map(|item| (item.path().as_os_str().to_owned(), item.byte_len())).collect())
+}
+
+/// The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
+/// None.
+#[pyfunction]
+pub(crate) fn versions(
+    py: Python<'_>,
+    files: Vec<(PathBuf, Option<String>)>,
+) -> PyResult<Vec<(String, Option<String>, Option<String>)>> {
+    let how = own_how()?;
+    let of = |(path, version): (PathBuf, Option<String>)| {
+        let item = Item::file(&path);
+        let row = if version.is_some() { rows::of_item(&item) } else { rows::identify(&item, &how) };
+        (row.path, row.path_bytes, version.or(row.identity))
+    };
+    detached(py, true, || files.into_par_iter().map(of).collect())
 }
 
 fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -21,8 +21,9 @@
 //! * `again.rs`: a file is pickled by what `open` was called with, and a part of it by the steps that lead there: attributes and
 //!   calls. `_again.py` opens the file again and takes them.
 //! * `_tables.py`: the options of catalogues and geometry that all engines share; `_sources.py` finds files for them, and divides
-//!   them into tasks by bytes. `spark.py`, `ray.py`, `_polars.py` are the engines, `jobs.py` the work that they run.
-//!   `pyspark_meshmap` is the module in which Spark looks for a data source.
+//!   them into tasks by bytes; later files of a long list are held as ranges of keys, which tasks list again. `spark.py`, `ray.py`,
+//!   `_polars.py` are the engines, `jobs.py` the work that they run. `pyspark_meshmap` is the module in which Spark looks for a
+//!   data source.
 //! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
 //! * `catalog.rs`: rows of `meshmap_catalog::rows` as an Arrow stream, with facts only or with arrays. The consumer of the stream
 //!   may hold the GIL or not; the GIL is released while files are read, because their readers may be Python code.
@@ -139,7 +140,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", PyTuple::new(module.py(), meshmap::Format::ALL.map(meshmap::Format::name))?)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
-    module.add_function(wrap_pyfunction!(source::size_of_address, module)?)?;
+    module.add_function(wrap_pyfunction!(source::head_of_address, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
@@ -147,6 +148,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make_geometry, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::find_files, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::versions, module)?)?;
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<outputs::Outputs>()?;
     module.add_class::<buffer::Buffer>()?;

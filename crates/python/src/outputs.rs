@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use meshmap_catalog::text;
-use meshmap_export::{Index, Textures};
+use meshmap_export::{Index, Origin, Textures};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -13,15 +13,23 @@ pub struct Outputs(Index);
 
 #[pymethods]
 impl Outputs {
-    /// `options` is a text that names everything that decides about an output, except for its source.
+    /// `options` is a text that names everything that decides about an output, except for its source. `outputs` are the outputs that
+    /// `is_up_to_date` will be called with.
     #[new]
-    fn new(py: Python<'_>, folder: PathBuf, options: &str) -> Self {
-        Self(py.detach(|| Index::read(&folder, options, &[])))
+    fn new(py: Python<'_>, folder: PathBuf, options: &str, outputs: Vec<PathBuf>) -> Self {
+        let outputs = outputs.iter().map(PathBuf::as_path);
+        Self(py.detach(|| Index::read(&folder, options, Some(&[]), outputs)))
     }
 
-    /// A text that identifies the source and the options; None if the source may change unnoticed.
-    fn fingerprint(&self, py: Python<'_>, source: PathBuf) -> Option<String> {
-        py.detach(|| self.0.fingerprint(&source))
+    /// A text that identifies the source and the options; None if the source may change unnoticed. `version` is the version of a source in
+    /// a store.
+    fn fingerprint(&self, py: Python<'_>, source: PathBuf, version: Option<&str>) -> Option<String> {
+        let address = source.to_str().filter(|text| meshmap_catalog::is_address(text));
+        let origin = match address {
+            Some(address) => Some(Origin::of_address(&text::without_signature(address), version?)),
+            None => py.detach(|| Origin::of_path(&source)),
+        };
+        self.0.fingerprint(&origin?)
     }
 
     /// True if the output was made from this fingerprint, and has not been changed or removed since then.

@@ -181,20 +181,25 @@ pub(crate) fn is_address(text: &str) -> bool {
     meshmap_catalog::is_address(text)
 }
 
-/// The files below an address of a store, and their sizes in bytes.
+/// The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
+/// `(address, key, size, version)`.
 #[pyfunction]
-pub(crate) fn list_address(py: Python<'_>, address: &str) -> PyResult<Vec<(String, u64)>> {
+#[pyo3(signature = (address, after=""))]
+pub(crate) fn list_address(py: Python<'_>, address: &str, after: &str) -> PyResult<Py<PyAny>> {
     #[cfg(feature = "stores")]
-    return detached(py, false, || crate::store::list(address))?.map_err(PyErr::from);
+    return Ok(Py::new(py, detached(py, false, || crate::store::list(address, after))??)?.into_any());
     #[cfg(not(feature = "stores"))]
-    Err(without_stores(py, address))
+    {
+        let _ = after;
+        Err(without_stores(py, address))
+    }
 }
 
-/// The size in bytes of the file at an address, which must exist.
+/// The size in bytes and the version of the file at an address, which must exist. No part of it is fetched.
 #[pyfunction]
-pub(crate) fn size_of_address(py: Python<'_>, address: &str) -> PyResult<u64> {
+pub(crate) fn head_of_address(py: Python<'_>, address: &str) -> PyResult<(u64, Option<String>)> {
     #[cfg(feature = "stores")]
-    return detached(py, false, || crate::store::size(address))?.map_err(PyErr::from);
+    return detached(py, false, || crate::store::head(address))?.map_err(PyErr::from);
     #[cfg(not(feature = "stores"))]
     Err(without_stores(py, address))
 }

@@ -31,7 +31,8 @@ pub fn of(item: &Item, how: &Options) -> Vec<Row> {
 }
 
 /// A row that names the file.
-pub(super) fn of_item(item: &Item) -> Row {
+#[must_use]
+pub fn of_item(item: &Item) -> Row {
     let of_path = |path: &Path| Row {
         path: path.to_string_lossy().into_owned(),
         path_bytes: path_bytes(path),
@@ -122,6 +123,22 @@ fn describe(
         }
     }
     Ok(())
+}
+
+/// A row that has no more than the file and the version of it, as in `identity`. No part of a file in a store is fetched, and nothing is
+/// decoded.
+#[must_use]
+pub fn identify(item: &Item, how: &Options) -> Row {
+    let mut row = of_item(item);
+    if let Kind::File(input) = &item.0 {
+        let reading = Reading { network: how.network, ..Reading::default() };
+        row.identity = if input.is_in_store() {
+            input.fetch_version(&reading).ok().flatten().map(|(_, version)| version)
+        } else {
+            input.on_disk().and_then(|source| of_file(&source))
+        };
+    }
+    row
 }
 
 fn of_file(source: &Source) -> Option<String> {

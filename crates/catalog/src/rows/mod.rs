@@ -26,7 +26,7 @@ mod write;
 pub use batch::Columns;
 #[cfg(feature = "arrow")]
 pub use facts::Facts;
-pub use file::of;
+pub use file::{identify, of, of_item};
 #[cfg(feature = "arrow")]
 pub use geometry::Geometry;
 pub use item::{Item, find};

@@ -134,8 +134,8 @@ pub(crate) fn run(
         return Ok(Outcome::Usage);
     }
     let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
-    let also: Vec<PathBuf> =
-        conversion.animations.iter().map(|animations| animations.input.path.clone()).collect();
+    let also = conversion.animations.iter();
+    let also = also.map(|animations| outputs::origin(&animations.input, &how)).collect();
     let plan = Plan {
         root: (!is_one).then_some(output),
         options: format!("{:?}\ncheck {}", conversion.convert, conversion.check),

@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Index, Limit, Output, Textures, is_image};
+use meshmap_export::{Convert, Index, Limit, Origin, Output, Textures, is_image};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -184,8 +184,8 @@ pub(super) struct Plan<'a> {
     pub(super) root: Option<&'a Path>,
     /// The options that decide about the content of outputs.
     pub(super) options: String,
-    /// Files besides the input that the outputs are made from.
-    pub(super) also: Vec<PathBuf>,
+    /// Files besides the input that the outputs are made from. `None` if one of them may change unnoticed.
+    pub(super) also: Option<Vec<Origin>>,
     /// Write outputs that are up to date.
     pub(super) force: bool,
     pub(super) reporting: Reporting,
@@ -235,7 +235,11 @@ pub(super) fn all(
     let is_one = found.single && jobs.len() == 1;
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
-    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also)));
+    let read = |root| {
+        let outputs = jobs.iter().map(|job| job.output.as_path());
+        Index::read(root, &plan.options, plan.also.as_deref(), outputs)
+    };
+    let index = Arc::new(plan.root.map(read));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
@@ -243,7 +247,7 @@ pub(super) fn all(
         move |job: &Job| {
             let index = index.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
-            let fingerprint = index.and_then(|index| index.fingerprint(&job.input.path));
+            let fingerprint = index.and_then(|index| index.fingerprint(&origin(&job.input, &how)?));
             let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
             let known = known.filter(|(index, made)| index.is_up_to_date(&job.output, made));
             let result = match known {
@@ -306,6 +310,15 @@ pub(super) fn all(
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let (made, is_done) = (written + up_to_date, handed == jobs.len());
     Summary { counts, made, failed, damaged, is_done, start }.write(&found, plan.reporting, screen, out)
+}
+
+/// The version of a file that outputs are made from. `None` if the file may change unnoticed.
+pub(super) fn origin(input: &Input, how: &Reading) -> Option<Origin> {
+    if !input.is_in_store() {
+        return Origin::of_path(&input.path);
+    }
+    let (address, version) = input.fetch_version(how).ok().flatten()?;
+    Some(Origin::of_address(&address, &version))
 }
 
 /// Lines about many files that say the same, counted.

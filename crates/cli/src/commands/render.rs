@@ -116,7 +116,7 @@ pub(crate) fn run(
     let plan = Plan {
         root: (!is_one || is_directory).then_some(output),
         options: format!("{:?}", args.render),
-        also: Vec::new(),
+        also: Some(Vec::new()),
         force: args.force,
         reporting: Reporting { quiet: choice.quiet, json: args.json },
     };

@@ -35,6 +35,8 @@ pub(crate) enum Act {
     OtherFile,
     /// No tag.
     NoTag,
+    /// A tag that versions with the same meaning share.
+    Weak,
     /// No answer.
     Hang,
     /// The head of a response, and then nothing.
@@ -256,6 +258,8 @@ fn answer(
     }
     let is_other = matches!(act, Act::OtherTag | Act::OtherFile);
     let tag = if is_other { "\"two\"" } else { TAG };
+    let weak = format!("W/{tag}");
+    let tag = if act == Act::Weak { &weak } else { tag };
     let status = |status: u16| format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
     if let Act::Status(code) = act {
         return stream.write_all(status(code).as_bytes()).ok();

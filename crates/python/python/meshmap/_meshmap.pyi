@@ -75,19 +75,29 @@ __all__ = [
     "find_files",
     "find_texture",
     "geometry",
+    "head_of_address",
     "is_address",
     "list_address",
     "open",
     "render",
     "run",
+    "versions",
 ]
 __version__: Final[str]
 FORMATS: Final[tuple[_Format, ...]]
 
 def is_address(text: str) -> bool:
     """True if a text is the address of a file in a store, and not a path."""
-def list_address(address: str) -> list[tuple[str, int]]:
-    """The files below an address of a store, and their sizes in bytes."""
+def list_address(address: str, after: str = "") -> Iterator[list[tuple[str, str, int, str | None]]]:
+    """The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
+    `(address, key, size, version)`.
+    """
+def head_of_address(address: str) -> tuple[int, str | None]:
+    """The size in bytes and the version of the file at an address, which must exist. No part of it is fetched."""
+def versions(files: Sequence[tuple[_Path, str | None]]) -> list[tuple[str, str | None, str | None]]:
+    """The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
+    None.
+    """
 def find_files(paths: Sequence[_Path]) -> list[tuple[str, int]]:
     """The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh."""
 def open(
@@ -373,9 +383,11 @@ class Catalog:
 @final
 class Outputs:
     """The outputs in a folder, and what they were made from, as `meshmap convert` records them."""
-    def __new__(cls, folder: _Path, options: str) -> Self: ...
-    def fingerprint(self, source: _Path) -> str | None:
-        """A text that identifies the source and the options; None if the source may change unnoticed."""
+    def __new__(cls, folder: _Path, options: str, outputs: Sequence[_Path]) -> Self: ...
+    def fingerprint(self, source: _Path, version: str | None) -> str | None:
+        """A text that identifies the source and the options; None if the source may change unnoticed. `version` is the version of a source in
+        a store.
+        """
     def is_up_to_date(self, output: _Path, fingerprint: str) -> bool:
         """True if the output was made from this fingerprint, and has not been changed or removed since then."""
     def add(self, output: _Path, fingerprint: str, files: Sequence[_Path], looked_for: str) -> None:

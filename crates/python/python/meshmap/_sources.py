@@ -1,11 +1,16 @@
-"""Files, folders, globs, lists and addresses of stores, as lists of files and their sizes."""
+"""Files, folders, globs, lists and addresses of stores, as files, and as tasks of several files.
+
+A task of a large prefix holds a range of keys, and lists its files itself: who plans holds ranges, not keys.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 from . import _meshmap
@@ -15,55 +20,244 @@ Path: TypeAlias = str | os.PathLike[str]
 Sources: TypeAlias = Path | Iterable[Path]
 
 
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file, and its size, 0 if it is not known."""
+
+    path: str
+    size: int = 0
+    #: The version of a file in a store, if it was listed.
+    version: str | None = None
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The files of a prefix or a pattern whose keys are greater than ``start``, and not greater than ``end``."""
+
+    source: str
+    start: str
+    end: str
+    #: The number of files and their size when they were listed.
+    files: int
+    size: int
+
+    def listed(self) -> Iterator[File]:
+        """The files, listed again."""
+        for page in _pages(self.source, self.start):
+            for key, file in page:
+                if key > self.end:
+                    return
+                yield file
+
+
+Piece: TypeAlias = File | Range
+#: Files with their keys, which are empty for files that are not listed.
+_Page: TypeAlias = list[tuple[str, File]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Files that are worked on together. A task can be pickled."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the files, as far as they are known."""
+        return sum(piece.size for piece in self.pieces)
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+        return sum(piece.files for piece in self.pieces)
+
+    def listed(self) -> list[File]:
+        """The files. Ranges are listed."""
+        return [file for piece in self.pieces for file in (piece.listed() if isinstance(piece, Range) else [piece])]
+
+    def paths(self) -> list[str]:
+        """The paths and addresses of the files."""
+        return [file.path for file in self.listed()]
+
+
 def find(sources: Sources) -> list[str]:
     """See ``meshmap.find``."""
-    return [path for path, _ in found(sources)]
+    return [file.path for _, page in _several(sources) for _, file in page]
 
 
-def found(sources: Sources) -> list[tuple[str, int]]:
-    """The mesh files that sources name, and their sizes in bytes, 0 if it is not known."""
-    if isinstance(sources, str) and _meshmap.is_address(sources) and not _is_prefix(sources):
-        # A file of a list may be gone when its turn comes; the only one is missed at once.
-        return [(sources, _meshmap.size_of_address(sources))]
-    several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    files: list[tuple[str, int]] = []
-    for source in several:
-        files += _found(os.fspath(source))
-    if not files:
-        named = ", ".join(os.fspath(source) for source in several) or "an empty list"
-        raise FileNotFoundError(f"no mesh files in {named}")
-    return files
+def each_page(sources: Sources) -> Iterator[list[File]]:
+    """The mesh files that sources name, some at a time."""
+    return ([file for _, file in page] for _, page in _several(sources))
 
 
-def _found(source: str) -> list[tuple[str, int]]:
+def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
+    """The mesh files that sources name, some at a time, with the number of their source."""
+    is_one = isinstance(sources, (str, os.PathLike))
+    several = _texts(sources)
+    is_empty = True
+    for number, source in enumerate(several):
+        if _meshmap.is_address(source) and _is_prefix(source):
+            found: Iterable[_Page] = _below(source)
+        else:
+            found = [[("", file) for file in _named(source, is_one)]]
+        for page in found:
+            is_empty = is_empty and not page
+            yield number, page
+    if is_empty:
+        raise FileNotFoundError(f"no mesh files in {', '.join(several) or 'an empty list'}")
+
+
+def _texts(sources: Sources) -> list[str]:
+    several = [sources] if isinstance(sources, (str, os.PathLike)) else sources
+    return [os.fspath(source) for source in several]
+
+
+def _named(source: str, is_one: bool) -> list[File]:
+    """The files that a path, a glob or the address of a file names. A file of several may be gone when its turn comes; the only one is missed at
+    once."""
     if _meshmap.is_address(source):
-        return _below(source) if _is_prefix(source) else [(source, 0)]
+        return [File(source, *(_meshmap.head_of_address(source) if is_one else ()))]
     if os.path.exists(source):
-        return _meshmap.find_files([source])
-    if not glob.has_magic(source):
+        found = _meshmap.find_files([source])
+    elif glob.has_magic(source):
+        matches = sorted(glob.glob(source, recursive=True))
+        if not matches:
+            raise FileNotFoundError(f"nothing matches {source}")
+        # A pattern that ends with ** also matches folders, whose files it matches as well.
+        found = _meshmap.find_files([match for match in matches if not os.path.isdir(match)] or matches)
+    elif is_one:
         raise FileNotFoundError(f"no such file or folder: {source}")
-    matches = sorted(glob.glob(source, recursive=True))
-    if not matches:
-        raise FileNotFoundError(f"nothing matches {source}")
-    # A pattern that ends with ** also matches folders, whose files it matches as well.
-    files = [match for match in matches if not os.path.isdir(match)]
-    return _meshmap.find_files(files or matches)
+    else:
+        return [File(source)]
+    return [File(path, size) for path, size in found]
 
 
 def _is_prefix(address: str) -> bool:
     return address.endswith("/") or "*" in address
 
 
-def _below(address: str) -> list[tuple[str, int]]:
-    """The objects with the endings of meshes that an address begins, or that it matches."""
-    folder = address[: address.index("*")].rpartition("/")[0] + "/" if "*" in address else address
+def _below(source: str) -> Iterator[_Page]:
+    """The files of a prefix or a pattern, which must have some."""
+    is_empty, last = True, ""
+    for page in _pages(source):
+        for key, _ in page:
+            if key <= last:
+                raise ValueError(f"{source}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists")
+            last = key
+        is_empty = is_empty and not page
+        yield page
+    if is_empty:
+        raise FileNotFoundError(f"no mesh files in {source}")
+
+
+def _pages(source: str, after: str = "") -> Iterator[_Page]:
+    """The objects with the endings of meshes that an address begins, or that it matches, by their keys, from a key on."""
+    folder, pattern = _pattern(source)
+    for page in _meshmap.list_address(folder, after):
+        yield [
+            (key, File(address, size, version))
+            for address, key, size, version in page
+            if address.lower().endswith(_ENDINGS) and pattern.fullmatch(address)
+        ]
+
+
+_ENDINGS = tuple(f".{ending}" for ending in EXTENSIONS)
+
+
+@cache
+def _pattern(source: str) -> tuple[str, re.Pattern[str]]:
+    """The folder of a prefix or a pattern, and the addresses that it matches."""
+    if "*" not in source:
+        return source, re.compile(re.escape(source) + ".*")
+    folder = source[: source.index("*")].rpartition("/")[0] + "/"
     # A star stands for any part of a name, and two stars also for folders.
-    parts = re.split(r"(\*\*/?|\*)", address)
+    parts = re.split(r"(\*\*/?|\*)", source)
     kinds = {"*": "[^/]*", "**": ".*", "**/": "(?:.*/)?"}
-    pattern = re.compile("".join(kinds.get(part, re.escape(part)) for part in parts) + ("" if "*" in address else ".*"))
-    endings = tuple(f".{ending}" for ending in EXTENSIONS)
-    listed = _meshmap.list_address(folder)
-    return [(name, size) for name, size in listed if name.lower().endswith(endings) and pattern.fullmatch(name)]
+    return folder, re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
+
+
+#: The number of files that are held by their names; later files of a list are held by ranges of keys.
+_HELD = 10_000
+
+#: Fewer files than this are held by their names, if the file after them has no work left.
+_FEW = 100
+
+#: The most files of a task, because small files also take time.
+_MOST_FILES = 1000
+
+Left: TypeAlias = Callable[[list[File]], list[bool]]
+
+
+def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[Piece]:
+    """The files that sources name, and of which ``left`` is true, as files and ranges. A range is at most a hundredth of what comes before it,
+    so that all of them can be divided evenly, and not more than a task."""
+    names = sources if isinstance(sources, (str, os.PathLike)) else _texts(sources)
+    several = _texts(names)
+    made: list[Piece] = []
+    # Files that follow each other, of which the first comes after the key `start`.
+    run: list[File] = []
+    at, start, end, run_size = -1, "", "", 0
+
+    def flush(is_full: bool) -> None:
+        nonlocal start, run_size
+        if is_full or len(run) >= _FEW:
+            made.append(Range(several[at], start, end, len(run), run_size))
+        else:
+            made.extend(run)
+        if run:
+            start = end
+        run.clear()
+        run_size = 0
+
+    files = size = 0
+    for number, page in _several(names):
+        if number != at:
+            flush(False)
+            at, start = number, ""
+        chosen = [True] * len(page) if left is None else left([file for _, file in page])
+        for (key, file), is_left in zip(page, chosen, strict=True):
+            if not is_left:
+                flush(False)
+                start = key
+                continue
+            files += 1
+            size += file.size
+            if not key or files <= _HELD:
+                made.append(file)
+                start = key
+                continue
+            if run and (len(run) >= min(files // 100, _MOST_FILES) or run_size + file.size > min(size // 100, most_bytes)):
+                flush(True)
+            run.append(file)
+            end, run_size = key, run_size + file.size
+    flush(False)
+    return made
+
+
+def grouped(pieces: Sequence[Piece], most_bytes: int, least_tasks: int = 1) -> list[Task]:
+    """Tasks of at most ``most_bytes``, or of one piece. A task has at most 1,000 files, because small files also take time."""
+    total, files = sum(piece.size for piece in pieces), sum(piece.files for piece in pieces)
+    most_bytes = max(min(most_bytes, total // max(least_tasks, 1)), 1)
+    most_files = max(min(_MOST_FILES, files // max(least_tasks, 1)), 1)
+    made: list[list[Piece]] = []
+    bytes_left = files_left = 0
+    for piece in pieces:
+        if not made or piece.size > bytes_left or piece.files > files_left:
+            made.append([])
+            bytes_left, files_left = most_bytes, most_files
+        bytes_left -= piece.size
+        files_left -= piece.files
+        last = made[-1][-1] if made[-1] else None
+        if isinstance(piece, Range) and isinstance(last, Range) and (last.source, last.end) == (piece.source, piece.start):
+            made[-1][-1] = replace(last, end=piece.end, files=last.files + piece.files, size=last.size + piece.size)
+        else:
+            made[-1].append(piece)
+    return [Task(tuple(pieces)) for pieces in made]
 
 
 def shown(path: str) -> str:
@@ -71,18 +265,6 @@ def shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def groups(files: Sequence[tuple[str, int]], most_bytes: int, least_groups: int = 1) -> list[list[str]]:
-    """Files in groups of at most ``most_bytes``, or of one file, for a task each. A group has at most 1,000 files, because small
-    files also take time."""
-    total = sum(size for _, size in files)
-    most_bytes = max(min(most_bytes, total // max(least_groups, 1)), 1)
-    most_files = max(min(1000, len(files) // max(least_groups, 1)), 1)
-    made: list[list[str]] = []
-    left = 0
-    for path, size in files:
-        if not made or size > left or len(made[-1]) >= most_files:
-            made.append([])
-            left = most_bytes
-        made[-1].append(path)
-        left -= size
-    return made
+def listed(files: Task | Iterable[str]) -> list[File]:
+    """The files of a task, or of paths and addresses."""
+    return files.listed() if isinstance(files, Task) else [File(os.fspath(path)) for path in files]

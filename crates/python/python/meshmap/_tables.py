@@ -75,8 +75,8 @@ def table(
     return made
 
 
-def tasks() -> int:
-    """Into how many tasks work is divided at least, if nothing else is known."""
+def cores() -> int:
+    """The number of tasks into which work is divided at least, if nothing else is known."""
     return os.cpu_count() or 1
 
 

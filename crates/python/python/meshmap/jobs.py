@@ -2,13 +2,16 @@
 
 A file that cannot be read is a row with ``error_kind`` and ``error``: a job raises nothing that a file can cause. Each row names the
 file (``path``) and the version of it (``identity``), so that rows of different runs can be joined: see ``missing``.
+
+``tasks`` divides the files of sources. A task of a large prefix holds a range of its keys, so that planning takes little memory for any number
+of files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -17,9 +20,12 @@ import pyarrow as pa
 
 from . import _meshmap, _sources
 from ._error import Error
+from ._sources import File, Sources, Task
 from ._tables import Table, table
 
-Job: TypeAlias = Callable[[Sequence[str]], pa.Table]
+#: The files of a job: a task, or their paths and addresses.
+Files: TypeAlias = Task | Iterable[str]
+Job: TypeAlias = Callable[[Files], pa.Table]
 Name: TypeAlias = Literal["catalog", "verify", "convert"]
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -41,40 +47,63 @@ CONVERT = pa.schema(
 )
 
 
-def catalog(paths: Sequence[str], **options: Any) -> pa.Table:
+def tasks(
+    sources: Sources, *, task_bytes: int = 64 << 20, least_tasks: int = 1, done: pa.Table | None = None
+) -> list[Task]:
+    """The mesh files that sources name, in tasks for jobs. A task can be pickled, and jobs accept it.
+
+    Args:
+        sources: As of ``meshmap.find``.
+        task_bytes: The bytes of files in a task, which also has at most 1,000 files.
+        least_tasks: The number of tasks that there are at least, if there are that many files.
+        done: Rows of an earlier run: tasks only have the files that ``missing`` names.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    left = None if done is None else _left(done)
+    return _sources.grouped(_sources.pieces(sources, task_bytes, left), task_bytes, least_tasks)
+
+
+def catalog(files: Files, **options: Any) -> pa.Table:
     """The rows of ``meshmap.catalog``, or of ``meshmap.geometry``: options are as in ``meshmap.scan``, and ``columns``."""
-    return _rows(paths, of=table(**options))
+    return _rows(files, of=table(**options))
 
 
-def _rows(paths: Sequence[str], of: Table) -> pa.Table:
-    return pa.Table.from_batches(of.batches(paths), of.schema())
+def _rows(files: Files, of: Table) -> pa.Table:
+    return pa.Table.from_batches(of.batches(_paths(files)), of.schema())
 
 
-def verify(paths: Sequence[str]) -> pa.Table:
+def _paths(files: Files) -> list[str]:
+    return [file.path for file in _sources.listed(files)]
+
+
+def verify(files: Files) -> pa.Table:
     """A row for each file: whether it passes, as ``meshmap verify`` decides, its first error, and the numbers of its findings."""
     columns = [*(name for name in VERIFY.names if name != "passes"), "part_error_kind", "part_error"]
-    files: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for row in pa.table(_meshmap.catalog(paths, full=True, columns=columns)).to_pylist():
-        file = files.setdefault((row["path"], row["path_bytes"]), row)
+    rows: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for row in pa.table(_meshmap.catalog(_paths(files), full=True, columns=columns)).to_pylist():
+        file = rows.setdefault((row["path"], row["path_bytes"]), row)
         if file["error"] is None and row["error"] is not None:
             file |= {"error_kind": row["error_kind"], "error": row["error"]}
-    for file in files.values():
+    for file in rows.values():
         if file["error"] is None:
             file |= {"error_kind": file["part_error_kind"], "error": file["part_error"]}
         file["passes"] = file["error"] is None and not file["unusable"]
-    return pa.Table.from_pylist(list(files.values()), VERIFY)
+    return pa.Table.from_pylist(list(rows.values()), VERIFY)
 
 
 def convert(
-    paths: Sequence[str], folder: str | os.PathLike[str], *, to: _meshmap._Target = "glb", base: str | None = None, **options: Any
+    files: Files, folder: str | os.PathLike[str], *, to: _meshmap._Target = "glb", base: str | None = None, **options: Any
 ) -> pa.Table:
     """Converts each file to one below ``folder``, and has a row for each.
 
     An output is written again only if the file, the options or the version of this package has changed, or if the output has. It
-    appears when it is complete.
+    appears when it is complete. A file in a store is the same while its address, without a signature, and its ETag or version are; no part of
+    it is fetched to learn these, and no request is made if the task has listed it.
 
     Args:
-        paths: The files, or addresses of stores.
+        files: A task, or paths and addresses.
         folder: The folder of the outputs, which is made. Several processes may write to it.
         to: The format: see ``meshmap.convert``, which also takes the other options.
         base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names.
@@ -84,68 +113,80 @@ def convert(
     if options.get("textures"):
         # Another working directory has other folders.
         options = {**options, "textures": [os.path.abspath(each) for each in options["textures"]]}
-    outputs = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str))
-    versions = _versions(paths)
-    rows = [{**versions[path], **_converted(path, folder, to, base, outputs, options)} for path in paths]
+    listed = _sources.listed(files)
+    outputs = [folder / f"{_below(file.path, base)}.{to}" for file in listed]
+    index = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str), outputs)
+    rows = []
+    for file, version, output in zip(listed, _versions(listed), outputs, strict=True):
+        try:
+            if not output.resolve().is_relative_to(folder.resolve()):
+                raise ValueError(f"{file.path} is not below {base}, so that its output would not be below {folder}")
+            row = _converted(file.path, version["identity"], output, to, index, options)
+        except (Error, OSError, ValueError) as error:
+            kind = getattr(error, "kind", "not_found" if isinstance(error, FileNotFoundError) else "io")
+            state = "skipped" if kind == "nothing_to_convert" else "failed"
+            row = {"state": state, "error_kind": kind, "error": str(error)}
+        rows.append({**version, **row})
     return pa.Table.from_pylist(rows, CONVERT)
 
 
+def _below(path: str, base: str | None) -> str:
+    """The path of an output below its folder, without its ending."""
+    if _meshmap.is_address(path):
+        path = path.partition("#")[0].partition("?")[0]
+    return os.path.basename(path) if base is None else os.path.relpath(path, base)
+
+
 def _converted(
-    path: str, folder: Path, to: _meshmap._Target, base: str | None, outputs: _meshmap.Outputs, options: dict[str, Any]
+    path: str, version: str | None, output: Path, to: _meshmap._Target, index: _meshmap.Outputs, options: dict[str, Any]
 ) -> dict[str, Any]:
-    below = os.path.basename(path) if base is None else os.path.relpath(path, base)
-    output = folder / f"{below}.{to}"
-    try:
-        if not output.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"{path} is not below {base}, so that its output would not be below {folder}")
-        made_from = outputs.fingerprint(path)
-        if made_from is not None and outputs.is_up_to_date(output, made_from):
-            return {"output": str(output), "state": "up_to_date"}
-        output.parent.mkdir(parents=True, exist_ok=True)
-        done = _meshmap.convert(path, output, to=to, **options)
-        if made_from is not None:
-            outputs.add(output, made_from, done["files"], done["looked_for"])
-    except (Error, OSError, ValueError) as error:
-        kind = getattr(error, "kind", "io")
-        state = "skipped" if kind == "nothing_to_convert" else "failed"
-        return {"state": state, "error_kind": kind, "error": str(error)}
+    made_from = index.fingerprint(path, version)
+    if made_from is not None and index.is_up_to_date(output, made_from):
+        return {"output": str(output), "state": "up_to_date"}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    done = _meshmap.convert(path, output, to=to, **options)
+    if made_from is not None:
+        index.add(output, made_from, done["files"], done["looked_for"])
     told = {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
     return {"output": str(output), "state": "written", **told}
 
 
-def missing(paths: Sequence[str], done: pa.Table) -> list[str]:
-    """The files that a table of earlier results has no row of, or only rows of another version of the file.
+def missing(sources: Sources, done: pa.Table) -> list[str]:
+    """The files that a table of earlier results has no row of, or only rows of another version of the file. Files of a prefix are only listed.
 
-    Rows with an error of the kind ``io`` or ``not_found``, which the next run may not have, count as missing.
+    Rows with an error of the kind ``io`` or ``not_found``, which the next run may not have, count as missing. So do files in stores that have
+    neither a strong ETag nor a version.
+
+    Args:
+        sources: As of ``meshmap.find``.
+        done: The columns ``path``, ``path_bytes``, ``identity`` and ``error_kind`` of earlier results.
+
+    Raises:
+        FileNotFoundError: As of ``meshmap.find``.
     """
+    left = _left(done)
+    pages = _sources.each_page(sources)
+    return [file.path for page in pages for file, is_left in zip(page, left(page), strict=True) if is_left]
+
+
+def _left(done: pa.Table) -> Callable[[list[File]], list[bool]]:
     def version(row: dict[str, Any]) -> tuple[str, str | None, str | None]:
         return row["path"], row["path_bytes"], row["identity"]
 
     kept = {
         version(row)
-        for row in done.select(["path", "path_bytes", "identity", "error_kind"]).to_pylist()
+        for batch in done.select(["path", "path_bytes", "identity", "error_kind"]).to_batches()
+        for row in batch.to_pylist()
         if row["error_kind"] not in ("io", "not_found") and row["identity"] is not None
     }
-    return [path for path, row in _versions(paths).items() if version(row) not in kept]
+    return lambda files: [version(row) not in kept for row in _versions(files)]
 
 
-def left(sources: _sources.Sources, done: pa.Table | None) -> list[tuple[str, int]]:
-    """The files that sources name, and their sizes; with ``done``, only the files that ``missing`` names."""
-    files = _sources.found(sources)
-    if done is None:
-        return files
-    paths = set(missing([path for path, _ in files], done))
-    return [file for file in files if file[0] in paths]
-
-
-def _versions(paths: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _versions(files: list[File]) -> list[dict[str, Any]]:
     """The columns ``path``, ``path_bytes`` and ``identity`` of files."""
-    columns = ["path", "path_bytes", "identity"]
-    rows = (pa.table(_meshmap.catalog(path, columns=columns, limit=1)).to_pylist() for path in paths)
-    return {
-        path: row[0] if row else {"path": _sources.shown(path), "path_bytes": None, "identity": None}
-        for path, row in zip(paths, rows, strict=True)
-    }
+    columns = ("path", "path_bytes", "identity")
+    rows = _meshmap.versions([(file.path, file.version) for file in files])
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def job(name: Name, **options: Any) -> tuple[Job, pa.Schema]:

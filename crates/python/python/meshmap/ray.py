@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import os
+import pickle
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -21,8 +21,6 @@ from . import _sources, jobs
 from ._tables import Table, table
 
 __all__ = ["MeshDatasource", "read", "run"]
-
-_PATHS = pa.list_(pa.binary())
 
 
 class MeshDatasource(Datasource):
@@ -41,7 +39,7 @@ class MeshDatasource(Datasource):
         task_bytes: int = 64 << 20,
     ) -> None:
         super().__init__()
-        self._files = _sources.found(sources)
+        self._pieces = _sources.pieces(sources, task_bytes)
         self._table = table(full, hash, geometry, drawn, columns, formats)
         self._task_bytes = task_bytes
 
@@ -51,26 +49,26 @@ class MeshDatasource(Datasource):
 
     def estimate_inmemory_data_size(self) -> int | None:
         """The size of the rows: rows of geometry take about as much memory as the files."""
-        return sum(size for _, size in self._files) if self._table.geometry else 1000 * len(self._files)
+        return sum(self._size_of(piece) for piece in self._pieces)
+
+    def _size_of(self, part: _sources.Piece | _sources.Task) -> int:
+        return part.size if self._table.geometry else 1000 * part.files
 
     def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[ReadTask]:
         """A task for each group of files."""
         tasks = []
-        sizes = dict(self._files)
-        for paths in _sources.groups(self._files, self._task_bytes, parallelism):
+        for task in _sources.grouped(self._pieces, self._task_bytes, parallelism):
+            named = [piece.path for piece in task.pieces if isinstance(piece, _sources.File)]
             metadata = BlockMetadata(
-                num_rows=None,
-                size_bytes=sum(sizes[path] for path in paths) if self._table.geometry else 1000 * len(paths),
-                input_files=paths,
-                exec_stats=None,
+                num_rows=None, size_bytes=self._size_of(task), input_files=named or None, exec_stats=None
             )
-            tasks.append(ReadTask(partial(_read, self._table, paths), metadata, schema=self._table.schema()))
+            tasks.append(ReadTask(partial(_read, self._table, task), metadata, schema=self._table.schema()))
         return tasks
 
 
-def _read(of: Table, paths: list[str]) -> Iterator[pa.Table]:
+def _read(of: Table, task: _sources.Task) -> Iterator[pa.Table]:
     schema, is_empty = of.schema(), True
-    for batch in of.batches(paths):
+    for batch in of.batches(task.paths()):
         is_empty = False
         yield pa.Table.from_batches([batch], schema)
     if is_empty:
@@ -125,15 +123,13 @@ def run(
         FileNotFoundError: A source does not exist, or no source has a mesh file.
     """
     job, schema = jobs.job(name, **options)
-    files = jobs.left(sources, done)
-    groups = _sources.groups(files, task_bytes, 2 * int(ray.cluster_resources().get("CPU", 1)) if ray.is_initialized() else 2)
-    if not groups:
+    least = 2 * int(ray.cluster_resources().get("CPU", 1)) if ray.is_initialized() else 2
+    tasks = jobs.tasks(sources, task_bytes=task_bytes, least_tasks=least, done=done)
+    if not tasks:
         return ray.data.from_arrow(schema.empty_table())
-    # A path is bytes: it need not be UTF-8.
-    parts = pa.table({"paths": pa.array([[os.fsencode(path) for path in paths] for paths in groups], _PATHS)})
-    blocks = ray.data.from_arrow([parts.slice(index, 1) for index in range(parts.num_rows)])
-    return blocks.map_batches(partial(_work, job, schema), batch_format="pyarrow", batch_size=None)
+    blocks = [pa.table({"task": pa.array([pickle.dumps(task)], pa.binary())}) for task in tasks]
+    return ray.data.from_arrow(blocks).map_batches(partial(_work, job, schema), batch_format="pyarrow", batch_size=None)
 
 
 def _work(job: jobs.Job, schema: pa.Schema, batch: pa.Table) -> pa.Table:
-    return jobs.tables((job([os.fsdecode(path) for path in paths]) for paths in batch["paths"].to_pylist()), schema)
+    return jobs.tables((job(pickle.loads(task)) for task in batch["task"].to_pylist()), schema)

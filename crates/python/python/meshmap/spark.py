@@ -14,7 +14,7 @@ Spark finds the source by itself where this package is installed. Options are te
 from __future__ import annotations
 
 import json
-import os
+import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from . import _sources, jobs
-from ._tables import Table, nested, table, tasks
+from ._tables import Table, cores, nested, table
 
 __all__ = ["MeshDataSource", "register", "run"]
 
@@ -37,7 +37,7 @@ _KNOWN = ("full", "hash", "geometry", "drawn", "columns", "formats", "partitionB
 class Files(InputPartition):
     """Files that one task reads."""
 
-    paths: list[str]
+    task: _sources.Task
 
 
 class MeshDataSource(DataSource):
@@ -66,15 +66,14 @@ class MeshReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """A part for each task."""
         most = int(self.options.get("partitionBytes") or self.options.get("partitionbytes") or 64 << 20)
-        files = _sources.found(_paths(self.options))
-        return [Files(paths) for paths in _sources.groups(files, most, tasks())]
+        return [Files(task) for task in jobs.tasks(_paths(self.options), task_bytes=most, least_tasks=cores())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, Files)
         of = _table(self.options)
         schema = _schema(of)
-        for batch in of.batches(partition.paths):
+        for batch in of.batches(partition.task.paths()):
             if batch.num_rows:
                 yield batch.cast(schema)
 
@@ -144,15 +143,13 @@ def run(
     """
     job, columns = jobs.job(name, **options)
     schema = pa.schema([pa.field(field.name, nested(field.type), field.nullable) for field in columns])
-    files = jobs.left(sources, done)
-    groups = _sources.groups(files, task_bytes, tasks())
-    # A path is bytes: it need not be UTF-8.
-    parts = [([bytearray(os.fsencode(path)) for path in paths],) for paths in groups]
-    tasks_of = spark.sparkContext.parallelize(parts, max(len(groups), 1))
+    planned = jobs.tasks(sources, task_bytes=task_bytes, least_tasks=cores(), done=done)
+    parts = [(bytearray(pickle.dumps(task)),) for task in planned]
+    tasks = spark.sparkContext.parallelize(parts, max(len(parts), 1))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for paths in batch.column("paths").to_pylist():
-                yield from job([os.fsdecode(path) for path in paths]).cast(schema).to_batches()
+            for task in batch.column("task").to_pylist():
+                yield from job(pickle.loads(task)).cast(schema).to_batches()
 
-    return spark.createDataFrame(tasks_of, "paths array<binary>").mapInArrow(work, from_arrow_schema(schema))
+    return spark.createDataFrame(tasks, "task binary").mapInArrow(work, from_arrow_schema(schema))

@@ -1,0 +1,105 @@
+"""Tasks over large prefixes: each key is in one task, and who plans holds ranges. A store that answers pages is simulated."""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import meshmap
+from meshmap import _sources, jobs
+
+PREFIX = "s3://bucket/scans/"
+KEYS = [f"scans/{number // 1000:03}/{number:05}.iqm" for number in range(25_000)]
+
+
+class Store:
+    """Keys of 10 bytes each, in pages of 1,000."""
+
+    def __init__(self, keys: list[str]) -> None:
+        self.keys = keys
+        self.pages = 0
+
+    def list_address(self, address: str, after: str = "") -> Iterator[list[tuple[str, str, int, str | None]]]:
+        assert address == PREFIX
+        first = bisect_right(self.keys, after)
+        for start in range(first, len(self.keys), 1000):
+            self.pages += 1
+            yield [(f"s3://bucket/{key}", key, 10, f"tag of {key}") for key in self.keys[start : start + 1000]]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Store:
+    store = Store(list(KEYS))
+    monkeypatch.setattr(_sources._meshmap, "list_address", store.list_address)
+    return store
+
+
+def paths(tasks: list[jobs.Task]) -> list[str]:
+    return [path for task in tasks for path in task.paths()]
+
+
+@pytest.mark.parametrize(("task_bytes", "least"), [(64 << 20, 1), (64 << 20, 16), (1000, 1), (1, 1)])
+def test_each_key_is_in_one_task(store: Store, task_bytes: int, least: int) -> None:
+    tasks = jobs.tasks(PREFIX, task_bytes=task_bytes, least_tasks=least)
+    assert store.pages == 25
+    assert len(tasks) >= least and all(1 <= task.files <= 1000 and task.size <= max(task_bytes, 10) for task in tasks)
+    assert sum(task.files for task in tasks) == len(KEYS)
+    if task_bytes == 1000:
+        assert len(tasks) == 250
+    tasks = [pickle.loads(pickle.dumps(task)) for task in tasks]
+    held = [piece for task in tasks for piece in task.pieces if isinstance(piece, _sources.File)]
+    assert len(held) <= 10_000 + 100
+    if task_bytes > 1:
+        assert paths(tasks) == [f"s3://bucket/{key}" for key in KEYS]
+        files = [file for task in tasks for file in task.listed()]
+        assert all(file.version == f"tag of {file.path.removeprefix('s3://bucket/')}" for file in files)
+
+
+def test_keys_that_come_or_go_after_the_plan_change_one_task(store: Store) -> None:
+    tasks = jobs.tasks(PREFIX)
+    store.keys.remove("scans/020/20500.iqm")
+    store.keys.append("scans/020/20500b.iqm")
+    store.keys.sort()
+    assert paths(tasks) == [f"s3://bucket/{key}" for key in store.keys]
+
+
+@pytest.mark.parametrize("is_done", [lambda n: n < 12_000, lambda n: n % 3 == 0, lambda n: n > 20_000, lambda n: n % 5000 > 40])
+def test_tasks_have_what_is_left(store: Store, is_done, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN001
+    rows = [(f"s3://bucket/{key}", None, f"tag of {key}", None) for number, key in enumerate(KEYS) if is_done(number)]
+    # Another version, and an error that the next run may not have.
+    rows += [(f"s3://bucket/{KEYS[-1]}", None, "another", None), (f"s3://bucket/{KEYS[0]}", None, f"tag of {KEYS[0]}", "io")][is_done(0) :]
+    names = ["path", "path_bytes", "identity", "error_kind"]
+    done = pa.table([pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names)
+    expected = [f"s3://bucket/{key}" for number, key in enumerate(KEYS) if not is_done(number)]
+    assert jobs.missing(PREFIX, done) == expected
+    tasks = jobs.tasks(PREFIX, done=done)
+    assert paths(tasks) == expected
+    assert sum(task.files for task in tasks) == len(expected)
+
+
+def test_several_sources_and_patterns_are_divided_as_one(store: Store, iqm: Path) -> None:
+    sources = [str(iqm), PREFIX, PREFIX + "*/*7.iqm", PREFIX]
+    tasks = jobs.tasks(sources, least_tasks=4)
+    expected = [f"s3://bucket/{key}" for key in KEYS]
+    assert paths(tasks) == meshmap.find(sources) == [str(iqm), *expected, *expected[7::10], *expected]
+
+
+def test_a_store_without_order_is_refused(store: Store) -> None:
+    store.keys.insert(500, "scans/999.iqm")
+    with pytest.raises(ValueError, match="lists scans/000/00500.iqm after scans/999.iqm"):
+        jobs.tasks(PREFIX)
+
+
+def test_a_list_may_name_files_that_are_gone(tmp_path: Path, iqm: Path) -> None:
+    gone = str(tmp_path / "gone.iqm")
+    assert meshmap.find([str(iqm), gone]) == [str(iqm), gone]
+    for table in (jobs.catalog([str(iqm), gone]), jobs.convert([str(iqm), gone], tmp_path / "out")):
+        assert dict(zip(table["path"].to_pylist(), table["error_kind"].to_pylist(), strict=True)) == {str(iqm): None, gone: "not_found"}
+    for source in (gone, tmp_path / "gone*.iqm"):
+        with pytest.raises(FileNotFoundError):
+            meshmap.find(source)

@@ -9,6 +9,8 @@ use arrow_schema::DataType;
 use meshmap_catalog::rows::{self, Columns, Depth, FileKind, Options, Row, Writer};
 use meshmap_testing::data;
 
+type Of = fn(&Row) -> Option<&'static str>;
+
 #[test]
 fn arrow_files_hold_all_rows_with_the_version_and_one_dictionary_of_each_column() {
     let items = rows::find(&[data::root()]);
@@ -24,7 +26,7 @@ fn arrow_files_hold_all_rows_with_the_version_and_one_dictionary_of_each_column(
     assert_eq!(schema.metadata()["meshmap.schema"], "1");
     let is_name =
         |name: &&str| matches!(schema.field_with_name(name).unwrap().data_type(), DataType::Dictionary(..));
-    let columns: [(&str, fn(&Row) -> Option<&'static str>); 5] = [
+    let columns: [(&str, Of); 5] = [
         ("format", |row| row.format),
         ("role", |row| row.role),
         ("error_kind", |row| row.error_kind),

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::again::Reduced;
 use crate::call::{attached, call};
 use crate::error::Raised;
-use crate::pool::detached;
+use crate::pool::{detached, trim};
 use crate::readers::{Interrupt, of_reader};
 
 /// A row for each mesh of many files. Read again each time that it is asked for its stream.
@@ -354,7 +354,7 @@ impl Iterator for Stream {
         // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
         let next = || match &mut self.batches {
             Tables::Facts(facts) => facts.next_batch(self.left),
-            Tables::Arrays(shapes) => shapes.next_batch(),
+            Tables::Arrays(shapes) => shapes.next_batch().inspect(|_| trim()),
         };
         let made = attached(|py| detached(py, true, next));
         // An interrupt of a reader is not an error of its file.

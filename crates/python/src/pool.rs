@@ -52,3 +52,16 @@ pub(crate) fn detached<T: Ungil + Send>(
     let pool = pool()?;
     Ok(py.detach(|| pool.install(work)))
 }
+
+/// Returns memory that was freed to the system. The allocator of glibc otherwise retains what the threads of the pool have used for
+/// large meshes.
+pub(crate) fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        #[allow(unsafe_code, reason = "a function of glibc")]
+        unsafe extern "C" {
+            safe fn malloc_trim(pad: usize) -> std::ffi::c_int;
+        }
+        malloc_trim(0);
+    }
+}

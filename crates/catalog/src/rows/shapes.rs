@@ -46,7 +46,7 @@ pub struct Shapes {
 
 /// A row that is not read yet.
 enum Waiting {
-    Done(Row),
+    Done(Box<Row>),
     Mesh(Arc<Job>, MeshEntry),
 }
 
@@ -153,19 +153,19 @@ impl Shapes {
         let meshes = || match open(item, &self.how) {
             Ok(None) => Vec::new(),
             Ok(Some((row, file))) => self.listed(&file, row),
-            Err(row) => vec![Waiting::Done(*row)],
+            Err(row) => vec![Waiting::Done(row)],
         };
         catch_unwind(AssertUnwindSafe(meshes))
-            .unwrap_or_else(|_| vec![Waiting::Done(of_item(item).panicked())])
+            .unwrap_or_else(|_| vec![Waiting::Done(Box::new(of_item(item).panicked()))])
     }
 
     fn listed(&self, file: &MeshFile, row: Row) -> Vec<Waiting> {
         let entries = match file.meshes() {
             Ok(entries) => entries,
-            Err(error) => return vec![Waiting::Done(row.failed(&error))],
+            Err(error) => return vec![Waiting::Done(Box::new(row.failed(&error)))],
         };
         if let Some(row) = too_many(file, entries.len(), &row) {
-            return vec![Waiting::Done(row)];
+            return vec![Waiting::Done(Box::new(row))];
         }
         // A name in the header of a file may be the name of each mesh.
         let most = memory_for(file.limits(), row.file_bytes.map_or(0, i64::unsigned_abs));
@@ -177,7 +177,7 @@ impl Shapes {
                 let error = format!(
                     "names of meshes: more than {most} of memory needed; raise the memory limit (--max-memory)"
                 );
-                return vec![Waiting::Done(row.problem(&Problem::other("limit_exceeded", error)))];
+                return vec![Waiting::Done(Box::new(row.problem(&Problem::other("limit_exceeded", error))))];
             }
             listed.push(entry);
         }
@@ -194,7 +194,7 @@ impl Shapes {
             entries.into_iter().filter(|entry| !self.drawn || is_drawn(entry)).collect();
         // A file without meshes is not lost.
         if drawn.is_empty() {
-            return vec![Waiting::Done(row)];
+            return vec![Waiting::Done(Box::new(row))];
         }
         let stored = row.file_bytes.map_or(0, i64::unsigned_abs);
         let each = stored.saturating_mul(RATIO) / drawn.len() as u64;
@@ -223,7 +223,7 @@ impl Waiting {
 
     fn read(self, geometry: &Geometry) -> Read {
         match self {
-            Self::Done(row) => Read { shape: Shape::without_parts(row, geometry), job: None },
+            Self::Done(row) => Read { shape: Shape::without_parts(*row, geometry), job: None },
             Self::Mesh(job, entry) => {
                 let row = described(&job.row, &entry);
                 let meter = Arc::new(meter_of(&job.file));

@@ -193,18 +193,6 @@ fn outputs_in_a_directory_are_written_again_after_any_change() {
 }
 
 #[test]
-fn a_long_index_is_shortened() {
-    let folder = tempfile::tempdir().unwrap();
-    let man = data::valid("iqm", "skin_multi_anim.iqm");
-    for _ in 0..120 {
-        let done = convert(&["--to", "stl", "--force", "-o", folder.path().to_str().unwrap()], &[&man]);
-        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
-    }
-    let lines = fs::read_to_string(folder.path().join(INDEX)).unwrap().lines().count();
-    assert!(lines < 110, "{lines} lines");
-}
-
-#[test]
 fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     tree(folder.path());

@@ -188,7 +188,7 @@ impl ReadRange for Blocking {
         };
         let inner = &self.remote.inner;
         let bytes = loop {
-            match inner.fragments.step(&read).map_err(|error| inner.mesh_error(error))? {
+            match inner.fragments.step(read).map_err(|error| inner.mesh_error(error))? {
                 Ok(bytes) => break bytes,
                 Err(ranges) => self.fetch(ranges)?,
             }

@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn versions_of_addresses_and_stamps_of_paths_are_different_origins() {
         let root = tempfile::tempdir().unwrap();
-        let [output] = &outputs(root.path(), 1)[..] else { panic!() };
+        let output = &outputs(root.path(), 1)[0];
         let origins =
             [Origin::of_address("a", "b"), Origin::of_address("ab", ""), Origin::of_path(output).unwrap()];
         let index = read(root.path(), &[]);

@@ -209,13 +209,13 @@ pub(crate) fn find_files(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<(s
     Ok(found.into_iter().map(|item| (item.path().as_os_str().to_owned(), item.byte_len())).collect())
 }
 
+/// The columns `path`, `path_bytes` and `identity` of a file.
+type Identified = (String, Option<String>, Option<String>);
+
 /// The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
 /// None.
 #[pyfunction]
-pub(crate) fn versions(
-    py: Python<'_>,
-    files: Vec<(PathBuf, Option<String>)>,
-) -> PyResult<Vec<(String, Option<String>, Option<String>)>> {
+pub(crate) fn versions(py: Python<'_>, files: Vec<(PathBuf, Option<String>)>) -> PyResult<Vec<Identified>> {
     let how = own_how()?;
     let of = |(path, version): (PathBuf, Option<String>)| {
         let item = Item::file(&path);

@@ -159,6 +159,30 @@ def kill_readers_and_feed(pipe: Path, data: bytes, process: subprocess.Popen[str
     threading.Thread(target=feed, daemon=True).start()
 
 
+def kill_writers(folder: Path, process: subprocess.Popen[str]) -> None:
+    """Kills three workers while they write a file in a folder."""
+    for _ in range(KILLS):
+        victims: set[int] = set()
+        while not victims:
+            assert process.poll() is None, process.communicate()[0][-4000:]
+            victims = writers(folder)
+        assert process.pid not in victims
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
+
+
+def writers(folder: Path) -> set[int]:
+    """The processes that have opened a part of an output."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if (path := os.readlink(entry)).startswith(f"{folder}/") and path.endswith(".part"):
+                found.add(int(entry.parts[2]))
+        except OSError:
+            continue
+    return found
+
+
 def opened(pipe: Path, process: subprocess.Popen[str]) -> int | None:
     """Opens a pipe for writing as soon as a worker reads it; None if the process has ended."""
     while process.poll() is None:
@@ -249,16 +273,16 @@ def test_geometry_is_that_of_the_files(engine: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, pipe: Path, cgeo: Path, tmp_path: Path) -> None:
-    out, sources = tmp_path / "out", [str(tree), str(pipe)]
-    what = f"run('convert', folder={str(out)!r}, base={os.path.commonpath(sources)!r})"
+def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, tmp_path: Path) -> None:
+    out, sources = tmp_path / "out", [str(tree)]
+    what = f"run('convert', folder={str(out)!r}, base={str(tree)!r})"
     process = start(engine, what, sources, tmp_path / "first")
-    kill_readers_and_feed(pipe, cgeo.read_bytes(), process)
+    kill_writers(out, process)
     first = finish(process, tmp_path / "first")
-    assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree) + [str(pipe)])
+    assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree))
     states = first["state"].to_pylist()
     print(f"{engine}: " + json.dumps({name: states.count(name) for name in set(states)}))
-    assert states.count("failed") >= FILES // 10 and states.count("written") > FILES // 2
+    assert states.count("failed") >= FILES // 20 and states.count("written") > FILES // 2
     outputs = [path for path in first["output"].to_pylist() if path]
     assert len(set(outputs)) == len(outputs) and all(Path(path).read_bytes()[:4] == b"glTF" for path in outputs)
     assert not list(out.rglob("*.part"))
@@ -267,12 +291,10 @@ def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, pipe: Path, c
     second = finish(start(engine, what, [str(tree)], tmp_path / "second"), tmp_path / "second")
     again = dict(zip(second["path"].to_pylist(), second["state"].to_pylist(), strict=True))
     lost_sources = dict(zip(first["output"].to_pylist(), first["path"].to_pylist(), strict=True))
-    expected = {lost_sources[lost] for lost in outputs[:3]} - {str(pipe)}
+    expected = {lost_sources[lost] for lost in outputs[:3]}
     assert {path for path, state in again.items() if state == "written"} == expected
     # The outputs are equal to the outputs of one process without kills.
-    pipe.unlink()
-    shutil.copyfile(cgeo, pipe)
-    whole = jobs.convert(meshmap.find(sources), tmp_path / "whole", base=os.path.commonpath(sources))
+    whole = jobs.convert(meshmap.find(sources), tmp_path / "whole", base=str(tree))
     for output, own in zip(sorted(outputs), sorted(filter(None, whole["output"].to_pylist())), strict=True):
         assert Path(output).read_bytes() == Path(own).read_bytes(), output
     assert not list(out.rglob("*.part"))

@@ -18,7 +18,7 @@ from meshmap import jobs
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = 1000
-PREFIX = "s3://assets/tree/"
+PREFIX = "s3://counted/tree/"
 
 
 class Counting:
@@ -50,11 +50,11 @@ def served() -> Iterator[Counting]:
         for name, value in {**keys, "AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}.items():
             patch.setenv(name, value)
         client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1")
-        client.create_bucket(Bucket="assets")
+        client.create_bucket(Bucket="counted")
         data = (ROOT / "tests" / "data" / "iqm" / "valid" / "skin_multi_anim.iqm").read_bytes()
         for index in range(FILES):
-            client.put_object(Bucket="assets", Key=f"tree/{index % 7}/mesh {index:04}.iqm", Body=data)
-        client.put_object(Bucket="assets", Key="tree/readme.txt", Body=b"no mesh")
+            client.put_object(Bucket="counted", Key=f"tree/{index % 7}/mesh {index:04}.iqm", Body=data)
+        client.put_object(Bucket="counted", Key="tree/readme.txt", Body=b"no mesh")
         counting.client = client
         counting.take()
         yield counting
@@ -80,7 +80,7 @@ def test_a_second_run_fetches_no_bodies(served: Counting, tmp_path: Path) -> Non
     assert states == named_states == {"up_to_date": FILES}
     assert second == {"LIST": 2} and named == {"LIST": 2, "HEAD": FILES}
     # One object has changed.
-    served.client.put_object(Bucket="assets", Key="tree/3/mesh 0003.iqm", Body=b"INTERQUAKEMODEL\0")
+    served.client.put_object(Bucket="counted", Key="tree/3/mesh 0003.iqm", Body=b"INTERQUAKEMODEL\0")
     served.take()
     _, states = listed()
     assert states == {"up_to_date": FILES - 1, "failed": 1}
@@ -118,7 +118,7 @@ def test_missing_over_a_prefix_only_lists(served: Counting) -> None:
 
 
 def test_errors_have_a_kind_and_no_xml(served: Counting) -> None:
-    names = ["s3://assets/nothing.iqm", "s3://no-such-bucket/a.iqm", str(ROOT / "nothing.iqm")]
+    names = ["s3://counted/nothing.iqm", "s3://no-such-bucket/a.iqm", str(ROOT / "nothing.iqm")]
     table = pa.table(meshmap.catalog(names, columns=["error_kind", "error"]))
     assert table["error_kind"].to_pylist() == ["not_found"] * 3
     converted = jobs.convert(names, ROOT / "target" / "nothing")
@@ -129,8 +129,8 @@ def test_errors_have_a_kind_and_no_xml(served: Counting) -> None:
     for error in errors:
         print(error)
         assert len(error) < 200 and not any(part in error for part in ("<", "RequestId", "HostId", "xml")), error
-    with pytest.raises(FileNotFoundError, match="no mesh files in s3://assets/tree/none/"):
-        meshmap.find([PREFIX, "s3://assets/tree/none/"])
+    with pytest.raises(FileNotFoundError, match="no mesh files in s3://counted/tree/none/"):
+        meshmap.find([PREFIX, "s3://counted/tree/none/"])
     assert meshmap.find([PREFIX + "*/*0001.iqm", names[2]]) == [PREFIX + "1/mesh%200001.iqm", names[2]]
 
 

@@ -42,9 +42,10 @@ impl Column {
             "vertices" | "triangles" | "min_x" | "min_y" | "min_z" | "max_x" | "max_y" | "max_z" => {
                 Depth::Meshes
             }
-            "notes" | "suspicious" | "forbidden" | "unusable" | "error_kind" | "rule" | "error"
-            | "damaged_parts" | "part_error_kind" | "part_error" => Depth::Everything,
-            _ => Depth::Headers,
+            "path" | "format" | "address" | "name" | "role" | "level" | "seconds" | "file_bytes"
+            | "mesh_bytes" | "material" | "identity" | "hash" | "path_bytes" => Depth::Headers,
+            // Also any column to come.
+            _ => Depth::Everything,
         }
     }
 

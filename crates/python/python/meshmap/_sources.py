@@ -118,8 +118,8 @@ def _texts(sources: Sources) -> list[str]:
 
 
 def _named(source: str, is_one: bool) -> list[File]:
-    """The files that a path, a glob or the address of a file names. A file of several may be gone when its turn comes; the only one is missed at
-    once."""
+    """The files that a path, a glob or the address of a file names. One of several that does not exist is an error when it is read; the only one
+    raises now."""
     if _meshmap.is_address(source):
         return [File(source, *(_meshmap.head_of_address(source) if is_one else ()))]
     if os.path.exists(source):

@@ -70,6 +70,7 @@ def test_positions_between_snapshots_are_interpolated(cgeo: Path) -> None:
     normals = file.normals_at(times)
     np.testing.assert_array_equal(file.normals_at(times, cache=cache), normals)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), 1, atol=1e-5)
+    assert file.timing is not None
     at_first = file.normals_at([file.timing.time_of(0)])[0]
     stored = file.snapshots[0].normals()
     np.testing.assert_allclose(at_first, stored / np.linalg.norm(stored, axis=-1, keepdims=True), atol=1e-6)

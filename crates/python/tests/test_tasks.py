@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import meshmap
-from meshmap import _sources, jobs
+from meshmap import _meshmap, _sources, jobs
 
 PREFIX = "s3://bucket/scans/"
 KEYS = [f"scans/{number // 1000:03}/{number:05}.iqm" for number in range(25_000)]
@@ -35,11 +35,11 @@ class Store:
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     store = Store(list(KEYS))
-    monkeypatch.setattr(_sources._meshmap, "list_address", store.list_address)
+    monkeypatch.setattr(_meshmap, "list_address", store.list_address)
     return store
 
 
-def paths(tasks: list[jobs.Task]) -> list[str]:
+def paths(tasks: list[_sources.Task]) -> list[str]:
     return [path for task in tasks for path in task.paths()]
 
 
@@ -69,7 +69,8 @@ def test_keys_that_come_or_go_after_the_plan_change_one_task(store: Store) -> No
 
 
 @pytest.mark.parametrize("is_done", [lambda n: n < 12_000, lambda n: n % 3 == 0, lambda n: n > 20_000, lambda n: n % 5000 > 40])
-def test_tasks_have_what_is_left(store: Store, is_done, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN001
+def test_tasks_have_what_is_left(store: Store, is_done: Callable[[int], bool]) -> None:
+    rows: list[tuple[str, str | None, str, str | None]]
     rows = [(f"s3://bucket/{key}", None, f"tag of {key}", None) for number, key in enumerate(KEYS) if is_done(number)]
     # Another version, and an error that the next run may not have.
     rows += [(f"s3://bucket/{KEYS[-1]}", None, "another", None), (f"s3://bucket/{KEYS[0]}", None, f"tag of {KEYS[0]}", "io")][is_done(0) :]

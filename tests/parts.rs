@@ -138,6 +138,27 @@ fn playing_goes_forwards_backwards_and_by_strides() {
     }
 }
 
+/// One thread uses the memory of a snapshot for the next one, and decodes the first one for itself and the differences at once.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn one_thread_plays_in_the_same_memory() {
+    let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12)), &Options::default()).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let mut places = Vec::new();
+    pool.install(|| {
+        proxy.play(0..12).for_each(|_, mesh| {
+            let mesh = mesh.unwrap();
+            places.push([mesh.positions.as_ptr(), mesh.normals.as_ptr()].map(|place| place.addr()));
+            assert_eq!(
+                mesh.triangles.as_bytes().as_ptr(),
+                proxy.base().unwrap().triangles.as_bytes().as_ptr()
+            );
+            ControlFlow::Continue(())
+        });
+    });
+    assert_eq!(places, [places[0]; 12]);
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn meshes_that_were_played_can_be_kept() {

@@ -43,9 +43,17 @@ pub struct Source {
 fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
     #[cfg(all(unix, not(miri)))]
     {
+        /// Linux reads no more for each advice than the largest request of the disk, which is at least this.
+        const AT_ONCE: usize = 128 << 10;
+        /// A damaged file can declare any length.
+        const MOST: usize = 256 << 20;
         let (start, end) = (crate::num::as_usize(range.start), crate::num::as_usize(range.end));
-        if let Some(bytes) = map.get(start..end) {
-            let _ = map.advise_range(memmap2::Advice::WillNeed, start, bytes.len());
+        let end = end.min(start.saturating_add(MOST)).min(map.len());
+        for piece in (start..end).step_by(AT_ONCE) {
+            let length = end.saturating_sub(piece).min(AT_ONCE);
+            if map.advise_range(memmap2::Advice::WillNeed, piece, length).is_err() {
+                return;
+            }
         }
     }
     #[cfg(any(not(unix), miri))]

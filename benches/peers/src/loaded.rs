@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::process::{Child, Command};
 use std::time::Instant;
 
-use meshmap::cgeo::{Dialect, Proxy, VertexWriter, Wrap};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, VertexWriter, Wrap};
 use meshmap::{Options, Scratch, Semantic, VertexFormat, VertexLayout, VertexRemap};
 use meshmap_testing::fixtures::cgeo::{animation, file};
 
@@ -306,26 +306,31 @@ pub(crate) fn cold() -> Result<(), Box<dyn Error>> {
         let status = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
         if status == 0 { Ok(()) } else { Err("the system keeps the file in memory".into()) }
     };
-    println!("| source | MB per pull | ms per pull |\n|---|--:|--:|");
-    for is_mapped in [false, true] {
+    println!("| source | parts | first snapshot, ms | MB per pull | ms per pull |\n|---|---|--:|--:|--:|");
+    for (is_mapped, parts) in [false, true].into_iter().flat_map(|is_mapped| {
+        [("positions", Parts::POSITIONS), ("all", Parts::ALL)].map(|parts| (is_mapped, parts))
+    }) {
         forget()?;
         let source = if is_mapped { crate::map(&path) } else { meshmap::Source::open(&path)? };
         let proxy = Proxy::from_source(source, &Options::default())?;
-        let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+        let (mut out, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let count = proxy.snapshot_count();
-        // The first pulls read the first snapshot, and show how much of the others is needed.
-        for index in 1..4 {
-            proxy.snapshot(index)?.positions_into(&mut out, &mut scratch)?;
-        }
+        let mut pull = |index: usize| {
+            proxy.snapshot(index).and_then(|snapshot| snapshot.mesh_into(parts.1, &mut out, &mut scratch))
+        };
+        let start = Instant::now();
+        pull(0)?;
+        let first = start.elapsed().as_secs_f64();
+        // The first differences show how much of the others is needed.
+        (1..4).try_for_each(&mut pull)?;
         let order: Vec<usize> = (0..40_usize).map(|turn| 4 + turn * 7919 % (count - 4)).collect();
         let (before, start) = (read()?, Instant::now());
-        for index in &order {
-            proxy.snapshot(*index)?.positions_into(&mut out, &mut scratch)?;
-        }
+        order.iter().copied().try_for_each(&mut pull)?;
         let (bytes, time) = (read()? - before, start.elapsed().as_secs_f64());
         let name = if is_mapped { "Source::map" } else { "Source::open" };
-        let pulls = order.len() as f64;
-        println!("| {name} | {:.2} | {:.1} |", bytes as f64 / pulls / 1e6, time * 1e3 / pulls);
+        let (pulls, first) = (order.len() as f64, first * 1e3);
+        let megabytes = bytes as f64 / pulls / 1e6;
+        println!("| {name} | {} | {first:.1} | {megabytes:.2} | {:.1} |", parts.0, time * 1e3 / pulls);
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use meshmap::{ReadRange, Source};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyFileNotFoundError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -83,7 +83,11 @@ impl Reading {
             let _running = Running::new(self.object);
             work(py).inspect_err(|error| self.interrupt.set(py, error))
         })
-        .map_err(|error: PyErr| io::Error::other(Raised(error)))
+        .map_err(|error: PyErr| {
+            let gone = attached(|py| error.is_instance_of::<PyFileNotFoundError>(py));
+            let kind = if gone { io::ErrorKind::NotFound } else { io::ErrorKind::Other };
+            io::Error::new(kind, Raised(error))
+        })
     }
 }
 

@@ -311,14 +311,16 @@ impl Snapshot {
         })
     }
 
-    /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
-    /// did.
-    pub(super) fn copy_first(&self, parts: Parts, meter: &Meter, out: &mut MeshBuffer) -> bool {
-        match self.proxy.base_slots().whole.get() {
-            Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
-                whole.copy_into(parts, self.extent.length(), meter, out).is_ok()
-            }
-            _ => false,
+    /// Copies parts of the mesh of the first snapshot, if this is it; returns whether it did. What differences need is decoded once.
+    pub(super) fn copy_base(&self, parts: Parts, meter: &Meter, out: &mut MeshBuffer) -> bool {
+        if self.index != 0 || self.sample != 0 {
+            return false;
         }
+        let attempt = meter.part();
+        let copied = self
+            .proxy
+            .base_within(parts, &attempt)
+            .and_then(|base| base.mesh.copy_into(parts, self.extent.length(), &attempt, out));
+        copied.map(|()| attempt.keep()).is_ok()
     }
 }

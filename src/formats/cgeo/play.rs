@@ -186,6 +186,8 @@ struct Job {
     proxy: Proxy,
     index: usize,
     parts: Parts,
+    /// Differences from the first snapshot are played as well.
+    is_one_of_many: bool,
     /// The most bytes that it may hold; `None` if no other snapshot is in memory.
     share: Option<u64>,
     memory: Arc<Memory>,
@@ -234,7 +236,7 @@ impl Job {
         let mut scratch = locked(&self.memory.scratches).pop().unwrap_or_default();
         let decode = || {
             let snapshot = self.proxy.snapshot(self.index)?;
-            if snapshot.copy_first(self.parts, &meter, &mut mesh) {
+            if self.is_one_of_many && snapshot.copy_base(self.parts, &meter, &mut mesh) {
                 return Ok(());
             }
             snapshot.mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch).map(drop)
@@ -313,6 +315,7 @@ impl<'a> Player<'a> {
             proxy: self.play.proxy.clone(),
             index: self.play.at(turn),
             parts: self.play.parts,
+            is_one_of_many: self.play.len() > 1,
             share,
             memory: Arc::clone(&self.memory),
             state: Mutex::new(State::Waiting),
@@ -346,15 +349,14 @@ impl<'a> Player<'a> {
     /// Decodes the snapshot that is played next.
     fn decode(&mut self) -> (MeshBuffer, Result<()>) {
         self.fill();
-        let (mesh, outcome) = match self.window.pop_front() {
-            Some(job) => self.finish(&job),
-            None => (MeshBuffer::default(), None),
-        };
-        let (mesh, outcome) = match outcome {
-            Some(outcome) => (mesh, outcome),
-            None => {
-                // It does not fit next to others. What comes after it is decoded once more.
-                self.clear();
+        let decoded = self.window.pop_front().map(|job| self.finish(&job));
+        let (mesh, outcome) = match decoded {
+            Some((mesh, Some(outcome))) => (mesh, outcome),
+            does_not_fit => {
+                if does_not_fit.is_some() {
+                    // It does not fit next to others. What comes after it is decoded once more.
+                    self.clear();
+                }
                 let (mesh, outcome) = self.job(self.turn, None).decode();
                 (mesh, outcome.unwrap_or(Ok(Ok(()))))
             }

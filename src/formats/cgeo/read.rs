@@ -410,28 +410,35 @@ impl Snapshot {
         self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| stream.in_part().is_complete()).0
     }
 
-    /// Has the system read what is likely needed of a map, in which it does not read ahead.
-    fn advise(&self, last: MeshArray) {
-        match self.likely_ranges_to(last, true) {
+    /// Has the system read what is likely needed of a map, in which it does not read ahead; returns `true` if it is known.
+    fn advise(&self, last: MeshArray) -> bool {
+        let source = self.proxy.source();
+        let is_part = self.index > 0 && self.may_end_before(last);
+        let likely = if is_part { self.likely_ranges_to(last, true) } else { None };
+        match &likely {
             Some(ranges) => ranges
-                .into_iter()
+                .iter()
                 .filter(|range| !range.is_empty())
-                .for_each(|range| self.proxy.source().will_read(range)),
-            None => self.proxy.source().will_read(self.beginning(PIECE)),
+                .for_each(|range| source.will_read(range.clone())),
+            None => source.will_read(self.beginning(PIECE)),
         }
+        likely.is_some()
     }
 
     /// Reads the beginning of the mesh for an array, or for the counts.
     pub(super) fn begin_mesh(&self, last: Option<MeshArray>, scratch: &mut Scratch) -> Result<Begun> {
         let length = self.first_length(last);
-        if let Some(last) = last.filter(|_| self.proxy.source().is_in_memory()) {
-            self.advise(last);
-        }
+        let last = last.filter(|_| self.proxy.source().is_in_memory());
+        let is_known = last.is_none_or(|last| self.advise(last));
         let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
-        begun.ok_or_else(|| {
+        let begun = begun.ok_or_else(|| {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
             self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
-        })
+        })?;
+        if !is_known {
+            self.proxy.source().will_read(begun.section.content.clone());
+        }
+        Ok(begun)
     }
 
     /// Runs a job on the stream of a section, with memory for the bytes that it skips. `reads` allows that uncompressed arrays are

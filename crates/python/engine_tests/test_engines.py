@@ -161,10 +161,10 @@ def kill_readers_and_feed(pipe: Path, data: bytes, process: subprocess.Popen[str
 
 def kill_writers(folder: Path, process: subprocess.Popen[str]) -> None:
     """Kills three workers while they write a file in a folder."""
-    for _ in range(KILLS):
+    for kill in range(KILLS):
         victims: set[int] = set()
         while not victims:
-            assert process.poll() is None, process.communicate()[0][-4000:]
+            assert process.poll() is None, f"{kill} killed: {process.communicate()[0][-4000:]}"
             victims = writers(folder)
         assert process.pid not in victims
         for victim in victims:
@@ -174,10 +174,13 @@ def kill_writers(folder: Path, process: subprocess.Popen[str]) -> None:
 def writers(folder: Path) -> set[int]:
     """The processes that have opened a part of an output."""
     found = set()
-    for entry in Path("/proc").glob("[0-9]*/fd/*"):
+    for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if (path := os.readlink(entry)).startswith(f"{folder}/") and path.endswith(".part"):
-                found.add(int(entry.parts[2]))
+            # Workers only: looking into all processes takes longer than a file is open.
+            if (entry / "comm").read_text().startswith(("python", "ray::")):
+                paths = [os.readlink(opened) for opened in (entry / "fd").iterdir()]
+                if any(path.startswith(f"{folder}/") and path.endswith(".part") for path in paths):
+                    found.add(int(entry.name))
         except OSError:
             continue
     return found
@@ -282,7 +285,9 @@ def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, tmp_path: Pat
     assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree))
     states = first["state"].to_pylist()
     print(f"{engine}: " + json.dumps({name: states.count(name) for name in set(states)}))
-    assert states.count("failed") >= FILES // 20 and states.count("written") > FILES // 2
+    # What a killed worker wrote is up to date when its task is run again.
+    assert states.count("failed") >= FILES // 20
+    assert states.count("written") + states.count("up_to_date") > FILES // 2 and "written" in states
     outputs = [path for path in first["output"].to_pylist() if path]
     assert len(set(outputs)) == len(outputs) and all(Path(path).read_bytes()[:4] == b"glTF" for path in outputs)
     assert not list(out.rglob("*.part"))

@@ -176,7 +176,7 @@ def writers(folder: Path) -> set[int]:
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            # Workers only: looking into all processes takes longer than a file is open.
+            # To look into all processes takes longer than a file is open.
             if (entry / "comm").read_text().startswith(("python", "ray::")):
                 paths = [os.readlink(opened) for opened in (entry / "fd").iterdir()]
                 if any(path.startswith(f"{folder}/") and path.endswith(".part") for path in paths):

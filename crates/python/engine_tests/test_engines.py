@@ -285,7 +285,7 @@ def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, tmp_path: Pat
     assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree))
     states = first["state"].to_pylist()
     print(f"{engine}: " + json.dumps({name: states.count(name) for name in set(states)}))
-    # What a killed worker wrote is up to date when its task is run again.
+    # Outputs of killed workers are up to date when their tasks are run again.
     assert states.count("failed") >= FILES // 20
     assert states.count("written") + states.count("up_to_date") > FILES // 2 and "written" in states
     outputs = [path for path in first["output"].to_pylist() if path]

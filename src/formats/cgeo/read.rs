@@ -435,10 +435,26 @@ impl Snapshot {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
             self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
         })?;
-        if !is_known {
-            self.proxy.source().will_read(begun.section.content.clone());
+        if let Some(last) = last.filter(|_| !is_known) {
+            let content = begun.section.content.clone();
+            let end = content.start.saturating_add(self.most(last)).min(content.end);
+            self.proxy.source().will_read(content.start..end);
         }
         Ok(begun)
+    }
+
+    /// The most bytes of the mesh to the end of an array, by the counts of the first snapshot: of one that is compressed, all.
+    fn most(&self, last: MeshArray) -> u64 {
+        let counts = match self.proxy.dialect().codec {
+            Codec::Stored => self.proxy.base_head(true).map(|head| head.counts),
+            _ => return u64::MAX,
+        };
+        let elements = counts.ok().and_then(|counts| match last {
+            MeshArray::Positions => Some(u64::from(counts.vertices)),
+            MeshArray::Normals => Some(u64::from(counts.vertices).saturating_add(counts.normals.into())),
+            MeshArray::MapChannel(_) | MeshArray::Triangles => None,
+        });
+        elements.map_or(u64::MAX, |elements| elements.saturating_mul(12).saturating_add(LEAST))
     }
 
     /// Runs a job on the stream of a section, with memory for the bytes that it skips. `reads` allows that uncompressed arrays are

@@ -226,6 +226,21 @@ impl Places<'_> {
         Ok(())
     }
 
+    /// The bytes from one element to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Writes bytes at an offset, as far as `begin` found memory for the elements; what does not fit is left out.
+    pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
+        let length = self.capacity.saturating_sub(1).saturating_mul(self.stride).saturating_add(self.size);
+        let length = if self.capacity == 0 { 0 } else { length };
+        if offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+            // SAFETY: within the caller's memory, which is not the library's.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(self.start.wrapping_add(offset), bytes.len()) };
+        }
+    }
+
     /// Writes an element of `size` bytes at an index below the count that was passed to `begin`.
     fn put(&mut self, index: usize, element: &[u8]) {
         let place = self.start.wrapping_add(index.wrapping_mul(self.stride));

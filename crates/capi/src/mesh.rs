@@ -5,9 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use meshmap::{Address, Attribute, IndexFormat, MeshView, Semantic};
 
-use crate::allocator::{Allocated, mm_allocator};
 use crate::fail::{Fail, Result, guard, mm_status};
-use crate::file::{File, again, mm_file};
+use crate::file::{File, mm_file};
 use crate::findings::{findings, mm_finding_list};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
@@ -160,28 +159,24 @@ pub unsafe extern "C" fn mm_mesh_at(
     address: *const c_char,
     out: *mut *mut mm_mesh,
 ) -> mm_status {
-    guard(|| {
+    let mesh = || {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let address = unsafe {
-            put(out, std::ptr::null_mut())?;
-            text(address)?
-        };
-        let address: Address = address.parse().map_err(meshmap::Error::from)?;
-        let mesh = handle::new(Arc::new(Mesh::new(file.file.mesh(&address)?)))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mesh) }
-    })
+        let address: Address = unsafe { text(address) }?.parse().map_err(meshmap::Error::from)?;
+        Ok(Arc::new(Mesh::new(file.file.mesh(&address)?)))
+    };
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, mesh) }
 }
 
 /// Makes another handle of a mesh, to be freed on its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_ref(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    guard(|| unsafe { again::<Mesh>(mesh, out) })
+    unsafe { handle::make(out, || handle::get::<Mesh>(mesh)) }
 }
 
-/// Frees a mesh, and what is shown of it. NULL is passed over.
+/// Frees a mesh, and what is shown of it.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
     guard(|| handle::close::<Mesh>(mesh))
@@ -190,17 +185,11 @@ pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
 /// A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let sorted = handle::new(Arc::new(Mesh::new(mesh.view.by_material()?)))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, sorted) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(Arc::new(Mesh::new(handle::get::<Mesh>(mesh)?.view.by_material()?)))) }
 }
 
-/// The description of a mesh. `out->size` is set before.
+/// The description of a mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mesh_info) -> mm_status {
     guard(|| {
@@ -240,19 +229,13 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
 /// The findings of a mesh: the rules of its format that it breaks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut mm_finding_list) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let list = findings(mesh.view.findings())?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(findings(handle::get::<Mesh>(mesh)?.view.findings()))) }
 }
 
 /// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
 /// MM_INDEX_U32; `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a
-/// multiple of 4 bytes. `out` NULL asks for the bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
+/// multiple of 4 bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_indices(
     mesh: *const mm_mesh,
@@ -287,8 +270,7 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
     })
 }
 
-/// Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
-/// NULL asks for the count.
+/// Writes the indices as three uint32_t for each triangle, as ray tracers take them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles(
     mesh: *const mm_mesh,
@@ -305,34 +287,7 @@ pub unsafe extern "C" fn mm_mesh_triangles(
     })
 }
 
-/// Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
-/// triangles, for which `*out` is NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_triangles_new(
-    mesh: *const mm_mesh,
-    allocator: *const mm_allocator,
-    out: *mut *mut u32,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let triangles = mesh.view.triangle_count();
-        // SAFETY: the caller's, as the header says; the memory has room for all triangles.
-        unsafe {
-            put_if_any(count, 0);
-            let memory =
-                Allocated::new(allocator, triangles.saturating_mul(size_of::<[u32; 3]>()), out.cast())?;
-            let mut written = 0;
-            let mut target = Target::<[u32; 3]>::new(memory.start(), 0, triangles, &raw mut written)?;
-            target.write_each(triangles, mesh.view.indices().triangles())?;
-            put_if_any(count, triangles);
-            memory.hand_over(out.cast())
-        }
-    })
-}
-
-/// Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
-/// for the count.
+/// Writes the runs of triangles of one material, in the order of the file: each a draw call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_groups(
     mesh: *const mm_mesh,
@@ -357,8 +312,7 @@ pub unsafe extern "C" fn mm_mesh_groups(
     })
 }
 
-/// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count. MM_ABSENT if triangles have
-/// no material IDs.
+/// Writes the material of each triangle. MM_ABSENT if triangles have no material IDs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(
     mesh: *const mm_mesh,

@@ -2,9 +2,10 @@
 
 use meshmap::cgeo::{Counts, Proxy, Timing, Wrap};
 
+use crate::cache::{Shared, mm_cache};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
-use crate::format::unknown;
+use crate::format::{unknown, value};
 use crate::handle;
 use crate::memory::{First, Target, elements, put, put_sized, take_sized};
 use crate::scratch::{Working, mm_scratch, with};
@@ -63,12 +64,9 @@ pub struct mm_cgeo_key {
 }
 
 pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
-    Ok(match number {
-        MM_WRAP_CLAMP => Wrap::Clamp,
-        MM_WRAP_LOOP => Wrap::Loop,
-        MM_WRAP_PING_PONG => Wrap::PingPong,
-        other => return Err(unknown("mm_wrap", other)),
-    })
+    const WRAPS: [(mm_wrap, Wrap); 3] =
+        [(MM_WRAP_CLAMP, Wrap::Clamp), (MM_WRAP_LOOP, Wrap::Loop), (MM_WRAP_PING_PONG, Wrap::PingPong)];
+    value("mm_wrap", &WRAPS, number)
 }
 
 /// The times that are meant.
@@ -96,7 +94,7 @@ pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Tim
     }
 }
 
-/// The times that a file stores. `out->size` is set before. MM_ABSENT if the file stores no times.
+/// The times that a file stores. MM_ABSENT if the file stores no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timing) -> mm_status {
     guard(|| {
@@ -145,10 +143,9 @@ pub unsafe extern "C" fn mm_cgeo_key_at(
     })
 }
 
-/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
-/// between them. Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count.
-/// Takes no memory once the scratch is large enough. MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or
-/// more than 65,536 times.
+/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between
+/// them. Vertices move in straight lines between neighbours. Takes no memory once the scratch is large enough.
+/// MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or more than 65,536 times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_keys(
     file: *const mm_file,
@@ -176,13 +173,12 @@ pub unsafe extern "C" fn mm_cgeo_keys(
     })
 }
 
-/// Positions or normals at several times, by the caller that decodes snapshots, into memory; or only their count, by the counts of a
-/// snapshot.
+/// Positions or normals at several times into memory, or only their count, by the counts of a snapshot.
 ///
 /// # Safety
 ///
 /// The pointers are the pointers of the entry point.
-pub(crate) unsafe fn write_at(
+unsafe fn write_at(
     proxy: &Proxy,
     (timing, seconds, time_count, wrap): (*const mm_timing, *const f64, usize, mm_wrap),
     scratch: *mut mm_scratch,
@@ -210,29 +206,10 @@ pub(crate) unsafe fn write_at(
     })
 }
 
-/// Velocities at a snapshot, by whoever decodes snapshots, into the caller's memory; or only how many they are.
-pub(crate) fn write_velocities(
-    proxy: &Proxy,
-    snapshot: usize,
-    scratch: *mut mm_scratch,
-    mut target: Target<'_, [f32; 3]>,
-    decode: impl FnOnce(&mut Working) -> meshmap::Result<()>,
-) -> Result<()> {
-    with(scratch, |working| {
-        if target.is_count_alone() {
-            let vertices = proxy.snapshot(snapshot)?.counts(&mut working.scratch)?.vertices;
-            return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
-        }
-        decode(working)?;
-        target.write(&working.triples)
-    })
-}
-
 /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
-/// the first time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the
-/// count. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
-/// mm_cache_positions_at caches what it decodes. MM_ERROR_MISMATCH if snapshots have different triangles.
-/// MM_ERROR_OUT_OF_RANGE for a time that is NaN.
+/// the first time, then all of the next; three floats each. A cache, if it is not NULL, decodes and holds the positions of each
+/// snapshot; without one, nothing is allocated once the scratch is large enough, if the file is mapped or in memory.
+/// MM_ERROR_MISMATCH if snapshots have different triangles. MM_ERROR_OUT_OF_RANGE for a time that is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_at(
     file: *const mm_file,
@@ -240,6 +217,7 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     seconds: *const f64,
     time_count: usize,
     wrap: mm_wrap,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
@@ -247,19 +225,20 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
+        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
         let proxy = file.cgeo()?;
         let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
-            proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
+        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| match cache {
+            Some(cache) => cache.0.positions_at(proxy, timing, seconds, wrap, &mut working.triples),
+            None => proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch),
         };
         // SAFETY: the caller's, as the header says.
         unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
     })
 }
 
-/// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
-/// separate indices of normals.
+/// The normals at these times in seconds, like mm_cgeo_positions_at without a cache: between the normals of the snapshots, of length 1.
+/// Triangles have separate indices of normals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_normals_at(
     file: *const mm_file,
@@ -286,13 +265,13 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
 }
 
 /// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three
-/// floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory,
-/// nothing is allocated once the scratch is large enough. MM_ERROR_UNSUPPORTED if no time passes between snapshots.
+/// floats each. The cache is as in mm_cgeo_positions_at. MM_ERROR_UNSUPPORTED if no time passes between snapshots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_velocities(
     file: *const mm_file,
     timing: *const mm_timing,
     snapshot: usize,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
@@ -300,15 +279,23 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
+        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, target) = unsafe {
+        let (timing, mut target) = unsafe {
             let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
-        write_velocities(proxy, snapshot, scratch, target, |working| {
-            proxy.velocities(&timing, snapshot, &mut working.triples, &mut working.scratch)
+        with(scratch, |Working { scratch, triples, .. }| {
+            if target.is_count_alone() {
+                let vertices = proxy.snapshot(snapshot)?.counts(scratch)?.vertices;
+                return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
+            }
+            match cache {
+                Some(cache) => cache.0.velocities(proxy, &timing, snapshot, triples)?,
+                None => proxy.velocities(&timing, snapshot, triples, scratch)?,
+            }
+            target.write(triples)
         })
     })
 }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
@@ -60,10 +61,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library = again(|i| proxy.snapshot(i).unwrap().positions_into(&mut vertices, &mut own).unwrap());
         let mut shown: Vec<usize> = Vec::with_capacity(4 * SNAPSHOTS);
         let c = again(|i| {
-            let mut view = sized::<mm_view>();
-            // SAFETY: places that are there.
-            let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
-            assert_eq!((status, view.count), (MM_OK, capacity));
+            let (status, view) = show_positions(file, i, scratch);
+            assert_eq!((status, view.shape[0]), (MM_OK, capacity as u64));
             shown.push(view.data as usize);
         });
         assert_eq!(c, library);
@@ -71,27 +70,52 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         assert!(shown[1..].iter().all(|place| *place == shown[1]));
         let c_too = again(|i| {
             let out = memory.as_mut_ptr();
-            // SAFETY: memory that is large enough.
-            let status = unsafe {
-                mm_cgeo_read(file, i, MM_CGEO_POSITIONS, 0, scratch, out.cast(), 16, capacity, &raw mut count)
-            };
+            let status = read_positions(file, i, scratch, (out, 16, capacity), &raw mut count);
             assert_eq!((status, count), (MM_OK, capacity));
         });
         assert_eq!(c_too, library);
+
+        // Every address of the snapshots, resolved in each call.
+        const NAMES: [&CStr; 6] = [
+            c"normals",
+            c"map_channels[0]",
+            c"triangles.positions",
+            c"triangles.normals",
+            c"triangles.map_channels[0]",
+            c"triangles.material_ids",
+        ];
+        let addresses: Vec<Vec<CString>> = (0..SNAPSHOTS)
+            .map(|i| {
+                let address = |name: &&CStr| format!("snapshots[{i}].{}", name.to_str().unwrap());
+                NAMES.iter().map(|name| CString::new(address(name)).unwrap()).collect()
+            })
+            .collect();
+        let c = again(|i| {
+            for address in &addresses[i] {
+                // SAFETY: a text, and a place for the result.
+                let status = unsafe { mm_array(file, address.as_ptr(), scratch, &mut sized()) };
+                assert_eq!(status, MM_OK, "{address:?}");
+            }
+        });
+        if is_mapped {
+            assert_eq!(c, 0);
+        }
 
         let library_whole =
             again(|i| proxy.snapshot(i).unwrap().mesh_into(Parts::ALL, &mut mesh, &mut own).unwrap());
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
-            let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_view>());
+            let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_array_info>());
+            let (positions, normals) = (c"positions".as_ptr(), c"normals".as_ptr());
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_snapshot_view(place, MM_CGEO_NORMALS, 0, &raw mut shown)
+                mm_snapshot_view(place, normals, null_mut(), &raw mut shown)
                     + mm_snapshot_copy(
                         place,
-                        MM_CGEO_POSITIONS,
-                        0,
+                        positions,
+                        MM_SCALAR_F32,
+                        3,
                         null_mut(),
                         out.cast(),
                         16,
@@ -141,6 +165,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
                     times,
                     count,
                     MM_WRAP_LOOP,
+                    null(),
                     scratch,
                     out,
                     16,
@@ -227,10 +252,8 @@ fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory
     let (file, scratch) = (memory(bytes, Some(&options(MM_PARALLELISM_OFF))), scratch());
     let mut within = [false; SNAPSHOTS];
     let taken = again(|i| {
-        let mut view = sized::<mm_view>();
-        // SAFETY: places that are there.
-        let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
-        assert_eq!((status, view.count), (MM_OK, 900));
+        let (status, view) = show_positions(file, i, scratch);
+        assert_eq!((status, view.shape[0]), (MM_OK, 900));
         within[i] = lent.contains(&view.data.cast());
     });
     assert_eq!(taken, 0);

@@ -958,10 +958,7 @@ impl Caller<'_> {
                     mm_cgeo_get_counts(file, snapshot, scratch, out)
                 });
             }
-            5 => drop(
-                self.plain(|out: *mut mm_bounds| unsafe { mm_cgeo_bounds(file, snapshot, scratch, out) }),
-            ),
-            6 | 7 => {
+            5..8 => {
                 let address = self.address_of(snapshot);
                 self.array(file, address.as_ptr());
             }

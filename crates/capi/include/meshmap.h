@@ -809,9 +809,6 @@ MM_API mm_status mm_cgeo_property(const mm_file *file, const char *name, char *o
 /** The numbers of elements of a snapshot. Decodes 17 bytes. MM_ERROR_MALFORMED if the snapshot has no mesh. */
 MM_API mm_status mm_cgeo_get_counts(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_cgeo_counts *out);
 
-/** The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box. */
-MM_API mm_status mm_cgeo_bounds(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_bounds *out);
-
 /** Identifies the triangles of a snapshot. Decodes one byte. */
 MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_topology *out);
 

@@ -319,11 +319,11 @@ Returns<std::optional<T>> find(Function function, const Arguments &...arguments)
     return detail::unless_absent<T>(status, out.take());
 }
 
-/** Calls a function that writes an array, and returns all elements. */
+/** Calls a function that writes an array of `T`, and returns all elements. */
 template <class T, class Function, class... Arguments>
 Returns<std::vector<T>> list(Function function, const Arguments &...arguments) {
     return detail::read<T>([&](detail::Memory out, std::size_t capacity, std::size_t *count) {
-        return function(detail::raw(arguments)..., out, std::size_t{0}, capacity, count);
+        return function(detail::raw(arguments)..., out, sizeof(T), capacity, count);
     });
 }
 
@@ -479,12 +479,6 @@ public:
     Returns<std::vector<T>> read(std::size_t index, bool normalized = false) const {
         using Element = detail::Element<T>;
         return list<T>(mm_mesh_read_attribute, *this, index, Element::scalar, Element::components, normalized ? 1U : 0U);
-    }
-    template <class T>
-    Returns<std::size_t> read_into(std::size_t index, Buffer out, bool normalized = false) const {
-        using Element = detail::Element<T>;
-        return fill(out, mm_mesh_read_attribute, *this, index, Element::scalar, Element::components,
-                          normalized ? 1U : 0U);
     }
     Returns<std::vector<Triangle>> triangles() const { return list<Triangle>(mm_mesh_triangles, *this); }
     Returns<std::vector<std::byte>> vertices(Span<const mm_layout_attribute> layout, std::size_t stride = 0) const {

@@ -11,7 +11,6 @@ use crate::file::{File, mm_file};
 use crate::format::number;
 use crate::handle;
 use crate::memory::{First, put, put_sized, put_text, text};
-use crate::mesh::mm_bounds;
 use crate::scratch::{Working, mm_scratch, with};
 
 /// The evidence for the unit of a CGeo file.
@@ -174,23 +173,6 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
         let Counts { vertices, normals, texcoord_sets, triangles, .. } = counts;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, mm_cgeo_counts { size: 0, vertices, normals, texcoord_sets, triangles }) }
-    })
-}
-
-/// The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cgeo_bounds(
-    file: *const mm_file,
-    snapshot: usize,
-    scratch: *mut mm_scratch,
-    out: *mut mm_bounds,
-) -> mm_status {
-    guard(|| {
-        let bounds =
-            on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.bounding_box(&mut w.scratch)?))?;
-        let bounds = bounds.ok_or(Fail::Absent)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mm_bounds { min: bounds.min, max: bounds.max }) }
     })
 }
 

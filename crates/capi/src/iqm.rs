@@ -9,7 +9,7 @@ use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::list::no_such;
-use crate::memory::{First, Target, c_string, put_if_any, put_sized};
+use crate::memory::{First, Places, c_string, put_if_any, put_sized};
 use crate::scratch::{mm_scratch, with};
 
 /// The skeleton of an IQM file, and animations for it. Every thread may use it.
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn mm_rig_pose(
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<mm_trs>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<mm_trs>(out.cast(), stride, capacity, count) }?;
         target.begin(rig.frames.pose_count())?;
         if target.is_count_alone() {
             return Ok(());
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn mm_rig_skinning_at(
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[[f32; 4]; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<[[f32; 4]; 3]>(out.cast(), stride, capacity, count) }?;
         let skeleton = rig.skeleton.as_ref().ok_or(Fail::Absent)?;
         let (_, anim) = rig.anim(anim)?;
         let (from, to, fraction) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;

@@ -193,6 +193,21 @@ impl Places<'_> {
         Ok(Self { start: out.cast(), size, stride, capacity, count, life: PhantomData })
     }
 
+    /// Returns the array of elements of type `T` at `out`.
+    ///
+    /// # Safety
+    ///
+    /// As of [`new`](Self::new).
+    pub(crate) unsafe fn of<T>(
+        out: *mut T,
+        stride: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> Result<Self> {
+        // SAFETY: as the caller promised.
+        unsafe { Self::new(size_of::<T>(), out.cast(), stride, capacity, count) }
+    }
+
     /// Returns `true` if the caller requests only the count.
     pub(crate) fn is_count_alone(&self) -> bool {
         self.start.is_null()
@@ -210,7 +225,8 @@ impl Places<'_> {
     }
 
     /// Writes packed elements, if they are requested and fit.
-    pub(crate) fn write(&mut self, elements: &[u8]) -> Result<()> {
+    pub(crate) fn write<T: IntoBytes + Immutable>(&mut self, elements: &[T]) -> Result<()> {
+        let elements = elements.as_bytes();
         self.begin(elements.len().checked_div(self.size).unwrap_or(0))?;
         if self.is_count_alone() {
             return Ok(());
@@ -222,6 +238,20 @@ impl Places<'_> {
         }
         for (index, element) in elements.chunks_exact(self.size).enumerate() {
             self.put(index, element);
+        }
+        Ok(())
+    }
+
+    /// Writes as many elements as `count` from an iterator.
+    pub(crate) fn write_each<T: IntoBytes + Immutable>(
+        &mut self,
+        count: usize,
+        elements: impl Iterator<Item = T>,
+    ) -> Result<()> {
+        self.begin(count)?;
+        if !self.is_count_alone() {
+            let elements = elements.take(count).enumerate();
+            elements.for_each(|(index, element)| self.put(index, element.as_bytes()));
         }
         Ok(())
     }
@@ -246,53 +276,6 @@ impl Places<'_> {
         let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
         // SAFETY: `begin` compared the count with the capacity; neither needs alignment.
         unsafe { element.as_ptr().copy_to_nonoverlapping(place, element.len().min(self.size)) };
-    }
-}
-
-/// A caller's array of elements of one type.
-pub(crate) struct Target<'a, T> {
-    places: Places<'a>,
-    life: PhantomData<T>,
-}
-
-impl<T: IntoBytes + Immutable> Target<'_, T> {
-    /// # Safety
-    ///
-    /// As of [`Places::new`].
-    pub(crate) unsafe fn new(
-        out: *mut c_void,
-        stride: usize,
-        capacity: usize,
-        count: *mut usize,
-    ) -> Result<Self> {
-        // SAFETY: as the caller promised.
-        let places = unsafe { Places::new(size_of::<T>(), out, stride, capacity, count) }?;
-        Ok(Self { places, life: PhantomData })
-    }
-
-    /// Returns `true` if the caller requests only the count.
-    pub(crate) fn is_count_alone(&self) -> bool {
-        self.places.is_count_alone()
-    }
-
-    /// Stores the number of elements; fails if `count` elements do not fit.
-    pub(crate) fn begin(&mut self, count: usize) -> Result<()> {
-        self.places.begin(count)
-    }
-
-    /// Writes all elements, if they are requested and fit.
-    pub(crate) fn write(&mut self, elements: &[T]) -> Result<()> {
-        self.places.write(elements.as_bytes())
-    }
-
-    /// Writes as many elements as `count` from an iterator.
-    pub(crate) fn write_each(&mut self, count: usize, elements: impl Iterator<Item = T>) -> Result<()> {
-        self.begin(count)?;
-        if !self.is_count_alone() {
-            let elements = elements.take(count).enumerate();
-            elements.for_each(|(index, element)| self.places.put(index, element.as_bytes()));
-        }
-        Ok(())
     }
 }
 

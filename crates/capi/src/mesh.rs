@@ -11,7 +11,7 @@ use crate::findings::{findings, mm_finding_list};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
 use crate::list::{mm_role, no_such, role_numbers};
-use crate::memory::{ByteTarget, First, Target, c_string, put, put_if_any, put_sized, text};
+use crate::memory::{ByteTarget, First, Places, c_string, put, put_if_any, put_sized, text};
 
 /// A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it.
 pub struct mm_mesh {
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn mm_mesh_triangles(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[u32; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<[u32; 3]>(out.cast(), stride, capacity, count) }?;
         target.write_each(mesh.view.triangle_count(), mesh.view.indices().triangles())
     })
 }
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn mm_mesh_groups(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<mm_group>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<mm_group>(out.cast(), stride, capacity, count) }?;
         let groups = mesh.view.groups().map(|group| mm_group {
             material: group.material,
             first_vertex: group.vertices.start,
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn mm_mesh_material_ids(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<u32>(out.cast(), stride, capacity, count) }?;
         let ids = mesh.view.material_ids().ok_or(Fail::Absent)?;
         target.write_each(ids.len(), ids.iter())
     })

@@ -7,7 +7,7 @@ use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::format::{unknown, value};
 use crate::handle;
-use crate::memory::{First, Target, elements, put, put_sized, take_sized};
+use crate::memory::{First, Places, elements, put, put_sized, take_sized};
 use crate::scratch::{Working, mm_scratch, with};
 
 /// The behaviour before the first snapshot and after the last.
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn mm_cgeo_keys(
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let (timing, mut target) = unsafe {
-            let target = Target::<f64>::new(out.cast(), stride, capacity, count)?;
+            let target = Places::of::<f64>(out.cast(), stride, capacity, count)?;
             (self::timing(file.cgeo()?, timing)?, target)
         };
         with(scratch, |working| {
@@ -188,7 +188,7 @@ unsafe fn write_at(
 ) -> Result<()> {
     // SAFETY: the caller's, as the header says.
     let (mut target, timing, seconds) = unsafe {
-        let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+        let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
         (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
     };
     let wrap = self::wrap(wrap)?;
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
         let (timing, mut target) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+            let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
         with(scratch, |Working { scratch, triples, .. }| {

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
 
-use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId, Triangles};
+use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId};
 use zerocopy::IntoBytes;
 
 use crate::cgeo::mm_topology;
@@ -111,73 +111,37 @@ fn busy() -> Fail {
     Fail::new(status::MM_ERROR_BUSY, "another call is filling this snapshot")
 }
 
-impl Decoded {
-    fn triangles(&self) -> Result<&Triangles> {
-        match &self.filled {
+/// A value of the decoded mesh, whose fields have the same names in a buffer and in a cache; MM_ABSENT if the place is empty.
+macro_rules! of_mesh {
+    ($decoded:expr, $mesh:ident => $value:expr) => {
+        match &$decoded.filled {
             Filled::Nothing => Err(Fail::Absent),
-            Filled::Own => Ok(&self.buffer.triangles),
-            Filled::Shared(mesh) => Ok(&mesh.triangles),
-        }
-    }
-
-    fn topology(&self) -> Option<TopologyId> {
-        match &self.filled {
-            Filled::Nothing => None,
-            Filled::Own => self.buffer.topology,
-            Filled::Shared(mesh) => Some(mesh.topology),
-        }
-    }
-
-    fn counts(&self) -> [usize; 3] {
-        match &self.filled {
-            Filled::Nothing => [0; 3],
             Filled::Own => {
-                let MeshBuffer { positions, normals, texcoords, .. } = &self.buffer;
-                [positions.len(), normals.len(), texcoords.len()]
+                let $mesh = &$decoded.buffer;
+                Ok($value)
             }
-            Filled::Shared(mesh) => [mesh.positions.len(), mesh.normals.len(), mesh.texcoords.len()],
+            Filled::Shared($mesh) => Ok($value),
         }
-    }
+    };
+}
 
-    fn parts(&self) -> Parts {
-        match &self.filled {
-            Filled::Nothing => Parts::NONE,
-            Filled::Own => self.buffer.parts,
-            Filled::Shared(mesh) => mesh.parts,
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        match &self.filled {
-            Filled::Nothing => false,
-            Filled::Own => self.buffer.is_complete,
-            Filled::Shared(mesh) => mesh.is_complete,
-        }
-    }
-
+impl Decoded {
     /// An array, which is separated from others in `out` if it is an array of triangles.
     fn elements<'a>(&'a self, array: SnapshotArray, out: &'a mut Separated) -> Result<Elements<'a>> {
-        let absent =
-            || Fail::new(status::MM_ERROR_OUT_OF_RANGE, "the decoded snapshot does not have this array");
-        let set = match (array, &self.filled) {
-            (_, Filled::Nothing) => return Err(Fail::Absent),
-            (SnapshotArray::PointCloud | SnapshotArray::PositionDifferences, _) => {
+        let triples = match array {
+            SnapshotArray::BoundingBox | SnapshotArray::PointCloud | SnapshotArray::PositionDifferences => {
                 let text = "a decoded snapshot does not contain this array: mm_read_into reads it";
+                of_mesh!(self, _mesh => ())?;
                 return Err(Fail::new(status::MM_ERROR_UNSUPPORTED, text));
             }
-            (SnapshotArray::Positions, Filled::Own) => self.buffer.positions.as_bytes(),
-            (SnapshotArray::Positions, Filled::Shared(mesh)) => mesh.positions.as_bytes(),
-            (SnapshotArray::Normals, Filled::Own) => self.buffer.normals.as_bytes(),
-            (SnapshotArray::Normals, Filled::Shared(mesh)) => mesh.normals.as_bytes(),
-            (SnapshotArray::MapChannel(set), Filled::Own) => {
-                self.buffer.texcoords.get(set).ok_or_else(absent)?.as_bytes()
+            SnapshotArray::Positions => of_mesh!(self, mesh => Some(mesh.positions.as_bytes())),
+            SnapshotArray::Normals => of_mesh!(self, mesh => Some(mesh.normals.as_bytes())),
+            SnapshotArray::MapChannel(set) => {
+                of_mesh!(self, mesh => mesh.texcoords.get(set).map(|set| set.as_bytes()))
             }
-            (SnapshotArray::MapChannel(set), Filled::Shared(mesh)) => {
-                mesh.texcoords.get(set).ok_or_else(absent)?.as_bytes()
-            }
-            _ => return array.of_triangles(self.triangles()?, out).ok_or_else(absent),
+            _ => return array.of_triangles(of_mesh!(self, mesh => &mesh.triangles)?, out).ok_or_else(absent),
         };
-        Ok(floats(set))
+        triples?.map(floats).ok_or_else(absent)
     }
 
     /// Runs a job on an array; only arrays that triangles store mixed need the scratch.
@@ -193,6 +157,10 @@ impl Decoded {
         scratch::check(scratch)?;
         job(self.elements(array, &mut Separated::default())?)
     }
+}
+
+fn absent() -> Fail {
+    Fail::new(status::MM_ERROR_OUT_OF_RANGE, "the decoded snapshot does not have this array")
 }
 
 /// The array of this name in a decoded snapshot.
@@ -263,19 +231,17 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
         let decoded = place.look()?;
-        let [vertices, normals, texcoord_sets] =
-            decoded.counts().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        let triangles = u32::try_from(decoded.triangles()?.len()).unwrap_or(u32::MAX);
-        let info = mm_snapshot_info {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let info = of_mesh!(decoded, mesh => mm_snapshot_info {
             size: 0,
-            vertices,
-            normals,
-            texcoord_sets,
-            triangles,
-            topology: decoded.topology().map(mm_topology::from).unwrap_or_default(),
-            is_complete: decoded.is_complete(),
-            parts: decoded.parts().bits().into(),
-        };
+            vertices: count(mesh.positions.len()),
+            normals: count(mesh.normals.len()),
+            texcoord_sets: count(mesh.texcoords.len()),
+            triangles: count(mesh.triangles.len()),
+            topology: Option::<TopologyId>::from(mesh.topology).map(mm_topology::from).unwrap_or_default(),
+            is_complete: mesh.is_complete,
+            parts: mesh.parts.bits().into(),
+        })?;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }
     })

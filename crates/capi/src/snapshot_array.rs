@@ -14,6 +14,7 @@ pub(crate) enum SnapshotArray {
     Positions,
     Normals,
     MapChannel(usize),
+    BoundingBox,
     PointCloud,
     PositionDifferences,
     TrianglePositions,
@@ -35,6 +36,7 @@ impl SnapshotArray {
         Some(match name {
             "positions" => Self::Positions,
             "normals" => Self::Normals,
+            "bounding_box" => Self::BoundingBox,
             "point_cloud" => Self::PointCloud,
             "position_differences" => Self::PositionDifferences,
             "triangles.positions" => Self::TrianglePositions,
@@ -56,6 +58,7 @@ impl SnapshotArray {
             Self::Positions
                 | Self::Normals
                 | Self::MapChannel(_)
+                | Self::BoundingBox
                 | Self::PointCloud
                 | Self::PositionDifferences
         )
@@ -99,6 +102,12 @@ impl SnapshotArray {
             Self::Positions => snapshot.positions_into(&mut *triples, scratch).map(|()| true)?,
             Self::Normals => snapshot.normals_into(&mut *triples, scratch).map(|()| true)?,
             Self::MapChannel(set) => snapshot.texcoords_into(set, &mut *triples, scratch).map(|()| true)?,
+            Self::BoundingBox => {
+                triples.clear();
+                let bounds = snapshot.bounding_box(scratch)?;
+                triples.extend(bounds.into_iter().flat_map(|bounds| [bounds.min, bounds.max]));
+                !triples.is_empty()
+            }
             Self::PointCloud => snapshot.point_cloud_into(triples, scratch)?,
             Self::PositionDifferences => snapshot.position_differences_into(triples, scratch)?,
             _ => {

@@ -9,7 +9,7 @@ use crate::cgeo::mm_topology;
 use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
-use crate::memory::{ByteTarget, Target, put_if_any};
+use crate::memory::{ByteTarget, Places, put_if_any};
 use crate::motion::{mm_timing, mm_wrap, timing, wrap};
 use crate::vertices::{layout, mm_layout_attribute};
 
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn mm_vertex_writer_indices(
     guard(|| {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<u32>(out.cast(), stride, capacity, count) }?;
         with(writer, |writer, _| {
             let remap = writer.remap(&file.cgeo()?.snapshot(snapshot)?)?;
             // SAFETY: the caller's, as the header says.

@@ -76,7 +76,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         assert_eq!(c_too, library);
 
         // Every address of the snapshots, resolved in each call.
-        const NAMES: [&CStr; 6] = [
+        const NAMES: [&CStr; 7] = [
+            c"bounding_box",
             c"normals",
             c"map_channels[0]",
             c"triangles.positions",
@@ -108,24 +109,14 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
             assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
             let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_array_info>());
             let (positions, normals) = (c"positions".as_ptr(), c"normals".as_ptr());
+            let (f32, none, count) = (MM_SCALAR_F32, null_mut(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_snapshot_view(place, normals, null_mut(), &raw mut shown)
-                    + mm_snapshot_copy(
-                        place,
-                        positions,
-                        MM_SCALAR_F32,
-                        3,
-                        null_mut(),
-                        out.cast(),
-                        16,
-                        capacity,
-                        &raw mut count,
-                    )
+                mm_snapshot_view(place, normals, none, &raw mut shown)
+                    + mm_snapshot_copy(place, positions, f32, 3, none, out.cast(), 16, capacity, count)
                     + mm_cgeo_get_counts(file, i, scratch, &mut sized())
                     + mm_cgeo_topology(file, i, scratch, &mut mm_topology::default())
                     + mm_cgeo_storage(file, i, scratch, &mut 0, &mut 0)
-                    + mm_cgeo_bounds(file, i, scratch, &mut mm_bounds::default())
             };
             assert_eq!(status, MM_OK);
         });
@@ -145,35 +136,18 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let (mut times, mut memory) = ([0.0_f64; 8], vec![0.0_f32; capacity * 8 * 4]);
         let c = again(|i| {
             let open = timing.time_of(i);
-            let (times, out) = (times.as_mut_ptr(), memory.as_mut_ptr());
+            let (times, out, room, wrap) =
+                (times.as_mut_ptr(), memory.as_mut_ptr(), capacity * 8, MM_WRAP_LOOP);
+            // SAFETY: memory that is large enough.
+            let keys = unsafe {
+                mm_cgeo_keys(file, null(), open, open + 0.05, wrap, scratch, times, 0, 8, &raw mut count)
+            };
+            let (own, none, many, count) = (null(), null(), count, &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_cgeo_keys(
-                    file,
-                    null(),
-                    open,
-                    open + 0.05,
-                    MM_WRAP_LOOP,
-                    scratch,
-                    times,
-                    0,
-                    8,
-                    &raw mut count,
-                ) + mm_cgeo_positions_at(
-                    file,
-                    null(),
-                    times,
-                    count,
-                    MM_WRAP_LOOP,
-                    null(),
-                    scratch,
-                    out,
-                    16,
-                    capacity * 8,
-                    &raw mut count,
-                )
+                mm_cgeo_positions_at(file, own, times, many, wrap, none, scratch, out, 16, room, count)
             };
-            assert_eq!(status, MM_OK);
+            assert_eq!((keys, status), (MM_OK, MM_OK));
         });
         assert_eq!(c, library);
         if is_mapped {
@@ -181,46 +155,21 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         }
 
         // Vertices in a buffer, and normals between snapshots.
-        let attribute = |semantic| mm_layout_attribute {
-            semantic,
-            scalar: MM_SCALAR_F32,
-            components: 3,
-            offset: usize::MAX,
-            ..sized()
-        };
-        let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL].map(attribute);
+        let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL]
+            .map(|semantic| attribute(semantic, MM_SCALAR_F32, 3, 0));
         let mut writer = null_mut();
         // SAFETY: places that are there.
         assert_eq!(unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) }, MM_OK);
         let mut vertices = vec![0_u8; capacity * 24];
         let c = again(|i| {
-            let (out, seconds) = (vertices.as_mut_ptr(), timing.time_of(i) + 0.01);
+            let (out, room, at) = (vertices.as_mut_ptr().cast(), vertices.len(), timing.time_of(i) + 0.01);
+            let (own, wrap, none, id) = (null(), MM_WRAP_LOOP, null_mut(), null_mut());
+            let (first, normals, found) = (&raw const at, memory.as_mut_ptr(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_vertex_writer_write(writer, file, i, out.cast(), vertices.len(), null_mut(), null_mut())
-                    + mm_vertex_writer_write_at(
-                        writer,
-                        file,
-                        null(),
-                        seconds,
-                        MM_WRAP_LOOP,
-                        out.cast(),
-                        vertices.len(),
-                        null_mut(),
-                        null_mut(),
-                    )
-                    + mm_cgeo_normals_at(
-                        file,
-                        null(),
-                        &raw const seconds,
-                        1,
-                        MM_WRAP_LOOP,
-                        scratch,
-                        memory.as_mut_ptr(),
-                        0,
-                        capacity,
-                        &raw mut count,
-                    )
+                mm_vertex_writer_write(writer, file, i, out, room, none, id)
+                    + mm_vertex_writer_write_at(writer, file, own, at, wrap, out, room, none, id)
+                    + mm_cgeo_normals_at(file, own, first, 1, wrap, scratch, normals, 0, capacity, found)
             };
             assert_eq!((status, count), (MM_OK, capacity));
         });

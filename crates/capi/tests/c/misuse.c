@@ -21,45 +21,12 @@ static void expect(mm_status expected, mm_status found, const char *call, int li
 #define READ(out, stride, capacity, count) \
     mm_read_into(file, positions, MM_SCALAR_F32, 3, scratch, out, stride, capacity, count)
 
-static int lie_length(void *user, uint64_t *length)
-{
-    *length = *(int *)user == 1 ? UINT64_MAX : (uint64_t)1 << 40;
-    return *(int *)user == 2;
-}
-
-static int lie_read(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored)
-{
-    (void)offset;
-    memset(buffer, 'I', length);
-    *stored = *(int *)user == 3 ? length + 1 : *(int *)user == 4 ? 0 : length;
-    return *(int *)user == 5 ? 77 : 0;
-}
-
 static int released = 0;
 
 static void release(void *user)
 {
     free(user);
     ++released;
-}
-
-static void readers(void)
-{
-    int lie;
-    for (lie = 0; lie < 6; ++lie) {
-        mm_reader reader = {0};
-        mm_file *file = NULL;
-        mm_status status;
-        reader.size = sizeof reader;
-        reader.user = &lie;
-        reader.length = lie_length;
-        reader.read = lie_read;
-        status = mm_open_reader(&reader, NULL, &file);
-        if (status < MM_ERROR_UNKNOWN_FORMAT || file != NULL) {
-            fprintf(stderr, "reader %d: %s\n", lie, mm_status_name(status));
-            ++wrong;
-        }
-    }
 }
 
 /* A reader that stores a few bytes at a time. */
@@ -98,17 +65,6 @@ static void reads(const char *path)
     EXPECT(1, count > 0);
     EXPECT(MM_OK, mm_close(file));
     free(user.bytes);
-}
-
-/* A handle of which any bit is changed is refused. */
-static void corrupt(mm_file *file)
-{
-    size_t bit;
-    uint32_t format = 0;
-    for (bit = 0; bit < sizeof(uintptr_t) * 8; ++bit) {
-        EXPECT(MM_ERROR_HANDLE, mm_file_format((mm_file *)((uintptr_t)file ^ (uintptr_t)1 << bit), &format));
-    }
-    EXPECT(MM_OK, mm_file_format(file, &format));
 }
 
 static void lend(const char *path)
@@ -200,9 +156,7 @@ int main(int count, char **arguments)
     info.size = sizeof info;
     EXPECT(MM_OK, mm_mesh_get_info(mesh, &info));
     EXPECT(MM_ERROR_OUT_OF_RANGE, mm_mesh_at(file, "meshes[\"", &none));
-    readers();
     reads(arguments[1]);
-    corrupt(file);
     lend(arguments[1]);
     EXPECT(MM_OK, mm_close(NULL));
 

@@ -171,7 +171,9 @@ void iqm(const char *path) {
     std::vector<float> positions(mesh.info().vertex_count * 4);
     const auto index = mesh.find(MM_SEMANTIC_POSITION);
     const meshmap::Buffer buffer(positions.data(), 16, mesh.info().vertex_count);
-    check(index && mesh.read_into<meshmap::Vec3>(*index, buffer) == buffer.capacity, "positions into a buffer");
+    check(index.has_value(), "positions");
+    const auto count = meshmap::fill(buffer, mm_mesh_read_attribute, mesh, *index, MM_SCALAR_F32, 3, 0);
+    check(count == buffer.capacity, "positions into a buffer");
     check(meshmap::elements<meshmap::Vec3>(mesh.view(*index)).size() == buffer.capacity, "positions where they lie");
 }
 

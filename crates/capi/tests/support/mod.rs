@@ -85,6 +85,16 @@ pub fn memory(bytes: Vec<u8>, options: Option<&mm_options>) -> *mut mm_file {
     file
 }
 
+/// An attribute of a vertex layout, placed after others.
+pub fn attribute(
+    semantic: mm_semantic,
+    scalar: mm_scalar,
+    components: u32,
+    normalized: u32,
+) -> mm_layout_attribute {
+    mm_layout_attribute { semantic, scalar, components, normalized, offset: usize::MAX, ..sized() }
+}
+
 pub fn scratch() -> *mut mm_scratch {
     let mut scratch = null_mut();
     // SAFETY: a place for it.

@@ -188,11 +188,11 @@ MM_API mm_status mm_last_error(mm_error *out);
 
 /* A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early. */
 
-/** A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it. */
+/** A flag that cancels the calls of threads (mm_thread_set_cancel). */
 typedef struct mm_cancel mm_cancel;
 
 /** Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one
- *  at the same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back. */
+ *  at the same time get MM_ERROR_BUSY. */
 typedef struct mm_scratch mm_scratch;
 
 /** Makes a scratch. */
@@ -251,7 +251,7 @@ MM_ENUM_TYPE(mm_checksums, uint32_t)
 /** The choices for reading a CGeo file that the published text leaves open; meshmap_cgeo.h defines them. */
 typedef struct mm_cgeo_dialect mm_cgeo_dialect;
 
-/** A file of any format. Every thread may use it. */
+/** A file of any format. */
 typedef struct mm_file mm_file;
 
 /** Options for reading a file. Filled by mm_options_init, then changed. */
@@ -392,13 +392,13 @@ enum mm_semantic MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_semantic, uint32_t)
 
-/** The findings of a file. Every thread may use it. */
+/** The findings of a file. */
 typedef struct mm_finding_list mm_finding_list;
 
-/** A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it. */
+/** A mesh of a file of any format: one vertex buffer and one index buffer. */
 typedef struct mm_mesh mm_mesh;
 
-/** The meshes of a file. Every thread may use it. */
+/** The meshes of a file. */
 typedef struct mm_mesh_list mm_mesh_list;
 
 /** A mesh in the list of a file. */
@@ -710,8 +710,8 @@ enum mm_wrap MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_wrap, uint32_t)
 
-/** A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it:
- *  however many ask for a snapshot, one of them decodes it, and the others wait. */
+/** A cache of decoded snapshots of any number of CGeo files, with one capacity for all. However many threads ask for a
+ *  snapshot, one of them decodes it, and the others wait. */
 typedef struct mm_cache mm_cache;
 
 /** A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills;
@@ -951,7 +951,7 @@ MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_fi
 
 /* Skinning matrices at a time of an animation. */
 
-/** The skeleton of an IQM file, and animations for it. Every thread may use it. */
+/** The skeleton of an IQM file, and animations for it. */
 typedef struct mm_rig mm_rig;
 
 /** The sizes of a rig. */

@@ -10,7 +10,7 @@ use crate::handle::{self, Kind};
 use crate::memory::{First, elements, put_sized};
 use crate::snapshot::{self, Filled, Place, mm_parts, mm_snapshot};
 
-/// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
+/// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. However many threads ask
 /// for a snapshot, one of them decodes it, and the others wait.
 pub struct mm_cache {
     _opaque: [u8; 0],

@@ -7,7 +7,7 @@ use crate::fail::{guard, mm_status};
 use crate::flag;
 use crate::handle::{self, Kind};
 
-/// A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it.
+/// A flag that cancels the calls of threads (mm_thread_set_cancel).
 pub struct mm_cancel {
     _opaque: [u8; 0],
 }

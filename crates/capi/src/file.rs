@@ -17,7 +17,7 @@ use crate::memory::text;
 use crate::options::{mm_options, options};
 use crate::reader::{Reader, memory, mm_reader, mm_release_fn};
 
-/// A file of any format. Every thread may use it.
+/// A file of any format.
 pub struct mm_file {
     _opaque: [u8; 0],
 }

@@ -11,7 +11,7 @@ use crate::handle::{self, Kind};
 use crate::list::no_such;
 use crate::memory::{First, c_string, put, put_sized};
 
-/// The findings of a file. Every thread may use it.
+/// The findings of a file.
 pub struct mm_finding_list {
     _opaque: [u8; 0],
 }

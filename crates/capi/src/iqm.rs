@@ -12,7 +12,7 @@ use crate::list::no_such;
 use crate::memory::{First, Places, c_string, put_if_any, put_sized};
 use crate::scratch::{mm_scratch, with};
 
-/// The skeleton of an IQM file, and animations for it. Every thread may use it.
+/// The skeleton of an IQM file, and animations for it.
 pub struct mm_rig {
     _opaque: [u8; 0],
 }

@@ -10,7 +10,7 @@ use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, c_string, put, put_sized, text};
 
-/// The meshes of a file. Every thread may use it.
+/// The meshes of a file.
 pub struct mm_mesh_list {
     _opaque: [u8; 0],
 }

@@ -236,6 +236,15 @@ impl Places<'_> {
             unsafe { elements.as_ptr().copy_to_nonoverlapping(self.start, elements.len()) };
             return Ok(());
         }
+        if let (12, (triples, [])) = (self.size, elements.as_chunks::<12>()) {
+            // Elements of a constant size take a few instructions each.
+            for (index, triple) in triples.iter().enumerate() {
+                let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
+                // SAFETY: as of `put`.
+                unsafe { place.cast::<[u8; 12]>().write_unaligned(*triple) };
+            }
+            return Ok(());
+        }
         for (index, element) in elements.chunks_exact(self.size).enumerate() {
             self.put(index, element);
         }

@@ -13,7 +13,7 @@ use crate::handle::{self, Kind};
 use crate::list::{mm_role, no_such, role_numbers};
 use crate::memory::{ByteTarget, First, Places, c_string, put, put_if_any, put_sized, text};
 
-/// A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it.
+/// A mesh of a file of any format: one vertex buffer and one index buffer.
 pub struct mm_mesh {
     _opaque: [u8; 0],
 }

@@ -11,7 +11,7 @@ use crate::flag;
 use crate::handle::{self, Kind};
 
 /// Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one at the
-/// same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back.
+/// same time get MM_ERROR_BUSY.
 pub struct mm_scratch {
     _opaque: [u8; 0],
 }

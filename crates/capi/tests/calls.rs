@@ -4,6 +4,7 @@
 mod support;
 
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +12,7 @@ use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, VertexWriter, Wrap};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Array, ArrayData, Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
-use meshmap_testing::{data, fixtures};
+use meshmap_testing::{data, fixtures, test_files};
 use support::*;
 
 macro_rules! ok {
@@ -31,13 +32,10 @@ macro_rules! status {
     };
 }
 
-/// Files whose arrays are all compared.
-fn files() -> Vec<std::path::PathBuf> {
-    Format::ALL
-        .map(Format::name)
-        .into_iter()
-        .flat_map(|format| data::folder(&format!("{format}/valid")))
-        .collect()
+/// The valid files of a corpus.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let folders = Format::ALL.map(|format| root.join(format.name()).join("valid"));
+    folders.into_iter().flat_map(|folder| data::files(&folder)).collect()
 }
 
 #[test]
@@ -54,7 +52,7 @@ fn versions_names_and_sizes_are_told() {
 
 #[test]
 fn meshes_are_those_of_the_library() {
-    for path in files() {
+    for path in files(&data::root()) {
         let ours = MeshFile::open(&path).unwrap();
         let file = open(&path);
         let mut format = 0;
@@ -646,9 +644,10 @@ unsafe extern "C" fn count_texts(
     0
 }
 
-#[test]
-fn arrays_are_those_of_the_library_by_their_addresses() {
-    for path in files() {
+test_files!(arrays_are_those_of_the_library_by_their_addresses);
+
+fn arrays_are_those_of_the_library_by_their_addresses(root: &Path) {
+    for path in files(root) {
         let ours = MeshFile::open(&path).unwrap();
         let (scratch, place) = (scratch(), place());
         for file in [open(&path), map(&path, Some(&options(MM_PARALLELISM_OFF)))] {

@@ -35,7 +35,8 @@ void entries(const meshmap::File &file) {
     }
 }
 
-void arrays_and_texts(const meshmap::File &file) {
+// Returns the number of arrays.
+std::size_t arrays_and_texts(const meshmap::File &file) {
     std::size_t arrays = 0, texts = 0;
     const auto scratch = meshmap::Scratch::make();
     file.arrays([&](const mm_array_info &info) {
@@ -49,10 +50,10 @@ void arrays_and_texts(const meshmap::File &file) {
         check(*address != 0, "the address of a text");
         return ++texts < 2;
     });
-    check(arrays > 0 && texts <= 2, "arrays and texts");
+    check(texts <= 2, "arrays and texts");
     try {
         file.arrays([](const mm_array_info &) -> bool { throw std::runtime_error("stop"); });
-        check(false, "an exception of a callback");
+        check(arrays == 0, "an exception of a callback");
     } catch (const std::runtime_error &error) {
         check(std::strcmp(error.what(), "stop") == 0, "the exception of the callback");
     }
@@ -62,6 +63,7 @@ void arrays_and_texts(const meshmap::File &file) {
     } catch (const meshmap::Error &error) {
         check(error.status() == MM_ERROR_OUT_OF_RANGE, error.what());
     }
+    return arrays;
 }
 
 void cgeo(const char *path) {
@@ -156,7 +158,7 @@ void damaged(const char *path) {
 void iqm(const char *path) {
     const auto file = meshmap::File::open(path);
     entries(file);
-    arrays_and_texts(file);
+    check(arrays_and_texts(file) > 0, "arrays");
     const auto rig = meshmap::Rig::of(file);
     const auto scratch = meshmap::Scratch::make();
     std::vector<mm_trs> poses(meshmap::call<mm_rig_info>(mm_rig_get_info, rig).pose_count);
@@ -190,8 +192,8 @@ void slmesh(const char *path) {
 } // namespace
 
 int main(int count, char **arguments) {
-    if (count != 5) {
-        std::fprintf(stderr, "usage: wrapper FILE.cgeo DAMAGED.cgeo FILE.iqm FILE.slmesh\n");
+    if (count < 5) {
+        std::fprintf(stderr, "usage: wrapper FILE.cgeo DAMAGED.cgeo FILE.iqm FILE.slmesh [FILE..]\n");
         return 2;
     }
     try {
@@ -200,6 +202,11 @@ int main(int count, char **arguments) {
         damaged(arguments[2]);
         iqm(arguments[3]);
         slmesh(arguments[4]);
+        for (int i = 5; i < count; ++i) {
+            const auto file = meshmap::File::map(arguments[i]);
+            entries(file);
+            arrays_and_texts(file);
+        }
     } catch (const std::exception &error) {
         std::fprintf(stderr, "wrapper: %s\n", error.what());
         return 1;

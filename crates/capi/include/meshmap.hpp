@@ -103,27 +103,16 @@ struct Failure {
 
     /** The last failure on this thread. */
     static Failure last(mm_status status) {
-        Failure failure;
-        failure.status = status;
-        mm_error error = MM_INIT(mm_error);
+        auto error = MM_INIT(mm_error);
         if (mm_last_error(&error) != MM_OK || error.status != status) {
-            failure.text = mm_status_name(status);
-            return failure;
+            return {status, MM_FORMAT_UNKNOWN, mm_status_name(status), {}, {}, {}, {}, {}, {}, {}};
         }
-        failure.format = error.format;
-        failure.text = error.text;
-        failure.what = error.what;
-        failure.address = error.address;
-        failure.path = error.path;
-        failure.expected = error.expected;
-        failure.found = error.found;
-        if (error.has_byte_range) {
-            failure.bytes = ByteRange{error.byte_begin, error.byte_end};
-        }
-        if (error.has_decoded_range) {
-            failure.decoded = ByteRange{error.decoded_begin, error.decoded_end};
-        }
-        return failure;
+        const auto range = [](bool has, std::uint64_t begin, std::uint64_t end) {
+            return has ? std::optional<ByteRange>(ByteRange{begin, end}) : std::nullopt;
+        };
+        return {status, error.format, error.text, error.what, error.address, error.path, error.expected, error.found,
+                range(error.has_byte_range, error.byte_begin, error.byte_end),
+                range(error.has_decoded_range, error.decoded_begin, error.decoded_end)};
     }
 };
 
@@ -530,21 +519,6 @@ struct Visit {
     }
 };
 
-extern "C" {
-inline void mm_detail_delete_bytes(void *user) { delete static_cast<std::vector<std::byte> *>(user); }
-inline void mm_detail_delete_reader(void *user) { delete static_cast<std::shared_ptr<Reader> *>(user); }
-inline int mm_detail_length(void *user, std::uint64_t *length) {
-    // Called only if the length was known when the file was opened.
-    return contained([&] { *length = (*static_cast<std::shared_ptr<Reader> *>(user))->length().value_or(UINT64_MAX); });
-}
-inline int mm_detail_read(void *user, std::uint64_t offset, void *buffer, std::size_t length, std::size_t *stored) {
-    return contained([&] {
-        const Span<std::byte> out(static_cast<std::byte *>(buffer), length);
-        *stored = (*static_cast<std::shared_ptr<Reader> *>(user))->read(offset, out);
-    });
-}
-}
-
 } // namespace detail
 
 /** A file of any format. */
@@ -560,16 +534,25 @@ public:
     }
     /** Keeps the bytes as long as anything that was read from the file. */
     static Returns<File> memory(std::vector<std::byte> bytes, const mm_options *options = nullptr) {
-        auto *own = new std::vector<std::byte>(std::move(bytes));
-        return call<File>(mm_open_memory, own->data(), own->size(), detail::mm_detail_delete_bytes, own, options);
+        using Bytes = std::vector<std::byte>;
+        auto *own = new Bytes(std::move(bytes));
+        const mm_release_fn release = [](void *user) { delete static_cast<Bytes *>(user); };
+        return call<File>(mm_open_memory, own->data(), own->size(), release, own, options);
     }
     static Returns<File> reader(std::shared_ptr<Reader> reader, const mm_options *options = nullptr) {
+        using Own = std::shared_ptr<Reader>;
         auto callbacks = detail::sized<mm_reader>();
-        const bool is_known = reader->length().has_value();
-        callbacks.user = new std::shared_ptr<Reader>(std::move(reader));
-        callbacks.length = is_known ? detail::mm_detail_length : nullptr;
-        callbacks.read = detail::mm_detail_read;
-        callbacks.release = detail::mm_detail_delete_reader;
+        if (reader->length().has_value()) {
+            callbacks.length = [](void *user, std::uint64_t *length) {
+                return detail::contained([&] { *length = (*static_cast<Own *>(user))->length().value_or(UINT64_MAX); });
+            };
+        }
+        callbacks.read = [](void *user, std::uint64_t offset, void *buffer, std::size_t length, std::size_t *stored) {
+            const Span<std::byte> out(static_cast<std::byte *>(buffer), length);
+            return detail::contained([&] { *stored = (*static_cast<Own *>(user))->read(offset, out); });
+        };
+        callbacks.release = [](void *user) { delete static_cast<Own *>(user); };
+        callbacks.user = new Own(std::move(reader));
         return call<File>(mm_open_reader, &callbacks, options);
     }
     Returns<File> share() const { return call<File>(mm_file_ref, *this); }

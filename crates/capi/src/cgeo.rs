@@ -90,6 +90,12 @@ pub struct mm_topology {
     pub low: u64,
 }
 
+impl From<Option<TopologyId>> for mm_topology {
+    fn from(id: Option<TopologyId>) -> Self {
+        id.map(Self::from).unwrap_or_default()
+    }
+}
+
 impl From<TopologyId> for mm_topology {
     fn from(id: TopologyId) -> Self {
         let half = |number: u8| {

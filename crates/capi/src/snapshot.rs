@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
 
-use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId};
+use meshmap::cgeo::{Mesh, MeshBuffer, Parts};
 use zerocopy::IntoBytes;
 
 use crate::cgeo::mm_topology;
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
             normals: count(mesh.normals.len()),
             texcoord_sets: count(mesh.texcoords.len()),
             triangles: count(mesh.triangles.len()),
-            topology: Option::<TopologyId>::from(mesh.topology).map(mm_topology::from).unwrap_or_default(),
+            topology: mesh.topology.into(),
             is_complete: mesh.is_complete,
             parts: mesh.parts.bits().into(),
         })?;

@@ -951,9 +951,9 @@ impl Caller<'_> {
             }
             return;
         }
-        let scratch = self.handle_or_null(Kind::Scratch);
         match choice % 16 {
             4 => {
+                let scratch = self.handle_or_null(Kind::Scratch);
                 self.sized::<mm_cgeo_counts>(|out| unsafe {
                     mm_cgeo_get_counts(file, snapshot, scratch, out)
                 });

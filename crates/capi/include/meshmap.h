@@ -650,7 +650,7 @@ MM_API mm_status mm_texts(const mm_file *file, mm_text_fn each, void *user);
  *  memory and does not compress it. The numbers are valid until the scratch is used again or freed. Arrays of snapshots
  *  are decoded no further than needed; if the file is mapped or in memory, nothing is allocated for them once the
  *  scratch is large enough. Also reads `snapshots[3].position_differences`: differences from the first snapshot, as
- *  stored. MM_ERROR_HANDLE if no scratch is given. */
+ *  stored. `out->address` is the text that was passed. MM_ERROR_HANDLE if no scratch is given. */
 MM_API mm_status mm_array(const mm_file *file, const char *address, mm_scratch *scratch, mm_array_info *out);
 
 /** Reads the array at an address as mm_array does, into the caller's buffer: packed elements, or `stride` bytes apart

@@ -90,7 +90,7 @@ fn elements<'a>(file: &File, address: &str, working: &'a mut Working) -> Result<
 /// decoded in memory of the scratch, or where it lies in a file that is mapped or in memory and does not compress it. The numbers are
 /// valid until the scratch is used again or freed. Arrays of snapshots are decoded no further than needed; if the file is mapped or in
 /// memory, nothing is allocated for them once the scratch is large enough. Also reads `snapshots[3].position_differences`: differences
-/// from the first snapshot, as stored. MM_ERROR_HANDLE if no scratch is given.
+/// from the first snapshot, as stored. `out->address` is the text that was passed. MM_ERROR_HANDLE if no scratch is given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_array(
     file: *const mm_file,

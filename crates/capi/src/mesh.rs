@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use meshmap::{Address, Attribute, IndexFormat, MeshView, Semantic};
+use meshmap::{Address, Attribute, AttributeInfo, IndexFormat, MeshView, Semantic};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
@@ -97,7 +97,7 @@ pub(crate) struct Mesh {
     name: CString,
     material: CString,
     /// Each with its name, and what was read of it to be shown.
-    pub(crate) attributes: Vec<(CString, OnceLock<Attribute>)>,
+    attributes: Vec<(CString, OnceLock<Attribute>)>,
 }
 
 impl Kind for Mesh {
@@ -124,26 +124,20 @@ impl Mesh {
         }
     }
 
-    pub(crate) fn semantic(&self, index: usize) -> Result<&Semantic> {
-        let attributes = self.view.attributes();
-        let info = attributes.get(index).ok_or_else(|| no_such("attribute", index, attributes.len()))?;
-        Ok(&info.semantic)
+    /// The description of an attribute, its name, and what was read of it to be shown.
+    pub(crate) fn at(&self, index: usize) -> Result<(&AttributeInfo, &CString, &OnceLock<Attribute>)> {
+        let found = self.view.attributes().get(index).zip(self.attributes.get(index));
+        let (info, (name, kept)) = found.ok_or_else(|| no_such("attribute", index, self.attributes.len()))?;
+        Ok((info, name, kept))
     }
 
     /// An attribute, read.
     pub(crate) fn attribute(&self, index: usize) -> Result<Attribute> {
-        let semantic = self.semantic(index)?;
-        if let Some(kept) = self.attributes.get(index).and_then(|(_, kept)| kept.get()) {
-            return Ok(kept.clone());
+        let (info, _, kept) = self.at(index)?;
+        match kept.get() {
+            Some(kept) => Ok(kept.clone()),
+            None => self.view.attribute(&info.semantic)?.ok_or(Fail::Absent),
         }
-        self.view.attribute(semantic)?.ok_or(Fail::Absent)
-    }
-
-    /// An attribute, read and kept.
-    pub(crate) fn kept(&self, index: usize) -> Result<&Attribute> {
-        let attribute = self.attribute(index)?;
-        let (_, kept) = self.attributes.get(index).ok_or(Fail::Absent)?;
-        Ok(kept.get_or_init(|| attribute))
     }
 }
 

@@ -30,7 +30,7 @@ pub const MM_CLOCK_RATE: mm_clock = 2;
 
 /// The times of snapshots. Functions that take one use the times of the file if it is NULL.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct mm_timing {
     /// sizeof(mm_timing), set by the caller.
     pub size: usize,
@@ -71,17 +71,8 @@ pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
 
 /// The times that are meant.
 pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Timing> {
-    let own = mm_timing {
-        size: size_of::<mm_timing>(),
-        clock: MM_CLOCK_FILE,
-        reserved: 0,
-        count: 0,
-        start: 0.0,
-        step: 0.0,
-        rate: 0.0,
-    };
     // SAFETY: the caller's, as the header says.
-    let from = unsafe { take_sized(from, own) }?;
+    let from = unsafe { take_sized(from, mm_timing::default()) }?;
     let count = if from.count == 0 { proxy.snapshot_count() } else { from.count };
     match from.clock {
         MM_CLOCK_FILE => {
@@ -102,7 +93,7 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
         let timing = file.cgeo()?.timing().ok_or(Fail::Absent)?;
         let (start, step, count) = (timing.start(), timing.step(), timing.count());
         let rate = if step == 0.0 { 0.0 } else { 1.0 / step };
-        let times = mm_timing { size: 0, clock: MM_CLOCK_FILE, reserved: 0, count, start, step, rate };
+        let times = mm_timing { count, start, step, rate, ..mm_timing::default() };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, times) }
     })

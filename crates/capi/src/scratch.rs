@@ -1,12 +1,12 @@
 //! Working memory that calls use again.
 
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 
 use meshmap::cgeo::Triangles;
 use meshmap::iqm::{Matrix, Trs};
 use meshmap::{Array, ArrayData, Scratch};
 
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Result, free, guard, mm_status};
 use crate::flag;
 use crate::handle::{self, Kind};
 
@@ -51,14 +51,7 @@ impl Kind for Held {
 /// Runs a job with the caller's scratch, or with a new one.
 pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -> Result<T>) -> Result<T> {
     let Some(held) = handle::get_if_any::<Held>(scratch)? else { return job(&mut Working::default()) };
-    let mut working = match held.0.try_lock() {
-        Ok(working) => working,
-        // A panic was reported when it happened; the contents are filled again.
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            return Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this scratch"));
-        }
-    };
+    let mut working = free(held.0.try_lock(), "another call is using this scratch")?;
     working.scratch.set_cancel(flag::current());
     (working.stored, working.data) = (None, None);
     job(&mut working)

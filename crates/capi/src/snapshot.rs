@@ -1,13 +1,13 @@
 //! Whole snapshots, decoded: read into memory that is used again, or taken from a cache.
 
 use std::ffi::{c_char, c_void};
-use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use meshmap::cgeo::{Mesh, MeshBuffer, Parts};
 use zerocopy::IntoBytes;
 
 use crate::cgeo::mm_topology;
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, free, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
@@ -88,28 +88,18 @@ impl Kind for Place {
 impl Place {
     /// Fills it; after an error there is nothing in it.
     pub(crate) fn fill(&self, job: impl FnOnce(&mut MeshBuffer) -> Result<Filled>) -> Result<()> {
-        let mut decoded = match self.0.try_write() {
-            Ok(decoded) => decoded,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(busy()),
-        };
+        let mut decoded = free(self.0.try_write(), BUSY)?;
         decoded.filled = Filled::Nothing;
         decoded.filled = job(&mut decoded.buffer)?;
         Ok(())
     }
 
     fn look(&self) -> Result<RwLockReadGuard<'_, Decoded>> {
-        match self.0.try_read() {
-            Ok(decoded) => Ok(decoded),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(busy()),
-        }
+        free(self.0.try_read(), BUSY)
     }
 }
 
-fn busy() -> Fail {
-    Fail::new(status::MM_ERROR_BUSY, "another call is filling this snapshot")
-}
+const BUSY: &str = "another call is filling this snapshot";
 
 /// A value of the decoded mesh, whose fields have the same names in a buffer and in a cache; MM_ABSENT if the place is empty.
 macro_rules! of_mesh {

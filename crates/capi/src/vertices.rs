@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use meshmap::{Semantic, VertexFormat, VertexLayout};
+use meshmap::{AttributeInfo, Semantic, VertexFormat, VertexLayout};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::format::unknown;
@@ -128,9 +128,8 @@ pub unsafe extern "C" fn mm_mesh_attribute(
 ) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
-        let (number, set) = semantic_numbers(mesh.semantic(index)?);
-        let stored = mesh.view.attributes().get(index).map(|info| info.format).ok_or(Fail::Absent)?;
-        let (name, _) = mesh.attributes.get(index).ok_or(Fail::Absent)?;
+        let (AttributeInfo { semantic, format: stored, .. }, name, _) = mesh.at(index)?;
+        let (number, set) = semantic_numbers(semantic);
         let info = mm_attribute_info {
             size: 0,
             semantic: number,
@@ -175,8 +174,8 @@ pub unsafe extern "C" fn mm_mesh_attribute_view(
 ) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
-        let attribute = mesh.kept(index)?;
-        let (name, _) = mesh.attributes.get(index).ok_or(Fail::Absent)?;
+        let (attribute, (_, name, kept)) = (mesh.attribute(index)?, mesh.at(index)?);
+        let attribute = kept.get_or_init(|| attribute);
         let VertexFormat { scalar, components, .. } = attribute.format();
         let components = usize::try_from(components).unwrap_or(usize::MAX);
         let info = Elements::new(attribute.as_bytes(), scalar, components).info(name.as_ptr());
@@ -204,7 +203,7 @@ pub unsafe extern "C" fn mm_mesh_read_attribute(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         let format = format(scalar, components, normalized)?;
-        mesh.semantic(index)?;
+        mesh.at(index)?;
         // SAFETY: the caller's, as the header says.
         let mut places = unsafe { Places::new(format.size(), out, stride, capacity, count) }?;
         places.begin(mesh.view.vertex_count())?;

@@ -1,12 +1,12 @@
 //! Snapshots that are decoded straight into vertex buffers.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 
 use meshmap::cgeo::{Snapshot, TopologyId, VertexWriter};
 
 use crate::cgeo::mm_topology;
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, free, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{ByteTarget, Places, put_if_any};
@@ -36,14 +36,7 @@ fn with<T>(
     job: impl FnOnce(&mut VertexWriter, usize) -> Result<T>,
 ) -> Result<T> {
     let held = handle::get::<Held>(writer)?;
-    let mut writer = match held.writer.try_lock() {
-        Ok(writer) => writer,
-        // A panic was reported when it happened; the contents are made again.
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            return Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this writer"));
-        }
-    };
+    let mut writer = free(held.writer.try_lock(), "another call is using this writer")?;
     job(&mut writer, held.stride)
 }
 

@@ -908,10 +908,11 @@ MM_API mm_status mm_cgeo_positions_at(const mm_file *file, const mm_timing *timi
     time_count, mm_wrap wrap, const mm_cache *cache, mm_scratch *scratch, float *out, size_t stride, size_t capacity,
     size_t *count);
 
-/** The normals at these times in seconds, like mm_cgeo_positions_at without a cache: between the normals of the
- *  snapshots, of length 1. Triangles have separate indices of normals. */
+/** The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1.
+ *  Triangles have separate indices of normals. */
 MM_API mm_status mm_cgeo_normals_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
-    time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
+    time_count, mm_wrap wrap, const mm_cache *cache, mm_scratch *scratch, float *out, size_t stride, size_t capacity,
+    size_t *count);
 
 /** The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends):
  *  three floats each. The cache is as in mm_cgeo_positions_at. MM_ERROR_UNSUPPORTED if no time passes between

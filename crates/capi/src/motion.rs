@@ -1,6 +1,7 @@
 //! Times of snapshots, and what moves between them.
 
-use meshmap::cgeo::{Counts, Proxy, Timing, Wrap};
+use meshmap::Scratch;
+use meshmap::cgeo::{Counts, Proxy, SnapshotCache, Timing, Wrap};
 
 use crate::cache::{Shared, mm_cache};
 use crate::fail::{Fail, Result, guard, mm_status};
@@ -164,36 +165,46 @@ pub unsafe extern "C" fn mm_cgeo_keys(
     })
 }
 
-/// Positions or normals at several times into memory, or only their count, by the counts of a snapshot.
+/// Positions or normals at several times into memory, or only their count, by the counts of a snapshot. The library decodes them with
+/// a cache or without one.
 ///
 /// # Safety
 ///
 /// The pointers are the pointers of the entry point.
 unsafe fn write_at(
-    proxy: &Proxy,
+    file: *const mm_file,
     (timing, seconds, time_count, wrap): (*const mm_timing, *const f64, usize, mm_wrap),
-    scratch: *mut mm_scratch,
+    (cache, scratch): (*const mm_cache, *mut mm_scratch),
     (out, stride, capacity, count): (*mut f32, usize, usize, *mut usize),
     count_of: impl FnOnce(Counts) -> u32,
-    decode: impl FnOnce(&Timing, &[f64], Wrap, &mut Working) -> meshmap::Result<()>,
-) -> Result<()> {
-    // SAFETY: the caller's, as the header says.
-    let (mut target, timing, seconds) = unsafe {
-        let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
-        (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
-    };
-    let wrap = self::wrap(wrap)?;
-    with(scratch, |working| {
-        if target.is_count_alone() {
-            let Some(first) = seconds.first() else { return target.begin(0) };
-            let key = timing.index_at(*first, wrap);
-            let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
-            let counts = proxy.snapshot(key.from)?.counts(&mut working.scratch)?;
-            let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
-            return target.begin(each.saturating_mul(seconds.len()));
-        }
-        decode(&timing, seconds, wrap, working)?;
-        target.write(&working.triples)
+    decode: impl FnOnce(&Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>, &mut Scratch) -> meshmap::Result<()>,
+    cached: impl FnOnce(&SnapshotCache, &Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>) -> meshmap::Result<()>,
+) -> mm_status {
+    guard(|| {
+        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (mut target, timing, seconds) = unsafe {
+            let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
+            (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+        };
+        let wrap = self::wrap(wrap)?;
+        with(scratch, |Working { scratch, triples, .. }| {
+            if target.is_count_alone() {
+                let Some(first) = seconds.first() else { return target.begin(0) };
+                let key = timing.index_at(*first, wrap);
+                let key =
+                    key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
+                let counts = proxy.snapshot(key.from)?.counts(scratch)?;
+                let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
+                return target.begin(each.saturating_mul(seconds.len()));
+            }
+            match cache {
+                Some(cache) => cached(&cache.0, proxy, &timing, seconds, wrap, triples)?,
+                None => decode(proxy, &timing, seconds, wrap, triples, scratch)?,
+            }
+            target.write(triples)
+        })
     })
 }
 
@@ -215,21 +226,14 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    guard(|| {
-        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
-        let proxy = file.cgeo()?;
-        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| match cache {
-            Some(cache) => cache.0.positions_at(proxy, timing, seconds, wrap, &mut working.triples),
-            None => proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch),
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
-    })
+    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (own, cached) = (Proxy::positions_at, SnapshotCache::positions_at);
+    // SAFETY: the caller's, as the header says.
+    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.vertices, own, cached) }
 }
 
-/// The normals at these times in seconds, like mm_cgeo_positions_at without a cache: between the normals of the snapshots, of length 1.
-/// Triangles have separate indices of normals.
+/// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
+/// separate indices of normals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_normals_at(
     file: *const mm_file,
@@ -237,22 +241,17 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     seconds: *const f64,
     time_count: usize,
     wrap: mm_wrap,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        let proxy = file.cgeo()?;
-        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
-            proxy.normals_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { write_at(proxy, at, scratch, out, |counts| counts.normals, decode) }
-    })
+    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (own, cached) = (Proxy::normals_at, SnapshotCache::normals_at);
+    // SAFETY: the caller's, as the header says.
+    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.normals, own, cached) }
 }
 
 /// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three

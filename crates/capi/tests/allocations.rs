@@ -163,13 +163,15 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let mut vertices = vec![0_u8; capacity * 24];
         let c = again(|i| {
             let (out, room, at) = (vertices.as_mut_ptr().cast(), vertices.len(), timing.time_of(i) + 0.01);
-            let (own, wrap, none, id) = (null(), MM_WRAP_LOOP, null_mut(), null_mut());
+            let (own, wrap, none, id, cache) = (null(), MM_WRAP_LOOP, null_mut(), null_mut(), null());
             let (first, normals, found) = (&raw const at, memory.as_mut_ptr(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
                 mm_vertex_writer_write(writer, file, i, out, room, none, id)
                     + mm_vertex_writer_write_at(writer, file, own, at, wrap, out, room, none, id)
-                    + mm_cgeo_normals_at(file, own, first, 1, wrap, scratch, normals, 0, capacity, found)
+                    + mm_cgeo_normals_at(
+                        file, own, first, 1, wrap, cache, scratch, normals, 0, capacity, found,
+                    )
             };
             assert_eq!((status, count), (MM_OK, capacity));
         });

@@ -440,12 +440,16 @@ fn vertices_are_written_as_the_library_writes_them() {
     }
     let mut normals = Vec::new();
     proxy.normals_at(&timing, &[seconds], Wrap::Loop, &mut normals, &mut Scratch::default()).unwrap();
-    let found = all(16, |out: *mut [f32; 3], stride, capacity, count| {
-        let (own, first, wrap, scratch, out) =
-            (null(), &raw const seconds, MM_WRAP_LOOP, null_mut(), out.cast());
-        status!(mm_cgeo_normals_at(file, own, first, 1, wrap, scratch, out, stride, capacity, count))
-    });
-    assert_eq!(found.unwrap(), normals);
+    let cache = cache(64 << 20);
+    for cached in [null_mut(), cache] {
+        let found = all(16, |out: *mut [f32; 3], stride, room, count| {
+            let (own, at, wrap, none, out) =
+                (null(), &raw const seconds, MM_WRAP_LOOP, null_mut(), out.cast());
+            status!(mm_cgeo_normals_at(file, own, at, 1, wrap, cached, none, out, stride, room, count))
+        });
+        assert_eq!(found.unwrap(), normals);
+    }
+    assert_eq!(mm_cache_free(cache), MM_OK);
     assert_eq!((mm_vertex_writer_free(writer), mm_close(file)), (MM_OK, MM_OK));
     assert_eq!(mm_vertex_writer_free(writer), MM_ERROR_HANDLE);
 }

@@ -54,7 +54,6 @@ fuzz_target!(|data: &[u8]| {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Array,
     Cache,
     Cancel,
     File,
@@ -95,14 +94,23 @@ struct Caller<'a> {
     is_bad: bool,
 }
 
-/// The bytes of an element.
-fn element(array: mm_cgeo_array) -> usize {
-    match array {
-        MM_CGEO_MATERIAL_IDS => 4,
-        MM_CGEO_EDGE_VISIBILITY => 1,
-        _ => 12,
-    }
-}
+/// Names of arrays of a snapshot, some of which no file has.
+const ARRAYS: [&CStr; 14] = [
+    c"positions",
+    c"normals",
+    c"map_channels[0]",
+    c"map_channels[77]",
+    c"point_cloud",
+    c"bounding_box",
+    c"position_differences",
+    c"triangles.positions",
+    c"triangles.normals",
+    c"triangles.map_channels[0]",
+    c"triangles.map_channels[18446744073709551616]",
+    c"triangles.material_ids",
+    c"triangles.edge_visibility",
+    c"positions[0]",
+];
 
 /// Reads all bytes that a pointer of the library points to.
 fn sum(start: *const u8, length: usize) -> u64 {
@@ -119,6 +127,13 @@ fn text<'a>(start: *const c_char) -> &'a str {
     assert!(!start.is_null(), "a text is NULL");
     // SAFETY: texts of the library end with a byte 0.
     unsafe { CStr::from_ptr(start) }.to_str().expect("text in UTF-8")
+}
+
+/// Shape and bytes of an array fit together.
+fn assert_whole(array: &mm_array_info) {
+    assert!((1..=3).contains(&array.rank));
+    let numbers: u64 = array.shape[..array.rank as usize].iter().product();
+    assert_eq!(numbers as usize * mm_scalar_size(array.scalar), array.byte_length);
 }
 
 /// Memory that is lent to the library.
@@ -214,16 +229,9 @@ struct Listening {
 unsafe extern "C" fn each_array(user: *mut c_void, array: *const mm_array_info) -> c_int {
     // SAFETY: from `Caller::next`, for the time of the call.
     let (listening, array) = unsafe { (&mut *user.cast::<Listening>(), &*array) };
-    assert!((1..=3).contains(&array.rank));
     sum(array.data.cast(), array.byte_length);
     assert_line(text(array.address));
-    let elements: u64 = array.shape[..array.rank as usize].iter().product();
-    assert_eq!(
-        elements * mm_scalar_size(array.scalar) as u64,
-        array.byte_length as u64,
-        "{}",
-        text(array.address)
-    );
+    assert_whole(array);
     listening.see(text(array.address))
 }
 
@@ -648,7 +656,6 @@ impl Caller<'_> {
 
 fn close(kind: Kind, number: usize) -> mm_status {
     match kind {
-        Kind::Array => mm_array_free(without_provenance_mut(number)),
         Kind::Cache => mm_cache_free(without_provenance_mut(number)),
         Kind::Cancel => mm_cancel_free(without_provenance_mut(number)),
         Kind::File => mm_close(without_provenance_mut(number)),
@@ -680,18 +687,12 @@ impl Caller<'_> {
             6 | 7 => self.list(),
             8 => {
                 let (file, address) = (self.handle(Kind::File), self.address());
-                self.make(Kind::Array, |out| unsafe { mm_array_at(file, address, out) });
+                self.array(file, address);
             }
-            9 => {
-                let array = self.handle(Kind::Array);
-                if let Some(info) =
-                    self.sized::<mm_array_info>(|out| unsafe { mm_array_get_info(array, out) })
-                {
-                    self.show(array.addr(), info.data, info.byte_length);
-                    self.show_text(array.addr(), info.address);
-                }
+            9 | 10 => {
+                let (file, address) = (self.handle(Kind::File), self.address());
+                self.read_into(file, address);
             }
-            10 => self.free(Kind::Array),
             11 => {
                 let file = self.handle(Kind::File);
                 self.make(Kind::Meshes, |out| unsafe { mm_meshes(file, out) });
@@ -760,7 +761,6 @@ impl Caller<'_> {
             46 => self.slmesh(),
             _ => {
                 let kinds = [
-                    Kind::Array,
                     Kind::Cache,
                     Kind::Cancel,
                     Kind::File,
@@ -796,7 +796,7 @@ impl Caller<'_> {
         let (mesh, index) = (self.handle(Kind::Mesh), self.index());
         let choice = self.script.byte();
         match choice % 12 {
-            0 => {
+            0 | 5 => {
                 if let Some(info) = self.sized::<mm_mesh_info>(|out| unsafe { mm_mesh_get_info(mesh, out) }) {
                     for text in [info.address, info.name, info.material] {
                         self.show_text(mesh.addr(), text);
@@ -824,18 +824,12 @@ impl Caller<'_> {
                 self.plain(|out| unsafe { mm_mesh_find_attribute(mesh, semantic, set, name, out) });
             }
             4 => {
-                let view = self.sized::<mm_view>(|out| unsafe { mm_mesh_attribute_view(mesh, index, out) });
-                if let Some(view) = view {
-                    assert_eq!(view.count * view.stride, view.byte_length);
-                    self.show(mesh.addr(), view.data, view.byte_length);
-                }
-            }
-            5 => {
-                let (mut out, mut count) = (null(), 0);
-                let status = unsafe { mm_mesh_positions(mesh, &mut out, &mut count) };
-                if self.check(status) {
-                    assert!(out.is_aligned());
-                    self.show(mesh.addr(), out.cast(), count * 12);
+                let array =
+                    self.sized::<mm_array_info>(|out| unsafe { mm_mesh_attribute_view(mesh, index, out) });
+                if let Some(array) = array {
+                    assert_whole(&array);
+                    self.show(mesh.addr(), array.data, array.byte_length);
+                    self.show_text(mesh.addr(), array.address);
                 }
             }
             6 => {
@@ -945,51 +939,79 @@ impl Caller<'_> {
                 }
                 2 => drop(self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) })),
                 _ => {
-                    self.plain(|out: *mut mm_topology| unsafe { mm_cgeo_topology(file, snapshot, out) });
+                    let scratch = self.handle_or_null(Kind::Scratch);
+                    self.plain(|out: *mut mm_topology| unsafe {
+                        mm_cgeo_topology(file, snapshot, scratch, out)
+                    });
                     let (mut complete, mut samples) = (9, 0);
-                    let status = unsafe { mm_cgeo_storage(file, snapshot, &mut complete, &mut samples) };
+                    let status =
+                        unsafe { mm_cgeo_storage(file, snapshot, scratch, &mut complete, &mut samples) };
                     assert!(!self.check(status) || complete <= 1 && samples > 0);
                 }
             }
             return;
         }
-        let scratch = self.handle_or_null(Kind::Scratch);
         match choice % 16 {
             4 => {
+                let scratch = self.handle_or_null(Kind::Scratch);
                 self.sized::<mm_cgeo_counts>(|out| unsafe {
                     mm_cgeo_get_counts(file, snapshot, scratch, out)
                 });
             }
-            5 => drop(
-                self.plain(|out: *mut mm_bounds| unsafe { mm_cgeo_bounds(file, snapshot, scratch, out) }),
-            ),
-            6 | 7 => {
-                let (array, set) = self.array();
-                let view = self.sized::<mm_view>(|out| unsafe {
-                    let status = mm_cgeo_view(file, snapshot, array, set, scratch, out);
-                    assert!(!scratch.is_null() || status > MM_ABSENT);
-                    status
-                });
-                if let Some(view) = view {
-                    assert!(view.is_aligned && view.count * view.stride == view.byte_length);
-                    sum(view.data.cast(), view.byte_length);
-                }
+            5..8 => {
+                let address = self.address_of(snapshot);
+                self.array(file, address.as_ptr());
             }
             _ => {
-                let (array, set) = self.array();
-                self.fill(element(array), |out, stride, capacity, count| unsafe {
-                    mm_cgeo_read(file, snapshot, array, set, scratch, out.cast(), stride, capacity, count)
-                });
+                let address = self.address_of(snapshot);
+                self.read_into(file, address.as_ptr());
             }
         }
     }
 
-    /// An array of a snapshot and its set, some of which no file has.
-    fn array(&mut self) -> (mm_cgeo_array, u32) {
+    /// The address of an array of a snapshot.
+    fn address_of(&mut self, snapshot: usize) -> CString {
+        let name = self.script.of(&ARRAYS).to_str().expect("UTF-8");
+        CString::new(format!("snapshots[{snapshot}].{name}")).expect("no byte 0")
+    }
+
+    /// Shows an array in a scratch.
+    fn array(&mut self, file: *mut mm_file, address: *const c_char) {
+        let scratch = self.handle_or_null(Kind::Scratch);
+        let array = self.sized::<mm_array_info>(|out| unsafe {
+            let status = mm_array(file, address, scratch, out);
+            assert!(!scratch.is_null() || status > MM_ABSENT);
+            status
+        });
+        if let Some(array) = array {
+            assert_whole(&array);
+            sum(array.data.cast(), array.byte_length);
+        }
+    }
+
+    /// Reads an array, whatever its type is.
+    fn read_into(&mut self, file: *mut mm_file, address: *const c_char) {
+        let scratch = self.handle_or_null(Kind::Scratch);
+        let (scalar, components) = self.element();
+        let size = mm_scalar_size(scalar) * components as usize;
+        if size > 0 {
+            self.fill(size, |out, stride, capacity, count| unsafe {
+                mm_read_into(file, address, scalar, components, scratch, out, stride, capacity, count)
+            });
+        }
+    }
+
+    /// The type of an element, mostly one that arrays have.
+    fn element(&mut self) -> (mm_scalar, u32) {
         let choice = self.script.byte();
-        let array = u32::from(choice & 15);
-        let has_sets = matches!(array, MM_CGEO_TEXCOORDS | MM_CGEO_TEXCOORD_INDICES) || choice >= 240;
-        (array, if has_sets { u32::from(choice >> 4) } else { 0 })
+        match choice {
+            0..128 => (MM_SCALAR_F32, 3),
+            128..192 => (MM_SCALAR_U32, 3),
+            192..208 => (MM_SCALAR_U16, 1),
+            208..216 => (MM_SCALAR_U32, 1),
+            216..224 => (MM_SCALAR_U8, 1),
+            _ => (u32::from(choice) % 12, u32::from(choice >> 2) % 18),
+        }
     }
 
     /// Text into memory: the byte 0 after it is not counted.
@@ -1040,32 +1062,20 @@ impl Caller<'_> {
             }
             5 | 6 => {
                 let (scratch, times) = (self.handle_or_null(Kind::Scratch), usize::from(choice / 8) % 4);
-                let cache = if choice & 128 == 0 { null_mut() } else { self.handle(Kind::Cache) };
+                let cache = self.handle_or_null(Kind::Cache);
                 self.fill(12, |out, stride, capacity, count| unsafe {
                     let (start, out) = (seconds.as_ptr(), out.cast());
-                    if choice & 128 == 0 {
-                        mm_cgeo_positions_at(
-                            file, timing, start, times, wrap, scratch, out, stride, capacity, count,
-                        )
-                    } else {
-                        mm_cache_positions_at(
-                            cache, file, timing, start, times, wrap, scratch, out, stride, capacity, count,
-                        )
-                    }
+                    mm_cgeo_positions_at(
+                        file, timing, start, times, wrap, cache, scratch, out, stride, capacity, count,
+                    )
                 });
             }
             _ => {
                 let scratch = self.handle_or_null(Kind::Scratch);
-                let cache = if choice & 128 == 0 { null_mut() } else { self.handle(Kind::Cache) };
+                let cache = self.handle_or_null(Kind::Cache);
                 self.fill(12, |out, stride, capacity, count| unsafe {
                     let out = out.cast();
-                    if choice & 128 == 0 {
-                        mm_cgeo_velocities(file, timing, snapshot, scratch, out, stride, capacity, count)
-                    } else {
-                        mm_cache_velocities(
-                            cache, file, timing, snapshot, scratch, out, stride, capacity, count,
-                        )
-                    }
+                    mm_cgeo_velocities(file, timing, snapshot, cache, scratch, out, stride, capacity, count)
                 });
             }
         }
@@ -1093,20 +1103,30 @@ impl Caller<'_> {
             }
             6 => drop(self.sized::<mm_snapshot_info>(|out| unsafe { mm_snapshot_get_info(place, out) })),
             7..10 => {
-                let (array, set) = self.array();
-                if let Some(view) =
-                    self.sized::<mm_view>(|out| unsafe { mm_snapshot_view(place, array, set, out) })
+                let (name, scratch) = (self.script.of(&ARRAYS).as_ptr(), self.handle_or_null(Kind::Scratch));
+                if let Some(array) =
+                    self.sized::<mm_array_info>(|out| unsafe { mm_snapshot_view(place, name, scratch, out) })
                 {
-                    assert!(view.is_aligned && view.count * view.stride == view.byte_length);
-                    self.show(place.addr(), view.data, view.byte_length);
+                    assert!(array.is_aligned);
+                    assert_whole(&array);
+                    if text(name).starts_with("triangles.") {
+                        sum(array.data.cast(), array.byte_length);
+                    } else {
+                        self.show(place.addr(), array.data, array.byte_length);
+                    }
                 }
             }
             _ => {
-                let (array, set) = self.array();
-                let scratch = self.handle_or_null(Kind::Scratch);
-                self.fill(element(array), |out, stride, capacity, count| unsafe {
-                    mm_snapshot_copy(place, array, set, scratch, out.cast(), stride, capacity, count)
-                });
+                let (name, scratch) = (self.script.of(&ARRAYS).as_ptr(), self.handle_or_null(Kind::Scratch));
+                let (scalar, components) = self.element();
+                let size = mm_scalar_size(scalar) * components as usize;
+                if size > 0 {
+                    self.fill(size, |out, stride, capacity, count| unsafe {
+                        mm_snapshot_copy(
+                            place, name, scalar, components, scratch, out, stride, capacity, count,
+                        )
+                    });
+                }
             }
         }
     }
@@ -1142,25 +1162,6 @@ impl Caller<'_> {
                 self.check(unsafe { mm_cache_prefetch(cache, file, start, count, parts) });
             }
             6 => drop(self.sized::<mm_cache_stats>(|out| unsafe { mm_cache_get_stats(cache, out) })),
-            7 => {
-                let (file, index) = (self.handle(Kind::File), self.index());
-                let (array, set) = self.array();
-                let scratch = self.handle_or_null(Kind::Scratch);
-                self.fill(element(array), |out, stride, capacity, count| unsafe {
-                    mm_cache_read(
-                        cache,
-                        file,
-                        index,
-                        array,
-                        set,
-                        scratch,
-                        out.cast(),
-                        stride,
-                        capacity,
-                        count,
-                    )
-                });
-            }
             other => {
                 let (file, index) = (self.handle(Kind::File), self.index());
                 let parts = u32::from(choice >> 4);

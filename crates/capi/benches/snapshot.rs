@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "C functions are called")]
 
 use std::hint::black_box;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
@@ -90,10 +91,17 @@ impl C {
 
     fn shown(&self, index: usize) {
         // SAFETY: numbers and a pointer, for which zeros are values.
-        let mut view = mm_view { size: size_of::<mm_view>(), ..unsafe { std::mem::zeroed() } };
-        ok!(mm_cgeo_view(self.file, index, MM_CGEO_POSITIONS, 0, self.scratch, &raw mut view));
+        let mut view = mm_array_info { size: size_of::<mm_array_info>(), ..unsafe { std::mem::zeroed() } };
+        ok!(mm_array(self.file, positions(index).as_ptr().cast(), self.scratch, &raw mut view));
         black_box(view);
     }
+}
+
+/// The address of positions, on the stack, as a caller makes it for each call.
+fn positions(snapshot: usize) -> [u8; 64] {
+    let mut address = [0; 64];
+    write!(&mut address[..63], "snapshots[{snapshot}].positions").expect("a short address");
+    address
 }
 
 fn measure(c: &C, library: &Proxy) {
@@ -129,11 +137,11 @@ fn measure(c: &C, library: &Proxy) {
         [
             &mut || {
                 let start = memory.as_mut_ptr();
-                ok!(mm_cgeo_read(
+                ok!(mm_read_into(
                     c.file,
-                    turn(0),
-                    MM_CGEO_POSITIONS,
-                    0,
+                    positions(turn(0)).as_ptr().cast(),
+                    MM_SCALAR_F32,
+                    3,
                     c.scratch,
                     start.cast(),
                     16,
@@ -187,6 +195,7 @@ fn measure(c: &C, library: &Proxy) {
                     first,
                     count,
                     MM_WRAP_LOOP,
+                    null(),
                     c.scratch,
                     start,
                     16,

@@ -27,15 +27,17 @@
  *           the handle of their file. A handle may be closed on one thread while other threads are in calls with it.
  *           mm_handle_count counts handles that are still open; leak checkers do not see them.
  * Memory.   What the caller passes stays the caller's. Arrays are written to the caller's buffer: up to `capacity`
- *           elements, `stride` bytes apart (0: packed), at any alignment. `*count` receives the number of elements,
- *           and may be NULL. If `out` is NULL, only the count is returned. If the capacity is too small, or the
- *           allocator returns NULL, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is
- *           written. Texts and names are UTF-8 and end with a byte 0; they are static, or live as long as the object
- *           that was asked. Functions named `view` return pointers to memory of the library, and say how long it is
- *           valid.
+ *           elements, `stride` bytes apart (0: packed), at any alignment; bytes between elements are not written.
+ *           `*count` (or `*bytes`, `*length`) receives the number of elements, and may be NULL. If `out` is NULL, only
+ *           the count is returned. If the capacity is too small, the status is MM_ERROR_BUFFER, the count is the
+ *           needed one, and nothing is written. Texts and names are UTF-8 and end with a byte 0; they are static, or
+ *           live as long as the object that was asked. Functions that fill an mm_array_info return pointers to memory
+ *           of the library, and say how long it is valid.
+ * NULL.     `options` NULL are the defaults, `timing` NULL are the times of the file, `scratch` NULL takes memory and
+ *           gives it back. Places for results may be NULL only if the function says so.
  * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets `size`
- *           to its sizeof and clears the rest. Structs without `size` never change. No struct contains another one
- *           that may grow.
+ *           to its sizeof and clears the rest, also before a function fills it. Structs without `size` never change.
+ *           No struct contains another one that may grow.
  * Threads.  Every function may be called on every thread. Files, meshes, lists, arrays, rigs, caches and cancel flags
  *           may be used by all threads at once. A scratch, a writer and an mm_snapshot that is being filled belong to
  *           one thread at a time (MM_ERROR_BUSY).
@@ -184,31 +186,19 @@ MM_API mm_status mm_last_error(mm_error *out);
 
 /* == 3. Memory and cancelling ===================================================================================== */
 
-/* A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A
- * cancel flag ends the calls of a thread early. */
+/* A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early. */
 
-/** A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it. */
+/** A flag that cancels the calls of threads (mm_thread_set_cancel). */
 typedef struct mm_cancel mm_cancel;
 
 /** Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one
- *  at the same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back. */
+ *  at the same time get MM_ERROR_BUSY. */
 typedef struct mm_scratch mm_scratch;
-
-/** Hooks that provide memory for an array: functions named `_new` call `allocate` once, when they know the size. */
-typedef struct mm_allocator {
-    size_t size; /**< sizeof(mm_allocator), set by the caller. */
-    void *user; /**< Passed to each hook. */
-    /** Returns `bytes` bytes at any alignment, or NULL if there are none, which is MM_ERROR_BUFFER. Called on the
-     *  thread of the call. */
-    void *(*allocate)(void *user, size_t bytes);
-    /** Takes back memory of `allocate` if the call fails after it. May be NULL. */
-    void (*release)(void *user, void *memory);
-} mm_allocator;
 
 /** Makes a scratch. */
 MM_API mm_status mm_scratch_new(mm_scratch **out);
 
-/** Frees a scratch, and what is shown in it (mm_cgeo_view). NULL is passed over. */
+/** Frees a scratch and the arrays that are shown in it. */
 MM_API mm_status mm_scratch_free(mm_scratch *scratch);
 
 /** Makes a flag that is not set. */
@@ -222,7 +212,7 @@ MM_API mm_status mm_thread_set_cancel(const mm_cancel *cancel);
 /** Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0). */
 MM_API mm_status mm_cancel_set(const mm_cancel *cancel, uint32_t is_set);
 
-/** Frees a flag; threads that have it keep it as it is. NULL is passed over. */
+/** Frees a flag; threads that have it keep it as it is. */
 MM_API mm_status mm_cancel_free(mm_cancel *cancel);
 
 /* == 4. Opening files ============================================================================================= */
@@ -258,50 +248,11 @@ enum mm_checksums MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_checksums, uint32_t)
 
-/** The compression of the sections of a CGeo file. */
-enum mm_codec MM_ENUM(uint32_t) {
-    MM_CODEC_STORED = 0, /**< Sections are not compressed. */
-    MM_CODEC_ZLIB = 1, /**< Sections are zlib streams. */
-    MM_CODEC_GZIP = 2, /**< Sections are gzip streams. */
-    MM_CODEC_DEFLATE = 3, /**< Sections are raw deflate streams. */
-};
-MM_ENUM_TYPE(mm_codec, uint32_t)
+/** The choices for reading a CGeo file that the published text leaves open; meshmap_cgeo.h defines them. */
+typedef struct mm_cgeo_dialect mm_cgeo_dialect;
 
-/** The bytes before a compressed section of a CGeo file. */
-enum mm_prefix MM_ENUM(uint32_t) {
-    MM_PREFIX_NONE = 0, /**< Nothing. */
-    MM_PREFIX_U32_LE = 1, /**< The inflated length, in 4 bytes, little-endian. */
-    MM_PREFIX_U32_BE = 2, /**< The inflated length, in 4 bytes, big-endian. */
-    MM_PREFIX_U64_LE = 3, /**< The inflated length, in 8 bytes, little-endian. */
-};
-MM_ENUM_TYPE(mm_prefix, uint32_t)
-
-/** The meaning of the size of a section of a CGeo file. */
-enum mm_section_size MM_ENUM(uint32_t) {
-    MM_SECTION_SIZE_STORED = 0, /**< Stored bytes. */
-    MM_SECTION_SIZE_STORED_WITH_HEADER = 1, /**< Stored bytes and the 12 bytes of the section's header. */
-    MM_SECTION_SIZE_INFLATED = 2, /**< Inflated bytes. */
-};
-MM_ENUM_TYPE(mm_section_size, uint32_t)
-
-/** The target of the offsets of a CGeo file. */
-enum mm_offset MM_ENUM(uint32_t) {
-    MM_OFFSET_FIRST_SECTION = 0, /**< The first section of a snapshot. */
-    MM_OFFSET_START_TAG = 1, /**< The tag before the first section. */
-};
-MM_ENUM_TYPE(mm_offset, uint32_t)
-
-/** A file of any format. Every thread may use it. */
+/** A file of any format. */
 typedef struct mm_file mm_file;
-
-/** The choices for reading a CGeo file that the published text leaves open. */
-typedef struct mm_cgeo_dialect {
-    size_t size; /**< sizeof(mm_cgeo_dialect), set by the caller. */
-    mm_codec codec; /**< The compression of sections. */
-    mm_prefix prefix; /**< The bytes before a compressed section. */
-    mm_section_size section_size; /**< The meaning of the size of a section. */
-    mm_offset offset; /**< The target of offsets. */
-} mm_cgeo_dialect;
 
 /** Options for reading a file. Filled by mm_options_init, then changed. */
 typedef struct mm_options {
@@ -321,7 +272,8 @@ typedef struct mm_options {
     mm_decoder decoder; /**< The decoder. Fast. */
     mm_checksums checksums; /**< The verification of checksums. Verified. */
     uint32_t reserved; /**< 0. */
-    /** The dialect of CGeo files, which is read when the file is opened; NULL to find it in the file. NULL. */
+    /** The dialect of CGeo files (meshmap_cgeo.h), which is read when the file is opened; NULL to find it in the file.
+     *  NULL. */
     const mm_cgeo_dialect *cgeo_dialect;
 } mm_options;
 
@@ -351,31 +303,31 @@ MM_API mm_status mm_options_init(mm_options *out, size_t size);
 MM_API const char *mm_version(void);
 
 /** Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile,
- *  which at worst is an error. `options` may be NULL. */
+ *  which at worst is an error. */
 MM_API mm_status mm_open(const char *path, const mm_options *options, mm_file **out);
 
 /** Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file
  *  and everything that was read of it is closed, no process may truncate the file or write into it; replacing it by
- *  renaming is fine. `options` may be NULL. */
+ *  renaming is fine. */
 MM_API mm_status mm_open_map(const char *path, const mm_options *options, mm_file **out);
 
-/** Opens a file of any format that is in memory. `options` may be NULL. The memory is lent: `release`, which may be
- *  NULL, is called with `user` once nothing shows it any more, also if opening fails; until then it must not change.
- *  MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0. */
+/** Opens a file of any format that is in memory. The memory is lent: `release`, which may be NULL, is called with
+ *  `user` once nothing shows it any more, also if opening fails; until then it must not change. MM_ERROR_ARGUMENT if
+ *  `data` is NULL and `length` is not 0. */
 MM_API mm_status mm_open_memory(const void *data, size_t length, mm_release_fn release, void *user, const mm_options
     *options, mm_file **out);
 
-/** Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL. `reader` is copied; its
- *  `release` is called with its `user` once nothing is read any more, also if opening fails, unless the reader cannot
- *  be used at all (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback
- *  returns another number than 0, or claims to have stored more than there is room for. */
+/** Opens a file of any format that callbacks read: an archive, a store. `reader` is copied; its `release` is called
+ *  with its `user` once nothing is read any more, also if opening fails, unless the reader cannot be used at all
+ *  (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns another
+ *  number than 0, or claims to have stored more than there is room for. */
 MM_API mm_status mm_open_reader(const mm_reader *reader, const mm_options *options, mm_file **out);
 
 /** Makes another handle of a file, to be closed on its own. */
 MM_API mm_status mm_file_ref(const mm_file *file, mm_file **out);
 
-/** Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped. Calls
- *  on it that have begun on other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file. */
+/** Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. Calls on it that have
+ *  begun on other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file. */
 MM_API mm_status mm_close(mm_file *file);
 
 /** The format of a file. */
@@ -440,13 +392,13 @@ enum mm_semantic MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_semantic, uint32_t)
 
-/** The findings of a file. Every thread may use it. */
+/** The findings of a file. */
 typedef struct mm_finding_list mm_finding_list;
 
-/** A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it. */
+/** A mesh of a file of any format: one vertex buffer and one index buffer. */
 typedef struct mm_mesh mm_mesh;
 
-/** The meshes of a file. Every thread may use it. */
+/** The meshes of a file. */
 typedef struct mm_mesh_list mm_mesh_list;
 
 /** A mesh in the list of a file. */
@@ -538,19 +490,19 @@ typedef struct mm_attribute_info {
     bool normalized; /**< `true` if integers stand for 0..1, or -1..1. */
 } mm_attribute_info;
 
-/** Elements of numbers, packed, little-endian, in memory of the library's. */
-typedef struct mm_view {
-    size_t size; /**< sizeof(mm_view), set by the caller. */
-    /** The first element. In mapped files at any address: check is_aligned before numbers are read in place. */
+/** An array in memory of the library: packed numbers, little-endian. */
+typedef struct mm_array_info {
+    size_t size; /**< sizeof(mm_array_info), set by the caller. */
+    /** The address in the file, such as `snapshots[3].positions`; the name of an attribute of a mesh. */
+    const char *address;
+    /** The first number. In mapped files at any address: check is_aligned before numbers are read in place. */
     const void *data;
-    size_t count; /**< The number of elements. */
-    size_t byte_length; /**< All of them together, in bytes. */
-    size_t stride; /**< The bytes from one element to the next. */
+    size_t byte_length; /**< All numbers together, in bytes. */
     mm_scalar scalar; /**< The type of each number. */
-    uint32_t components; /**< The number of components of each element. */
-    bool normalized; /**< `true` if integers stand for 0..1, or -1..1. */
+    uint32_t rank; /**< The number of valid elements of `shape`: 1 to 3. */
+    uint64_t shape[3]; /**< The number of elements, then the numbers of each. */
     bool is_aligned; /**< `true` if each number is aligned for the processor. */
-} mm_view;
+} mm_array_info;
 
 /** An attribute of a vertex layout. */
 typedef struct mm_layout_attribute {
@@ -577,14 +529,14 @@ MM_API mm_status mm_meshes(const mm_file *file, mm_mesh_list **out);
 /** The number of meshes in a list. */
 MM_API mm_status mm_mesh_list_count(const mm_mesh_list *list, size_t *out);
 
-/** A mesh of a list. `out->size` is set before. */
+/** A mesh of a list. */
 MM_API mm_status mm_mesh_list_get(const mm_mesh_list *list, size_t index, mm_mesh_entry *out);
 
 /** The numbers of elements of the mesh at an address. Reads as little as the format allows: the beginning of a snapshot
- *  of a CGeo file, the block of a Second Life mesh, nothing in other formats. `out->size` is set before. */
+ *  of a CGeo file, the block of a Second Life mesh, nothing in other formats. */
 MM_API mm_status mm_mesh_get_counts(const mm_file *file, const char *address, mm_mesh_counts *out);
 
-/** Frees a list and its texts. NULL is passed over. */
+/** Frees a list and its texts. */
 MM_API mm_status mm_mesh_list_free(mm_mesh_list *list);
 
 /** The rules that a file breaks, as far as opening detects them. Reads nothing. */
@@ -597,10 +549,10 @@ MM_API mm_status mm_validate(const mm_file *file, mm_finding_list **out);
 /** The number of findings in a list. */
 MM_API mm_status mm_finding_list_count(const mm_finding_list *list, size_t *out);
 
-/** A finding of a list. `out->size` is set before. */
+/** A finding of a list. */
 MM_API mm_status mm_finding_list_get(const mm_finding_list *list, size_t index, mm_finding *out);
 
-/** Frees a list and its texts. NULL is passed over. */
+/** Frees a list and its texts. */
 MM_API mm_status mm_finding_list_free(mm_finding_list *list);
 
 /** The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices
@@ -610,14 +562,14 @@ MM_API mm_status mm_mesh_at(const mm_file *file, const char *address, mm_mesh **
 /** Makes another handle of a mesh, to be freed on its own. */
 MM_API mm_status mm_mesh_ref(const mm_mesh *mesh, mm_mesh **out);
 
-/** Frees a mesh, and what is shown of it. NULL is passed over. */
+/** Frees a mesh, and what is shown of it. */
 MM_API mm_status mm_mesh_free(mm_mesh *mesh);
 
 /** A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
  */
 MM_API mm_status mm_mesh_by_material(const mm_mesh *mesh, mm_mesh **out);
 
-/** The description of a mesh. `out->size` is set before. */
+/** The description of a mesh. */
 MM_API mm_status mm_mesh_get_info(const mm_mesh *mesh, mm_mesh_info *out);
 
 /** The smallest box around the positions. MM_ABSENT if no position is finite. */
@@ -628,30 +580,21 @@ MM_API mm_status mm_mesh_findings(const mm_mesh *mesh, mm_finding_list **out);
 
 /** Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
  *  MM_INDEX_U32; `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a
- *  multiple of 4 bytes. `out` NULL asks for the bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
- */
+ *  multiple of 4 bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold. */
 MM_API mm_status mm_mesh_write_indices(const mm_mesh *mesh, mm_index_format format, void *out, size_t capacity, size_t
     *bytes, mm_index_format *found);
 
-/** Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them.
- *  `out` NULL asks for the count. */
+/** Writes the indices as three uint32_t for each triangle, as ray tracers take them. */
 MM_API mm_status mm_mesh_triangles(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t *count);
 
-/** Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh
- *  without triangles, for which `*out` is NULL. */
-MM_API mm_status mm_mesh_triangles_new(const mm_mesh *mesh, const mm_allocator *allocator, uint32_t **out, size_t
-    *count);
-
-/** Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out`
- *  NULL asks for the count. */
+/** Writes the runs of triangles of one material, in the order of the file: each a draw call. */
 MM_API mm_status mm_mesh_groups(const mm_mesh *mesh, mm_group *out, size_t stride, size_t capacity, size_t *count);
 
-/** Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count. MM_ABSENT if triangles have
- *  no material IDs. */
+/** Writes the material of each triangle. MM_ABSENT if triangles have no material IDs. */
 MM_API mm_status mm_mesh_material_ids(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t
     *count);
 
-/** The stored format of an attribute, by its index. `out->size` is set before. Reads nothing. */
+/** The stored format of an attribute, by its index. Reads nothing. */
 MM_API mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribute_info *out);
 
 /** The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL. MM_ABSENT if
@@ -659,91 +602,71 @@ MM_API mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribu
 MM_API mm_status mm_mesh_find_attribute(const mm_mesh *mesh, mm_semantic semantic, uint32_t set, const char *name,
     size_t *out);
 
-/** Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
- *  compressed. `out->size` is set before. The elements are the mesh's, and valid until it is freed. */
-MM_API mm_status mm_mesh_attribute_view(const mm_mesh *mesh, size_t index, mm_view *out);
+/** Exposes the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
+ *  compressed. They are valid until the mesh is freed. */
+MM_API mm_status mm_mesh_attribute_view(const mm_mesh *mesh, size_t index, mm_array_info *out);
 
-/** A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count`
- *  vertices. They are the mesh's, and valid until it is freed. MM_ERROR_UNSUPPORTED if they are stored otherwise
- *  (mm_mesh_read_attribute converts). MM_ABSENT if the mesh has no positions. */
-MM_API mm_status mm_mesh_positions(const mm_mesh *mesh, const float **out, size_t *count);
-
-/** Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes
- *  apart (0: packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components
- *  that are not stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count. Bytes
- *  between elements are not written. MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold. */
+/** Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`. Normalized
+ *  integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not stored are 0,
+ *  except for 1 in the fourth of positions and colours. Bytes between elements are not written. MM_ERROR_OUT_OF_RANGE
+ *  for a number that the type cannot hold. */
 MM_API mm_status mm_mesh_read_attribute(const mm_mesh *mesh, size_t index, mm_scalar scalar, uint32_t components,
     uint32_t normalized, void *out, size_t stride, size_t capacity, size_t *count);
-
-/** Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated
- *  for a mesh without vertices, for which `*out` is NULL. */
-MM_API mm_status mm_mesh_read_attribute_new(const mm_mesh *mesh, size_t index, mm_scalar scalar, uint32_t components,
-    uint32_t normalized, const mm_allocator *allocator, void **out, size_t *count);
 
 /** Sets the offsets of a layout that are SIZE_MAX, and returns its stride. */
 MM_API mm_status mm_layout_resolve(mm_layout_attribute *attributes, size_t attribute_count, size_t *stride);
 
 /** Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes
  *  (0) included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of
- *  mm_layout_resolve. `out` NULL asks for the bytes. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no
- *  default. MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride, and for a number that a
- *  type cannot hold. */
+ *  mm_layout_resolve. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for
+ *  attributes that overlap or are longer than the stride, and for a number that a type cannot hold. */
 MM_API mm_status mm_mesh_write_interleaved(const mm_mesh *mesh, const mm_layout_attribute *attributes, size_t
     attribute_count, size_t stride, void *out, size_t capacity, size_t *bytes);
 
 /* == 6. Every stored array and text =============================================================================== */
 
-/* The arrays and texts of a file as stored, by address. */
+/* The arrays and texts of a file as stored, by address: mm_array exposes an array, mm_read_into reads it into a
+ * buffer. Addresses that are made for each call take no memory: "snapshots[%zu].positions" on the stack. */
 
-/** An array of a file. Every thread may use it. */
-typedef struct mm_array mm_array;
-
-/** An array of a file, decoded: packed numbers, little-endian. */
-typedef struct mm_array_info {
-    size_t size; /**< sizeof(mm_array_info), set by the caller. */
-    const char *address; /**< The address in the file, such as `snapshots[3].positions`. */
-    const void *data; /**< The first number, at any address. */
-    size_t byte_length; /**< All of them, in bytes. */
-    mm_scalar scalar; /**< The type of each. */
-    uint32_t rank; /**< The number of valid elements of `shape`: 1 to 3. */
-    uint64_t shape[3]; /**< The number of elements, then the numbers of each. */
-} mm_array_info;
-
-/** Called with each array of a file; returns 0 to go on. What it is given is valid during the call. No exception may
- *  leave it. */
+/** Called with each array of a file; returns 0 to go on. The array is valid during the call. No exception may leave it.
+ */
 typedef int (*mm_array_fn)(void *user, const mm_array_info *array);
 
 /** Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the
- *  text, but those within. What it is given is valid during the call. No exception may leave it. */
+ *  text, but those within. Both are valid during the call. No exception may leave it. */
 typedef int (*mm_text_fn)(void *user, const char *address, const char *text, size_t length);
 
-/** Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and
- *  matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
- *  Arrays are the library's, and valid during the call. `each` is called on this one. The first error of reading or
- *  decoding ends the list. MM_OK also if `each` ended it. */
+/** Calls `each` on this thread with every array that a file stores, decoded, one after the other: all vertices,
+ *  indices, frames and matrices, as they are stored and not as a renderer sees them. The order is as in the file.
+ *  Indices are checked. The first error ends the list. MM_OK also if `each` ended it. */
 MM_API mm_status mm_arrays(const mm_file *file, mm_array_fn each, void *user);
 
-/** Calls `each` with every text that a file stores and its address: names, materials, comments. Texts are the
- *  library's, and valid during the call. `each` is called on this one. MM_OK also if `each` ended it. */
+/** Calls `each` on this thread with every text that a file stores and its address: names, materials, comments. MM_OK
+ *  also if `each` ended the list. */
 MM_API mm_status mm_texts(const mm_file *file, mm_text_fn each, void *user);
 
-/** The array at an address that mm_arrays names, such as `snapshots[3].positions`, `vertex_arrays[0]` or
- *  `skin.inverse_bind_matrices`, decoded. MM_ABSENT if the file has no such array. */
-MM_API mm_status mm_array_at(const mm_file *file, const char *address, mm_array **out);
+/** The array at an address that mm_arrays lists, such as `snapshots[3].positions`, `vertex_arrays[0]` or
+ *  `skin.inverse_bind_matrices`, decoded in memory of the scratch, or where it lies in a file that is mapped or in
+ *  memory and does not compress it. The numbers are valid until the scratch is used again or freed. Arrays of snapshots
+ *  are decoded no further than needed; if the file is mapped or in memory, nothing is allocated for them once the
+ *  scratch is large enough. Also reads `snapshots[3].position_differences`: differences from the first snapshot, as
+ *  stored. `out->address` is the text that was passed. MM_ERROR_HANDLE if no scratch is given. */
+MM_API mm_status mm_array(const mm_file *file, const char *address, mm_scratch *scratch, mm_array_info *out);
 
-/** The description of an array. `out->size` is set before. Numbers and address are the array's, and valid until it is
- *  freed. */
-MM_API mm_status mm_array_get_info(const mm_array *array, mm_array_info *out);
-
-/** Frees an array. NULL is passed over. */
-MM_API mm_status mm_array_free(mm_array *array);
+/** Reads the array at an address as mm_array does, into the caller's buffer: packed elements, or `stride` bytes apart
+ *  (16 is Embree's layout of positions, whose fourth float is left as it is). `scalar` and `components` are the type of
+ *  an element, which MM_ERROR_MISMATCH refuses if it is another one; a matrix has as many components as numbers. With
+ *  `out` NULL, 17 bytes are decoded for the positions, normals and triangles of a snapshot, and the whole array for
+ *  others. */
+MM_API mm_status mm_read_into(const mm_file *file, const char *address, mm_scalar scalar, uint32_t components,
+    mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
 /* == 7. CGeo: snapshots of an animation =========================================================================== */
 
-/* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads
+/* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_read_into reads
  * an array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
  * mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex
- * buffers. */
+ * buffers. meshmap_cgeo.h has the dialects of these files. */
 
 /** The positions. */
 #define MM_PARTS_POSITIONS 1
@@ -771,29 +694,6 @@ enum mm_cgeo_unit MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_cgeo_unit, uint32_t)
 
-/** An array of a snapshot of a CGeo file. */
-enum mm_cgeo_array MM_ENUM(uint32_t) {
-    MM_CGEO_POSITIONS = 0, /**< Positions: three floats per vertex. */
-    MM_CGEO_NORMALS = 1, /**< Normals: three floats each. */
-    MM_CGEO_TEXCOORDS = 2, /**< Texture coordinates u, v, w of a set: three floats each. */
-    /** Indices of positions: three uint32_t per triangle. A difference has the triangles of the first snapshot. */
-    MM_CGEO_POSITION_INDICES = 3,
-    /** Indices of normals: three uint32_t per triangle. Absent if triangles have no normals. */
-    MM_CGEO_NORMAL_INDICES = 4,
-    MM_CGEO_TEXCOORD_INDICES = 5, /**< Indices of the texture coordinates of a set: three uint32_t per triangle. */
-    MM_CGEO_MATERIAL_IDS = 6, /**< Material IDs, as stored: one uint32_t per triangle. Absent if triangles have none. */
-    /** Visible edges: one uint8_t per triangle, whose bits 0, 1 and 2 are set if the edges AB, BC and CA are visible.
-     *  Absent if triangles have none. */
-    MM_CGEO_EDGE_VISIBILITY = 7,
-    /** The points that viewports draw: three floats each. Only mm_cgeo_read and mm_cgeo_view; absent if the snapshot
-     *  has none. */
-    MM_CGEO_POINT_CLOUD = 8,
-    /** Differences from the positions of the first snapshot, as stored: three floats each. Only mm_cgeo_read and
-     *  mm_cgeo_view; absent if the snapshot is stored complete. */
-    MM_CGEO_POSITION_DIFFERENCES = 9,
-};
-MM_ENUM_TYPE(mm_cgeo_array, uint32_t)
-
 /** The source of the times of snapshots. */
 enum mm_clock MM_ENUM(uint32_t) {
     MM_CLOCK_FILE = 0, /**< The times of the file. */
@@ -810,8 +710,8 @@ enum mm_wrap MM_ENUM(uint32_t) {
 };
 MM_ENUM_TYPE(mm_wrap, uint32_t)
 
-/** A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it:
- *  however many ask for a snapshot, one of them decodes it, and the others wait. */
+/** A cache of decoded snapshots of any number of CGeo files, with one capacity for all. However many threads ask for a
+ *  snapshot, one of them decodes it, and the others wait. */
 typedef struct mm_cache mm_cache;
 
 /** A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills;
@@ -832,7 +732,7 @@ typedef struct mm_cgeo_info {
     mm_cgeo_unit unit_evidence; /**< The evidence for unit_millimeters. */
     double unit_millimeters; /**< Millimetres per unit; 0 if unknown. */
     double scale; /**< "Scale" as stored; 0 if the header has no scale. */
-    /** `true` if the dialect (mm_cgeo_get_dialect) was found in the file, rather than given in mm_options. */
+    /** `true` if the dialect (meshmap_cgeo.h) was found in the file, rather than given in mm_options. */
     bool dialect_is_found;
     bool has_timing; /**< `true` if the file stores times (mm_cgeo_timing). */
 } mm_cgeo_info;
@@ -868,6 +768,18 @@ typedef struct mm_snapshot_info {
     bool is_complete; /**< `true` if it is stored complete, and not as a difference from the first one. */
 } mm_snapshot_info;
 
+/** Statistics of a cache. */
+typedef struct mm_cache_stats {
+    size_t size; /**< sizeof(mm_cache_stats), set by the caller. */
+    uint64_t hits; /**< Requests that found their snapshot. */
+    uint64_t misses; /**< Requests that did not, including requests that waited for another thread. */
+    uint64_t decodes; /**< Snapshots decoded. */
+    /** Snapshots decoded again after they were dropped: a sign that the capacity is too small. */
+    uint64_t repeated_decodes;
+    uint64_t bytes_held; /**< Bytes of decoded snapshots in the cache. */
+    uint64_t peak_bytes; /**< The greatest value of bytes_held so far. */
+} mm_cache_stats;
+
 /** The times of snapshots. Functions that take one use the times of the file if it is NULL. */
 typedef struct mm_timing {
     size_t size; /**< sizeof(mm_timing), set by the caller. */
@@ -886,36 +798,16 @@ typedef struct mm_cgeo_key {
     float fraction; /**< The fraction from `from` (0) to `to` (1). */
 } mm_cgeo_key;
 
-/** Statistics of a cache. */
-typedef struct mm_cache_stats {
-    size_t size; /**< sizeof(mm_cache_stats), set by the caller. */
-    uint64_t hits; /**< Requests that found their snapshot. */
-    uint64_t misses; /**< Requests that did not, including requests that waited for another thread. */
-    uint64_t decodes; /**< Snapshots decoded. */
-    /** Snapshots decoded again after they were dropped: a sign that the capacity is too small. */
-    uint64_t repeated_decodes;
-    uint64_t bytes_held; /**< Bytes of decoded snapshots in the cache. */
-    uint64_t peak_bytes; /**< The greatest value of bytes_held so far. */
-} mm_cache_stats;
-
-/** The description of a proxy. `out->size` is set before. */
+/** The description of a proxy. */
 MM_API mm_status mm_cgeo_get_info(const mm_file *file, mm_cgeo_info *out);
 
 /** A property of the header by its name, such as "Original object name", without regard to case; or the whole header,
- *  where `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length. MM_ABSENT
- *  if the header has no such property. */
+ *  where `name` is NULL. `*length` does not count the byte 0 after the text. MM_ABSENT if the header has no such
+ *  property. */
 MM_API mm_status mm_cgeo_property(const mm_file *file, const char *name, char *out, size_t capacity, size_t *length);
 
-/** The dialect with which a file is read: the one that was found in it, or given in mm_options. `out->size` is set
- *  before. */
-MM_API mm_status mm_cgeo_get_dialect(const mm_file *file, mm_cgeo_dialect *out);
-
-/** The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before. MM_ERROR_MALFORMED if the
- *  snapshot has no mesh. */
+/** The numbers of elements of a snapshot. Decodes 17 bytes. MM_ERROR_MALFORMED if the snapshot has no mesh. */
 MM_API mm_status mm_cgeo_get_counts(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_cgeo_counts *out);
-
-/** The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box. */
-MM_API mm_status mm_cgeo_bounds(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_bounds *out);
 
 /** Identifies the triangles of a snapshot. Decodes one byte. */
 MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_scratch *scratch, mm_topology *out);
@@ -926,31 +818,10 @@ MM_API mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_scrat
 MM_API mm_status mm_cgeo_storage(const mm_file *file, size_t snapshot, mm_scratch *scratch, uint32_t *is_complete,
     size_t *sample_count);
 
-/** Reads an array of a snapshot: packed elements, or `stride` bytes apart (16 is Embree's layout of positions, whose
- *  fourth float is left as it is). `set` selects one of several texture coordinates and their indices, and is 0 for
- *  other arrays. The stream is decoded no further than the array needs. `out` NULL asks for the count, and decodes 17
- *  bytes for positions, normals and their triangles. If the file is mapped or in memory, nothing is allocated once the
- *  scratch is large enough. MM_ABSENT if the snapshot has no such array. */
-MM_API mm_status mm_cgeo_read(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
-    *scratch, void *out, size_t stride, size_t capacity, size_t *count);
-
-/** Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once,
- *  also if its size is not known before. No memory is allocated for an array without elements, for which `*out` is
- *  NULL. */
-MM_API mm_status mm_cgeo_read_new(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
-    *scratch, const mm_allocator *allocator, void **out, size_t *count);
-
-/** Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a
- *  file that is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough.
- *  `out->size` is set before. The elements are the scratch's, and valid until it is used again or freed.
- *  MM_ERROR_HANDLE if no scratch is given. */
-MM_API mm_status mm_cgeo_view(const mm_file *file, size_t snapshot, mm_cgeo_array array, uint32_t set, mm_scratch
-    *scratch, mm_view *out);
-
 /** Makes a place for a snapshot, with nothing in it. */
 MM_API mm_status mm_snapshot_new(mm_snapshot **out);
 
-/** Frees a place and what is in it; what a cache has stays there. NULL is passed over. */
+/** Frees a place and what is in it; what a cache has stays there. */
 MM_API mm_status mm_snapshot_free(mm_snapshot *snapshot);
 
 /** Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have
@@ -961,57 +832,22 @@ MM_API mm_status mm_snapshot_free(mm_snapshot *snapshot);
 MM_API mm_status mm_snapshot_read(const mm_file *file, size_t index, size_t sample, mm_parts parts, mm_scratch *scratch,
     mm_snapshot *out);
 
-/** The contents of a place. `out->size` is set before. MM_ABSENT if the place is empty. */
+/** The contents of a place. MM_ABSENT if the place is empty. */
 MM_API mm_status mm_snapshot_get_info(const mm_snapshot *snapshot, mm_snapshot_info *out);
 
-/** Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size`
- *  is set before. The elements are the place's, and valid until it is filled again or freed. MM_ABSENT if the place is
- *  empty. MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them. */
-MM_API mm_status mm_snapshot_view(const mm_snapshot *snapshot, mm_cgeo_array array, uint32_t set, mm_view *out);
-
-/** Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks
- *  for the count. The scratch is used for arrays of triangles, and may be NULL. MM_ABSENT if the place is empty, or
- *  triangles have no such values. MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads. */
-MM_API mm_status mm_snapshot_copy(const mm_snapshot *snapshot, mm_cgeo_array array, uint32_t set, mm_scratch *scratch,
-    void *out, size_t stride, size_t capacity, size_t *count);
-
-/** The times that a file stores. `out->size` is set before. MM_ABSENT if the file stores no times. */
-MM_API mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
-
-/** The time of a snapshot in seconds. MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times. */
-MM_API mm_status mm_cgeo_time_of(const mm_file *file, const mm_timing *timing, size_t snapshot, double *seconds);
-
-/** The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot. MM_ABSENT if there are no
- *  snapshots, or the time is NaN. */
-MM_API mm_status mm_cgeo_key_at(const mm_file *file, const mm_timing *timing, double seconds, mm_wrap wrap, mm_cgeo_key
+/** Exposes an array of a decoded snapshot by its name, which is the end of its address: "positions", "normals",
+ *  "map_channels[0]", "triangles.positions", "triangles.normals", "triangles.map_channels[0]", "triangles.material_ids"
+ *  or "triangles.edge_visibility". Vertices are shown in the place, and valid until it is filled again or freed. Arrays
+ *  of triangles, which are stored mixed, are separated in the scratch, and valid until it is used again or freed;
+ *  others need no scratch. MM_ABSENT if the place is empty. MM_ERROR_UNSUPPORTED for arrays that only mm_array and
+ *  mm_read_into read. */
+MM_API mm_status mm_snapshot_view(const mm_snapshot *snapshot, const char *name, mm_scratch *scratch, mm_array_info
     *out);
 
-/** The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
- *  between them. Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count.
- *  Takes no memory once the scratch is large enough. MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens,
- *  or more than 65,536 times. */
-MM_API mm_status mm_cgeo_keys(const mm_file *file, const mm_timing *timing, double open, double close, mm_wrap wrap,
-    mm_scratch *scratch, double *out, size_t stride, size_t capacity, size_t *count);
-
-/** The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
- *  the first time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the
- *  count. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
- *  mm_cache_positions_at caches what it decodes. MM_ERROR_MISMATCH if snapshots have different triangles.
- *  MM_ERROR_OUT_OF_RANGE for a time that is NaN. */
-MM_API mm_status mm_cgeo_positions_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
-    time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
-
-/** The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1.
- *  Triangles have separate indices of normals. */
-MM_API mm_status mm_cgeo_normals_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
-    time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
-
-/** The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends):
- *  three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in
- *  memory, nothing is allocated once the scratch is large enough. MM_ERROR_UNSUPPORTED if no time passes between
- *  snapshots. */
-MM_API mm_status mm_cgeo_velocities(const mm_file *file, const mm_timing *timing, size_t snapshot, mm_scratch *scratch,
-    float *out, size_t stride, size_t capacity, size_t *count);
+/** Copies an array of a decoded snapshot, named as in mm_snapshot_view and with elements as in mm_read_into. MM_ABSENT
+ *  if the place is empty. */
+MM_API mm_status mm_snapshot_copy(const mm_snapshot *snapshot, const char *name, mm_scalar scalar, uint32_t components,
+    mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
 /** Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first. */
 MM_API mm_status mm_cache_new(uint64_t capacity_bytes, mm_cache **out);
@@ -1019,8 +855,7 @@ MM_API mm_status mm_cache_new(uint64_t capacity_bytes, mm_cache **out);
 /** Makes another handle of a cache, to be freed on its own. */
 MM_API mm_status mm_cache_ref(const mm_cache *cache, mm_cache **out);
 
-/** Frees a cache; snapshots that were taken from it stay. NULL is passed over. Calls on it that have begun on other
- *  threads end as usual. */
+/** Frees a cache; snapshots that were taken from it stay. Calls on it that have begun on other threads end as usual. */
 MM_API mm_status mm_cache_free(mm_cache *cache);
 
 /** A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no
@@ -1034,28 +869,12 @@ MM_API mm_status mm_cache_get(const mm_cache *cache, const mm_file *file, size_t
 MM_API mm_status mm_cache_try_get(const mm_cache *cache, const mm_file *file, size_t index, mm_parts parts, mm_snapshot
     *out);
 
-/** Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array
- *  if it does not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
- *  MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads. */
-MM_API mm_status mm_cache_read(const mm_cache *cache, const mm_file *file, size_t snapshot, mm_cgeo_array array,
-    uint32_t set, mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
-
 /** Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports
  *  errors. `indices` stay the caller's; cache and file may be closed meanwhile. */
 MM_API mm_status mm_cache_prefetch(const mm_cache *cache, const mm_file *file, const size_t *indices, size_t count,
     mm_parts parts);
 
-/** Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and
- *  nothing else. */
-MM_API mm_status mm_cache_positions_at(const mm_cache *cache, const mm_file *file, const mm_timing *timing, const double
-    *seconds, size_t time_count, mm_wrap wrap, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t
-    *count);
-
-/** Like mm_cgeo_velocities, by snapshots that the cache has or gets. */
-MM_API mm_status mm_cache_velocities(const mm_cache *cache, const mm_file *file, const mm_timing *timing, size_t
-    snapshot, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
-
-/** Statistics of a cache since it was made. `out->size` is set before. */
+/** Statistics of a cache since it was made. */
 MM_API mm_status mm_cache_get_stats(const mm_cache *cache, mm_cache_stats *out);
 
 /** Drops every snapshot of a file; snapshots that places share stay there. */
@@ -1064,32 +883,68 @@ MM_API mm_status mm_cache_remove(const mm_cache *cache, const mm_file *file);
 /** Drops every snapshot; snapshots that places share stay there. */
 MM_API mm_status mm_cache_clear(const mm_cache *cache);
 
+/** The times that a file stores. MM_ABSENT if the file stores no times. */
+MM_API mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
+
+/** The time of a snapshot in seconds. MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times. */
+MM_API mm_status mm_cgeo_time_of(const mm_file *file, const mm_timing *timing, size_t snapshot, double *seconds);
+
+/** The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot. MM_ABSENT if there are no
+ *  snapshots, or the time is NaN. */
+MM_API mm_status mm_cgeo_key_at(const mm_file *file, const mm_timing *timing, double seconds, mm_wrap wrap, mm_cgeo_key
+    *out);
+
+/** The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
+ *  between them. Vertices move in straight lines between neighbours. Takes no memory once the scratch is large enough.
+ *  MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or more than 65,536 times. */
+MM_API mm_status mm_cgeo_keys(const mm_file *file, const mm_timing *timing, double open, double close, mm_wrap wrap,
+    mm_scratch *scratch, double *out, size_t stride, size_t capacity, size_t *count);
+
+/** The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
+ *  the first time, then all of the next; three floats each. A cache, if it is not NULL, decodes and holds the positions
+ *  of each snapshot; without one, nothing is allocated once the scratch is large enough, if the file is mapped or in
+ *  memory. MM_ERROR_MISMATCH if snapshots have different triangles. MM_ERROR_OUT_OF_RANGE for a time that is NaN. */
+MM_API mm_status mm_cgeo_positions_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
+    time_count, mm_wrap wrap, const mm_cache *cache, mm_scratch *scratch, float *out, size_t stride, size_t capacity,
+    size_t *count);
+
+/** The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1.
+ *  Triangles have separate indices of normals. */
+MM_API mm_status mm_cgeo_normals_at(const mm_file *file, const mm_timing *timing, const double *seconds, size_t
+    time_count, mm_wrap wrap, const mm_cache *cache, mm_scratch *scratch, float *out, size_t stride, size_t capacity,
+    size_t *count);
+
+/** The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends):
+ *  three floats each. The cache is as in mm_cgeo_positions_at. MM_ERROR_UNSUPPORTED if no time passes between
+ *  snapshots. */
+MM_API mm_status mm_cgeo_velocities(const mm_file *file, const mm_timing *timing, size_t snapshot, const mm_cache
+    *cache, mm_scratch *scratch, float *out, size_t stride, size_t capacity, size_t *count);
+
 /** Makes a writer of vertices in a layout: positions, normals, texture coordinates and, for mm_vertex_writer_write_at,
  *  velocities, the custom attribute `velocity`. `stride` 0 is the stride of mm_layout_resolve. MM_ERROR_OUT_OF_RANGE
  *  for attributes that overlap or are longer than the stride. */
 MM_API mm_status mm_vertex_writer_new(const mm_layout_attribute *attributes, size_t attribute_count, size_t stride,
     mm_vertex_writer **out);
 
-/** Frees a writer. NULL is passed over. */
+/** Frees a writer. */
 MM_API mm_status mm_vertex_writer_free(mm_vertex_writer *writer);
 
-/** The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in
- *  `vertex_count`, which may be NULL, the number of its vertices. It is the same for all snapshots of a topology
- *  (mm_cgeo_topology). `out` NULL asks for the count of indices. */
+/** The index buffer of a snapshot: three indices for each triangle, and in `vertex_count`, which may be NULL, the
+ *  number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). */
 MM_API mm_status mm_vertex_writer_indices(mm_vertex_writer *writer, const mm_file *file, size_t snapshot, uint32_t *out,
     size_t stride, size_t capacity, size_t *count, size_t *vertex_count);
 
 /** Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which
- *  may be NULL, identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the
- *  bytes. If the file is mapped or in memory, nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh
- *  lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold. */
+ *  may be NULL, identifies the triangles: if it is another one than before, so are the indices. If the file is mapped
+ *  or in memory, nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh lacks an attribute that has
+ *  no default. MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold. */
 MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer, const mm_file *file, size_t snapshot, void *out,
     size_t capacity, size_t *bytes, mm_topology *topology);
 
 /** Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at,
  *  normals of length 1 between the normals of the snapshots, and velocities, in units per second, from one snapshot to
  *  the other: negative on the way back of MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with
- *  MM_WRAP_CLAMP. `timing` NULL is the timing of the file. */
+ *  MM_WRAP_CLAMP. */
 MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_file *file, const mm_timing *timing,
     double seconds, mm_wrap wrap, void *out, size_t capacity, size_t *bytes, mm_topology *topology);
 
@@ -1097,7 +952,7 @@ MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_fi
 
 /* Skinning matrices at a time of an animation. */
 
-/** The skeleton of an IQM file, and animations for it. Every thread may use it. */
+/** The skeleton of an IQM file, and animations for it. */
 typedef struct mm_rig mm_rig;
 
 /** The sizes of a rig. */
@@ -1140,16 +995,16 @@ typedef struct mm_anim {
  *  NULL. MM_ERROR_MISMATCH if the animation belongs to another skeleton. */
 MM_API mm_status mm_rig_new(const mm_file *file, const mm_file *animation, mm_rig **out);
 
-/** Frees a rig and its texts. NULL is passed over. */
+/** Frees a rig and its texts. */
 MM_API mm_status mm_rig_free(mm_rig *rig);
 
-/** The sizes of a rig. `out->size` is set before. */
+/** The sizes of a rig. */
 MM_API mm_status mm_rig_get_info(const mm_rig *rig, mm_rig_info *out);
 
-/** A joint of the skeleton. `out->size` is set before. */
+/** A joint of the skeleton of a rig. */
 MM_API mm_status mm_rig_joint(const mm_rig *rig, size_t index, mm_joint *out);
 
-/** An animation. `out->size` is set before. */
+/** An animation of a rig. */
 MM_API mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
 
 /** The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them.
@@ -1158,15 +1013,13 @@ MM_API mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
 MM_API mm_status mm_rig_frames_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, uint32_t *from,
     uint32_t *to, float *fraction);
 
-/** The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory
- *  once the scratch is large enough. */
+/** The pose of each joint in a frame, as stored. Takes no memory once the scratch is large enough. */
 MM_API mm_status mm_rig_pose(const mm_rig *rig, uint32_t frame, mm_scratch *scratch, mm_trs *out, size_t stride, size_t
     capacity, size_t *count);
 
 /** The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of
- *  four floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the
- *  shorter way. `out` NULL asks for the count. Takes no memory once the scratch is large enough. MM_ABSENT if the rig
- *  has no skeleton, frame or rate. */
+ *  four floats. Times as of mm_rig_frames_at; rotations between frames take the shorter way. Takes no memory once the
+ *  scratch is large enough. MM_ABSENT if the rig has no skeleton, frame or rate. */
 MM_API mm_status mm_rig_skinning_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, mm_scratch
     *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 

@@ -1,49 +1,23 @@
 //! Every array and every text that a file stores, by address.
 
-use std::ffi::{CString, c_char, c_int, c_void};
-use std::sync::Arc;
+use std::ffi::{c_char, c_int, c_void};
 
-use meshmap::{Address, ArrayData, ErrorKind};
+use meshmap::{Address, ArrayData, Codec};
 
-use crate::fail::{Fail, guard, mm_status};
+use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
-use crate::handle::{self, Kind};
-use crate::memory::{First, c_string, put, put_sized, text};
-use crate::scalar::{mm_scalar, scalar_number};
+use crate::handle;
+use crate::memory::{Places, c_string, put_sized, text};
+use crate::scalar::mm_scalar;
+use crate::scratch::{self, Working, mm_scratch};
+use crate::snapshot_array::SnapshotArray;
+use crate::view::{Element, Elements, mm_array_info};
 
-/// An array of a file. Every thread may use it.
-pub struct mm_array {
-    _opaque: [u8; 0],
-}
-
-/// An array of a file, decoded: packed numbers, little-endian.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct mm_array_info {
-    /// sizeof(mm_array_info), set by the caller.
-    pub size: usize,
-    /// The address in the file, such as `snapshots[3].positions`.
-    pub address: *const c_char,
-    /// The first number, at any address.
-    pub data: *const c_void,
-    /// All of them, in bytes.
-    pub byte_length: usize,
-    /// The type of each.
-    pub scalar: mm_scalar,
-    /// The number of valid elements of `shape`: 1 to 3.
-    pub rank: u32,
-    /// The number of elements, then the numbers of each.
-    pub shape: [u64; 3],
-}
-
-// SAFETY: `repr(C)`, begins with its size, and is never read.
-unsafe impl First for mm_array_info {}
-
-/// Called with each array of a file; returns 0 to go on. What it is given is valid during the call. No exception may leave it.
+/// Called with each array of a file; returns 0 to go on. The array is valid during the call. No exception may leave it.
 pub type mm_array_fn = Option<unsafe extern "C" fn(user: *mut c_void, array: *const mm_array_info) -> c_int>;
 
 /// Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the text, but
-/// those within. What it is given is valid during the call. No exception may leave it.
+/// those within. Both are valid during the call. No exception may leave it.
 pub type mm_text_fn = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -53,42 +27,9 @@ pub type mm_text_fn = Option<
     ) -> c_int,
 >;
 
-/// An array with its values.
-struct Values {
-    address: CString,
-    data: ArrayData,
-}
-
-impl Kind for Values {
-    type Opaque = mm_array;
-    const NAME: &'static str = "mm_array";
-}
-
-impl Values {
-    fn new(address: &Address, data: ArrayData) -> Self {
-        Self { address: c_string(&address.to_string()), data }
-    }
-
-    fn info(&self) -> mm_array_info {
-        let mut shape = [0; 3];
-        shape.iter_mut().zip(self.data.shape()).for_each(|(place, number)| *place = *number);
-        let bytes = self.data.as_bytes();
-        mm_array_info {
-            size: size_of::<mm_array_info>(),
-            address: self.address.as_ptr(),
-            data: bytes.as_ptr().cast(),
-            byte_length: bytes.len(),
-            scalar: scalar_number(self.data.scalar()),
-            rank: u32::try_from(self.data.shape().len()).unwrap_or(0),
-            shape,
-        }
-    }
-}
-
-/// Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and
-/// matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
-/// Arrays are the library's, and valid during the call. `each` is called on this one. The first error of reading or
-/// decoding ends the list. MM_OK also if `each` ended it.
+/// Calls `each` on this thread with every array that a file stores, decoded, one after the other: all vertices, indices, frames and
+/// matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked. The first error
+/// ends the list. MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -96,9 +37,8 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
         for array in file.file.arrays_together() {
             let array = array?;
-            let values = Values::new(&array.address, array.read()?);
-            // Points into the values.
-            let info = values.info();
+            let (address, data) = (c_string(&array.address.to_string()), array.read()?);
+            let info = Elements::of(&data).info(address.as_ptr());
             // SAFETY: the caller's function, with the arguments that the header promises.
             if unsafe { each(user, &raw const info) } != 0 {
                 break;
@@ -108,8 +48,8 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
     })
 }
 
-/// Calls `each` with every text that a file stores and its address: names, materials, comments. Texts are the library's,
-/// and valid during the call. `each` is called on this one. MM_OK also if `each` ended it.
+/// Calls `each` on this thread with every text that a file stores and its address: names, materials, comments. MM_OK also if `each`
+/// ended the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -128,45 +68,80 @@ pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: 
     })
 }
 
-/// The array at an address that mm_arrays names, such as `snapshots[3].positions`, `vertex_arrays[0]` or
-/// `skin.inverse_bind_matrices`, decoded. MM_ABSENT if the file has no such array.
+/// An array of a file in working memory. Arrays of snapshots are decoded no further than needed, and take no memory once it is large
+/// enough; the library resolves all other addresses.
+fn elements<'a>(file: &File, address: &str, working: &'a mut Working) -> Result<Elements<'a>> {
+    let resolve = || -> Result<ArrayData> {
+        let address: Address = address.parse().map_err(meshmap::Error::from)?;
+        Ok(file.file.array(&address)?)
+    };
+    match (file.file.as_cgeo(), SnapshotArray::of_address(address)) {
+        (Some(proxy), Some((index, array))) => {
+            let is_shown = file.is_in_memory && proxy.dialect().codec == Codec::Stored;
+            let elements = array.decode(&proxy.snapshot(index)?, is_shown, working)?;
+            // The error of an array that the snapshot does not have is the library's.
+            elements.ok_or_else(|| resolve().err().unwrap_or(Fail::Absent))
+        }
+        _ => Ok(Elements::of(working.data.insert(resolve()?))),
+    }
+}
+
+/// The array at an address that mm_arrays lists, such as `snapshots[3].positions`, `vertex_arrays[0]` or `skin.inverse_bind_matrices`,
+/// decoded in memory of the scratch, or where it lies in a file that is mapped or in memory and does not compress it. The numbers are
+/// valid until the scratch is used again or freed. Arrays of snapshots are decoded no further than needed; if the file is mapped or in
+/// memory, nothing is allocated for them once the scratch is large enough. Also reads `snapshots[3].position_differences`: differences
+/// from the first snapshot, as stored. `out->address` is the text that was passed. MM_ERROR_HANDLE if no scratch is given.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_array_at(
+pub unsafe extern "C" fn mm_array(
     file: *const mm_file,
     address: *const c_char,
-    out: *mut *mut mm_array,
+    scratch: *mut mm_scratch,
+    out: *mut mm_array_info,
 ) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let address = unsafe {
-            put(out, std::ptr::null_mut())?;
-            text(address)?
-        };
-        let address: Address = address.parse().map_err(|_| Fail::Absent)?;
-        let data = match file.file.array(&address) {
-            Err(error) if error.kind() == ErrorKind::OutOfRange => return Err(Fail::Absent),
-            data => data?,
-        };
-        let handle = handle::new(Arc::new(Values::new(&address, data)))?;
+        let text = unsafe { text(address) }?;
+        scratch::needed(scratch)?;
+        let info = scratch::with(scratch, |working| Ok(elements(&file, text, working)?.info(address)))?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(out, handle) }
+        unsafe { put_sized(out, info) }
     })
 }
 
-/// The description of an array. `out->size` is set before. Numbers and address are the array's, and valid until it is
-/// freed.
+/// Reads the array at an address as mm_array does, into the caller's buffer: packed elements, or `stride` bytes apart (16 is Embree's
+/// layout of positions, whose fourth float is left as it is). `scalar` and `components` are the type of an element, which
+/// MM_ERROR_MISMATCH refuses if it is another one; a matrix has as many components as numbers. With `out` NULL, 17 bytes are decoded
+/// for the positions, normals and triangles of a snapshot, and the whole array for others.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_array_get_info(array: *const mm_array, out: *mut mm_array_info) -> mm_status {
+pub unsafe extern "C" fn mm_read_into(
+    file: *const mm_file,
+    address: *const c_char,
+    scalar: mm_scalar,
+    components: u32,
+    scratch: *mut mm_scratch,
+    out: *mut c_void,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
     guard(|| {
-        let array = handle::get::<Values>(array)?;
+        let file = handle::get::<File>(file)?;
+        let element = Element::new(scalar, components)?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, array.info()) }
+        let (address, mut places) =
+            unsafe { (text(address)?, Places::new(element.size(), out, stride, capacity, count)?) };
+        scratch::with(scratch, |working| {
+            if places.is_count_alone()
+                && let (Some(proxy), Some((index, array))) =
+                    (file.file.as_cgeo(), SnapshotArray::of_address(address))
+                && let Some(count) = array.count(&proxy.snapshot(index)?, element, working)?
+            {
+                return places.begin(count);
+            }
+            let written = elements(&file, address, working)?.write(element, &mut places);
+            working.data = None;
+            written
+        })
     })
-}
-
-/// Frees an array. NULL is passed over.
-#[unsafe(no_mangle)]
-pub extern "C" fn mm_array_free(array: *mut mm_array) -> mm_status {
-    guard(|| handle::close::<Values>(array))
 }

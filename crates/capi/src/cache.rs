@@ -1,20 +1,16 @@
 //! Decoded snapshots, shared by all threads.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
-use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache, Timing};
+use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache};
 
-use crate::cgeo_array::{Wanted, mm_cgeo_array};
 use crate::fail::{Fail, Result, guard, mm_status};
-use crate::file::{File, again, mm_file};
+use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
-use crate::memory::{First, Target, elements, put, put_sized};
-use crate::motion::{mm_timing, mm_wrap, timing, write_at, write_velocities};
-use crate::scratch::{Working, mm_scratch};
-use crate::snapshot::{self, Decoded, Filled, Place, mm_parts, mm_snapshot};
+use crate::memory::{First, elements, put_sized};
+use crate::snapshot::{self, Filled, Place, mm_parts, mm_snapshot};
 
-/// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
+/// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. However many threads ask
 /// for a snapshot, one of them decodes it, and the others wait.
 pub struct mm_cache {
     _opaque: [u8; 0],
@@ -43,7 +39,7 @@ pub struct mm_cache_stats {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_cache_stats {}
 
-struct Shared(SnapshotCache);
+pub(crate) struct Shared(pub(crate) SnapshotCache);
 
 impl Kind for Shared {
     type Opaque = mm_cache;
@@ -53,24 +49,18 @@ impl Kind for Shared {
 /// Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cache) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let handle = handle::new(Arc::new(Shared(SnapshotCache::new(capacity_bytes))))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, handle) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(Arc::new(Shared(SnapshotCache::new(capacity_bytes))))) }
 }
 
 /// Makes another handle of a cache, to be freed on its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_ref(cache: *const mm_cache, out: *mut *mut mm_cache) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    guard(|| unsafe { again::<Shared>(cache, out) })
+    unsafe { handle::make(out, || handle::get::<Shared>(cache)) }
 }
 
-/// Frees a cache; snapshots that were taken from it stay. NULL is passed over. Calls on it that have begun on other
-/// threads end as usual.
+/// Frees a cache; snapshots that were taken from it stay. Calls on it that have begun on other threads end as usual.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cache_free(cache: *mut mm_cache) -> mm_status {
     guard(|| handle::close::<Shared>(cache))
@@ -102,33 +92,6 @@ pub unsafe extern "C" fn mm_cache_try_get(
 ) -> mm_status {
     fill(cache, file, parts, out, |cache, proxy, parts| {
         cache.try_get(proxy, index, parts).ok_or(Fail::Absent)
-    })
-}
-
-/// Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array
-/// if it does not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
-/// MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_read(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    snapshot: usize,
-    array: mm_cgeo_array,
-    set: u32,
-    scratch: *mut mm_scratch,
-    out: *mut c_void,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let cache = handle::get::<Shared>(cache)?;
-        let file = handle::get::<File>(file)?;
-        let wanted = Wanted::new(array, set)?;
-        // SAFETY: the caller's, as the header says.
-        let mut places = unsafe { wanted.places(out, stride, capacity, count) }?;
-        let mesh = cache.0.get(file.cgeo()?, snapshot, wanted.part()?)?;
-        Decoded::from(mesh).write(wanted, scratch, &mut places)
     })
 }
 
@@ -169,63 +132,7 @@ pub unsafe extern "C" fn mm_cache_prefetch(
     })
 }
 
-/// Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and nothing else.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_positions_at(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    timing: *const mm_timing,
-    seconds: *const f64,
-    time_count: usize,
-    wrap: mm_wrap,
-    scratch: *mut mm_scratch,
-    out: *mut f32,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let cache = handle::get::<Shared>(cache)?;
-        let file = handle::get::<File>(file)?;
-        let proxy = file.cgeo()?;
-        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
-            cache.0.positions_at(proxy, timing, seconds, wrap, &mut working.triples)
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
-    })
-}
-
-/// Like mm_cgeo_velocities, by snapshots that the cache has or gets.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_velocities(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    timing: *const mm_timing,
-    snapshot: usize,
-    scratch: *mut mm_scratch,
-    out: *mut f32,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let cache = handle::get::<Shared>(cache)?;
-        let file = handle::get::<File>(file)?;
-        let proxy = file.cgeo()?;
-        // SAFETY: the caller's, as the header says.
-        let (timing, target) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (self::timing(proxy, timing)?, target)
-        };
-        write_velocities(proxy, snapshot, scratch, target, |working| {
-            cache.0.velocities(proxy, &timing, snapshot, &mut working.triples)
-        })
-    })
-}
-
-/// Statistics of a cache since it was made. `out->size` is set before.
+/// Statistics of a cache since it was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm_cache_stats) -> mm_status {
     guard(|| {

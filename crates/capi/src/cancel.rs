@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::fail::{guard, mm_status};
 use crate::flag;
 use crate::handle::{self, Kind};
-use crate::memory::put;
 
-/// A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it.
+/// A flag that cancels the calls of threads (mm_thread_set_cancel).
 pub struct mm_cancel {
     _opaque: [u8; 0],
 }
@@ -23,13 +22,8 @@ impl Kind for Cancel {
 /// Makes a flag that is not set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let handle = handle::new(Arc::new(Cancel(Arc::default())))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, handle) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(Arc::new(Cancel(Arc::default())))) }
 }
 
 /// Sets the flag that cancels the calls of the calling thread, instead of an earlier one: every call that reads or decodes fails
@@ -53,7 +47,7 @@ pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_sta
     })
 }
 
-/// Frees a flag; threads that have it keep it as it is. NULL is passed over.
+/// Frees a flag; threads that have it keep it as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cancel_free(cancel: *mut mm_cancel) -> mm_status {
     guard(|| handle::close::<Cancel>(cancel))

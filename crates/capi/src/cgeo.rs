@@ -8,10 +8,9 @@ use meshmap::cgeo::{Counts, Snapshot, TopologyId, UnitEvidence};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
+use crate::format::number;
 use crate::handle;
 use crate::memory::{First, put, put_sized, put_text, text};
-use crate::mesh::mm_bounds;
-use crate::options::{dialect_numbers, mm_cgeo_dialect};
 use crate::scratch::{Working, mm_scratch, with};
 
 /// The evidence for the unit of a CGeo file.
@@ -26,6 +25,13 @@ pub const MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL: mm_cgeo_unit = 2;
 pub const MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS: mm_cgeo_unit = 3;
 /// From only the scale.
 pub const MM_CGEO_UNIT_SCALE: mm_cgeo_unit = 4;
+
+const UNITS: [(mm_cgeo_unit, UnitEvidence); 4] = [
+    (MM_CGEO_UNIT_SCALE, UnitEvidence::Scale),
+    (MM_CGEO_UNIT_BOX_SIZES, UnitEvidence::BoxSizes),
+    (MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL, UnitEvidence::BoxSizesScaleIsReciprocal),
+    (MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS, UnitEvidence::BoxSizesScaleDiffers),
+];
 
 /// The description of an open proxy.
 #[repr(C)]
@@ -45,7 +51,7 @@ pub struct mm_cgeo_info {
     pub unit_millimeters: f64,
     /// "Scale" as stored; 0 if the header has no scale.
     pub scale: f64,
-    /// `true` if the dialect (mm_cgeo_get_dialect) was found in the file, rather than given in mm_options.
+    /// `true` if the dialect (meshmap_cgeo.h) was found in the file, rather than given in mm_options.
     pub dialect_is_found: bool,
     /// `true` if the file stores times (mm_cgeo_timing).
     pub has_timing: bool,
@@ -84,6 +90,12 @@ pub struct mm_topology {
     pub low: u64,
 }
 
+impl From<Option<TopologyId>> for mm_topology {
+    fn from(id: Option<TopologyId>) -> Self {
+        id.map(Self::from).unwrap_or_default()
+    }
+}
+
 impl From<TopologyId> for mm_topology {
     fn from(id: TopologyId) -> Self {
         let half = |number: u8| {
@@ -95,7 +107,7 @@ impl From<TopologyId> for mm_topology {
     }
 }
 
-/// The description of a proxy. `out->size` is set before.
+/// The description of a proxy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cgeo_info) -> mm_status {
     guard(|| {
@@ -107,13 +119,7 @@ pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cge
             snapshot_count: proxy.snapshot_count(),
             version: proxy.version().unwrap_or(0),
             flags: proxy.flags(),
-            unit_evidence: match unit.map(|unit| unit.evidence) {
-                None => MM_CGEO_UNIT_UNKNOWN,
-                Some(UnitEvidence::BoxSizes) => MM_CGEO_UNIT_BOX_SIZES,
-                Some(UnitEvidence::BoxSizesScaleIsReciprocal) => MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL,
-                Some(UnitEvidence::BoxSizesScaleDiffers) => MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS,
-                Some(_) => MM_CGEO_UNIT_SCALE,
-            },
+            unit_evidence: unit.map_or(MM_CGEO_UNIT_UNKNOWN, |unit| number(&UNITS, unit.evidence)),
             unit_millimeters: unit.map_or(0.0, |unit| unit.millimeters),
             scale: proxy.scale().unwrap_or(0.0),
             dialect_is_found: proxy.dialect_is_found(),
@@ -124,9 +130,8 @@ pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cge
     })
 }
 
-/// A property of the header by its name, such as "Original object name", without regard to case; or the whole header,
-/// where `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length. MM_ABSENT
-/// if the header has no such property.
+/// A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
+/// `name` is NULL. `*length` does not count the byte 0 after the text. MM_ABSENT if the header has no such property.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_property(
     file: *const mm_file,
@@ -161,18 +166,7 @@ pub(crate) fn on<T>(
     with(scratch, |working| job(&file, &snapshot, working))
 }
 
-/// The dialect with which a file is read: the one that was found in it, or given in mm_options. `out->size` is set before.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cgeo_get_dialect(file: *const mm_file, out: *mut mm_cgeo_dialect) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, dialect_numbers(file.cgeo()?.dialect())) }
-    })
-}
-
-/// The numbers of elements of a snapshot. Decodes 17 bytes. `out->size` is set before. MM_ERROR_MALFORMED if the
-/// snapshot has no mesh.
+/// The numbers of elements of a snapshot. Decodes 17 bytes. MM_ERROR_MALFORMED if the snapshot has no mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_counts(
     file: *const mm_file,
@@ -185,23 +179,6 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
         let Counts { vertices, normals, texcoord_sets, triangles, .. } = counts;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, mm_cgeo_counts { size: 0, vertices, normals, texcoord_sets, triangles }) }
-    })
-}
-
-/// The bounding box of a snapshot, as stored. MM_ABSENT if the snapshot has no bounding box.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cgeo_bounds(
-    file: *const mm_file,
-    snapshot: usize,
-    scratch: *mut mm_scratch,
-    out: *mut mm_bounds,
-) -> mm_status {
-    guard(|| {
-        let bounds =
-            on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.bounding_box(&mut w.scratch)?))?;
-        let bounds = bounds.ok_or(Fail::Absent)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mm_bounds { min: bounds.min, max: bounds.max }) }
     })
 }
 

@@ -17,7 +17,7 @@ use crate::memory::text;
 use crate::options::{mm_options, options};
 use crate::reader::{Reader, memory, mm_reader, mm_release_fn};
 
-/// A file of any format. Every thread may use it.
+/// A file of any format.
 pub struct mm_file {
     _opaque: [u8; 0],
 }
@@ -72,16 +72,15 @@ unsafe fn open(
     is_in_memory: bool,
     how: *const mm_options,
     out: *mut *mut mm_file,
-) -> Result<()> {
+) -> mm_status {
+    let open = || {
+        let source = source()?;
+        // SAFETY: the caller's, as the header says.
+        let options = unsafe { options(how) }?;
+        Ok(Arc::new(File { file: MeshFile::from_source(source, &options)?, is_in_memory }))
+    };
     // SAFETY: the caller's, as the header says.
-    unsafe { put(out, std::ptr::null_mut()) }?;
-    let source = source()?;
-    // SAFETY: the caller's, as the header says.
-    let options = unsafe { options(how) }?;
-    let file = MeshFile::from_source(source, &options)?;
-    let handle = handle::new(Arc::new(File { file, is_in_memory }))?;
-    // SAFETY: the caller's, as the header says.
-    unsafe { put(out, handle) }
+    unsafe { handle::make(out, open) }
 }
 
 /// A path as the system has it.
@@ -103,38 +102,34 @@ unsafe fn path<'a>(from: *const c_char) -> Result<&'a Path> {
     }
 }
 
-/// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile,
-/// which at worst is an error. `options` may be NULL.
+/// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which at
+/// worst is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open(
     path: *const c_char,
     options: *const mm_options,
     out: *mut *mut mm_file,
 ) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        unsafe { open(|| Ok(Source::open(self::path(path)?)?), false, options, out) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { open(|| Ok(Source::open(self::path(path)?)?), false, options, out) }
 }
 
 /// Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file and
 /// everything that was read of it is closed, no process may truncate the file or write into it; replacing it by renaming is
-/// fine. `options` may be NULL.
+/// fine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_map(
     path: *const c_char,
     options: *const mm_options,
     out: *mut *mut mm_file,
 ) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says; it promises that the file is not changed.
-        unsafe { open(|| Ok(Source::map(self::path(path)?)?), true, options, out) }
-    })
+    // SAFETY: the caller's, as the header says; it promises that the file is not changed.
+    unsafe { open(|| Ok(Source::map(self::path(path)?)?), true, options, out) }
 }
 
-/// Opens a file of any format that is in memory. `options` may be NULL. The memory is lent: `release`, which may be
-/// NULL, is called with `user` once nothing shows it any more, also if opening fails; until then it must not change.
-/// MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
+/// Opens a file of any format that is in memory. The memory is lent: `release`, which may be NULL, is called with `user` once
+/// nothing shows it any more, also if opening fails; until then it must not change. MM_ERROR_ARGUMENT if `data` is NULL and
+/// `length` is not 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_memory(
     data: *const c_void,
@@ -144,50 +139,38 @@ pub unsafe extern "C" fn mm_open_memory(
     options: *const mm_options,
     out: *mut *mut mm_file,
 ) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        let source = unsafe { memory(data, length, release, user) };
-        // SAFETY: the caller's, as the header says.
-        unsafe { open(|| source, true, options, out) }
-    })
+    // Lent memory is given back even if nothing is read.
+    // SAFETY: the caller's, as the header says.
+    let source = unsafe { memory(data, length, release, user) };
+    // SAFETY: the caller's, as the header says.
+    unsafe { open(|| source, true, options, out) }
 }
 
-/// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL. `reader` is copied; its
-/// `release` is called with its `user` once nothing is read any more, also if opening fails, unless the reader cannot be
-/// used at all (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns
-/// another number than 0, or claims to have stored more than there is room for.
+/// Opens a file of any format that callbacks read: an archive, a store. `reader` is copied; its `release` is called with its
+/// `user` once nothing is read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for
+/// its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns another number than 0, or claims to have
+/// stored more than there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_reader(
     reader: *const mm_reader,
     options: *const mm_options,
     out: *mut *mut mm_file,
 ) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        let source = unsafe { Reader::new(reader) }.map(Source::ranged);
-        // SAFETY: the caller's, as the header says.
-        unsafe { open(|| source, false, options, out) }
-    })
+    // SAFETY: the caller's, as the header says.
+    let source = unsafe { Reader::new(reader) }.map(Source::ranged);
+    // SAFETY: the caller's, as the header says.
+    unsafe { open(|| source, false, options, out) }
 }
 
 /// Makes another handle of a file, to be closed on its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_file_ref(file: *const mm_file, out: *mut *mut mm_file) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    guard(|| unsafe { again::<File>(file, out) })
+    unsafe { handle::make(out, || handle::get::<File>(file)) }
 }
 
-/// Another handle of an object.
-pub(crate) unsafe fn again<K: Kind>(of: *const K::Opaque, out: *mut *mut K::Opaque) -> Result<()> {
-    // SAFETY: the caller's, as the header says.
-    unsafe { put(out, std::ptr::null_mut()) }?;
-    let handle = handle::new(handle::get::<K>(of)?)?;
-    // SAFETY: the caller's, as the header says.
-    unsafe { put(out, handle) }
-}
-
-/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped. Calls
-/// on it that have begun on other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file.
+/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. Calls on it that have begun on
+/// other threads end as usual. MM_ERROR_HANDLE if it was closed before, or is not a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
     guard(|| handle::close::<File>(file))

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
 
-use crate::fail::{Result, guard, mm_status};
+use crate::fail::{guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::list::no_such;
 use crate::memory::{First, c_string, put, put_sized};
 
-/// The findings of a file. Every thread may use it.
+/// The findings of a file.
 pub struct mm_finding_list {
     _opaque: [u8; 0],
 }
@@ -54,21 +54,20 @@ pub struct mm_finding {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_finding {}
 
-struct Findings(Vec<(Finding, [CString; 3])>);
+pub(crate) struct Findings(Vec<(Finding, [CString; 3])>);
 
 impl Kind for Findings {
     type Opaque = mm_finding_list;
     const NAME: &'static str = "mm_finding_list";
 }
 
-/// A handle of a list of findings.
-pub(crate) fn findings(findings: &[Finding]) -> Result<*mut mm_finding_list> {
+/// A list of findings.
+pub(crate) fn findings(findings: &[Finding]) -> Arc<Findings> {
     let texts = |finding: &Finding| {
         let address = finding.address.as_ref().map(|address| c_string(&address.to_string()));
         [c_string(finding.rule.id), c_string(&finding.to_string()), address.unwrap_or_default()]
     };
-    let list = findings.iter().map(|finding| (finding.clone(), texts(finding))).collect();
-    handle::new(Arc::new(Findings(list)))
+    Arc::new(Findings(findings.iter().map(|finding| (finding.clone(), texts(finding))).collect()))
 }
 
 pub(crate) fn severity_number(severity: Severity) -> mm_severity {
@@ -83,27 +82,15 @@ pub(crate) fn severity_number(severity: Severity) -> mm_severity {
 /// The rules that a file breaks, as far as opening detects them. Reads nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let list = findings(file.file.findings())?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(findings(handle::get::<File>(file)?.file.findings()))) }
 }
 
 /// Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let list = findings(&file.file.validate()?)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(findings(&handle::get::<File>(file)?.file.validate()?))) }
 }
 
 /// The number of findings in a list.
@@ -116,7 +103,7 @@ pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out
     })
 }
 
-/// A finding of a list. `out->size` is set before.
+/// A finding of a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_get(
     list: *const mm_finding_list,
@@ -144,7 +131,7 @@ pub unsafe extern "C" fn mm_finding_list_get(
     })
 }
 
-/// Frees a list and its texts. NULL is passed over.
+/// Frees a list and its texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_finding_list_free(list: *mut mm_finding_list) -> mm_status {
     guard(|| handle::close::<Findings>(list))

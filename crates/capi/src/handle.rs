@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::fail::{Fail, Result, status};
+use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::memory::put;
 use crate::pin::pin;
 
 /// Several tables, so that threads that look up their own handles seldom meet.
@@ -88,6 +89,24 @@ pub(crate) fn new<K: Kind>(object: Arc<K>) -> Result<*mut K::Opaque> {
     slot.object = Some(object);
     COUNT.fetch_add(1, Ordering::Relaxed);
     Ok(std::ptr::without_provenance_mut(number(shard, index, slot.generation)))
+}
+
+/// Makes an object, and stores its handle in `out`, which is NULL after an error.
+///
+/// # Safety
+///
+/// `out` is NULL, or may be written.
+pub(crate) unsafe fn make<K: Kind>(
+    out: *mut *mut K::Opaque,
+    object: impl FnOnce() -> Result<Arc<K>>,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: as the caller promised.
+        unsafe { put(out, std::ptr::null_mut()) }?;
+        let handle = new(object()?)?;
+        // SAFETY: as the caller promised.
+        unsafe { put(out, handle) }
+    })
 }
 
 fn wrong<K: Kind>(found: &str) -> Fail {

@@ -9,10 +9,10 @@ use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::list::no_such;
-use crate::memory::{First, Target, c_string, put, put_if_any, put_sized};
+use crate::memory::{First, Places, c_string, put_if_any, put_sized};
 use crate::scratch::{mm_scratch, with};
 
-/// The skeleton of an IQM file, and animations for it. Every thread may use it.
+/// The skeleton of an IQM file, and animations for it.
 pub struct mm_rig {
     _opaque: [u8; 0],
 }
@@ -122,11 +122,9 @@ pub unsafe extern "C" fn mm_rig_new(
     animation: *const mm_file,
     out: *mut *mut mm_rig,
 ) -> mm_status {
-    guard(|| {
+    let rig = || {
         let file = handle::get::<File>(file)?;
         let animation = handle::get_if_any::<File>(animation)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
         let attached;
         let model = match &animation {
             None => file.iqm()?,
@@ -136,25 +134,24 @@ pub unsafe extern "C" fn mm_rig_new(
             }
         };
         let name = |name: &meshmap::Text| c_string(&name.to_string_lossy());
-        let rig = Rig {
+        Ok(Arc::new(Rig {
             skeleton: model.skeleton(),
             joints: model.joints().map(|joint| (name(&joint.name), joint.trs)).collect(),
             anims: model.anims().map(|anim| (name(&anim.name), anim)).collect(),
             frames: model.frames(),
-        };
-        let rig = handle::new(Arc::new(rig))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, rig) }
-    })
+        }))
+    };
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, rig) }
 }
 
-/// Frees a rig and its texts. NULL is passed over.
+/// Frees a rig and its texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_rig_free(rig: *mut mm_rig) -> mm_status {
     guard(|| handle::close::<Rig>(rig))
 }
 
-/// The sizes of a rig. `out->size` is set before.
+/// The sizes of a rig.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_info) -> mm_status {
     guard(|| {
@@ -171,7 +168,7 @@ pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_in
     })
 }
 
-/// A joint of the skeleton. `out->size` is set before.
+/// A joint of the skeleton of a rig.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mut mm_joint) -> mm_status {
     guard(|| {
@@ -192,7 +189,7 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
     })
 }
 
-/// An animation. `out->size` is set before.
+/// An animation of a rig.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
     guard(|| {
@@ -238,8 +235,7 @@ pub unsafe extern "C" fn mm_rig_frames_at(
     })
 }
 
-/// The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
-/// scratch is large enough.
+/// The pose of each joint in a frame, as stored. Takes no memory once the scratch is large enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_pose(
     rig: *const mm_rig,
@@ -253,7 +249,7 @@ pub unsafe extern "C" fn mm_rig_pose(
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<mm_trs>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<mm_trs>(out.cast(), stride, capacity, count) }?;
         target.begin(rig.frames.pose_count())?;
         if target.is_count_alone() {
             return Ok(());
@@ -266,10 +262,9 @@ pub unsafe extern "C" fn mm_rig_pose(
     })
 }
 
-/// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of
-/// four floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the
-/// shorter way. `out` NULL asks for the count. Takes no memory once the scratch is large enough. MM_ABSENT if the rig
-/// has no skeleton, frame or rate.
+/// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
+/// floats. Times as of mm_rig_frames_at; rotations between frames take the shorter way. Takes no memory once the scratch is
+/// large enough. MM_ABSENT if the rig has no skeleton, frame or rate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_skinning_at(
     rig: *const mm_rig,
@@ -285,7 +280,7 @@ pub unsafe extern "C" fn mm_rig_skinning_at(
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[[f32; 4]; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<[[f32; 4]; 3]>(out.cast(), stride, capacity, count) }?;
         let skeleton = rig.skeleton.as_ref().ok_or(Fail::Absent)?;
         let (_, anim) = rig.anim(anim)?;
         let (from, to, fraction) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;

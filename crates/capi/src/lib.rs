@@ -13,16 +13,16 @@
 //     memory format: a caller's pointers, and the numbers of formats
 //     fail: the last failure of each thread
 //     pin: the library stays loaded
-//     scalar: the types of numbers
-//     handle reader view options: handles, callbacks, views of memory, and how files are read
-//     cancel scratch allocator file: flags, memory that is used again, memory that hooks provide, and files
-//     arrays list findings motion: stored arrays, lists, and times
-//     mesh iqm slmesh: meshes of any format, and what single formats add
+//     scalar dialect: the types of numbers, and the dialects of CGeo files
+//     handle reader view options: handles, callbacks, arrays in memory, and how files are read
+//     cancel scratch file: flags, memory that is used again, and files
+//     snapshot_array list findings: one array of a snapshot, and lists
+//     arrays mesh iqm slmesh: stored arrays, meshes of any format, and what single formats add
 //     vertices: the attributes of meshes
-//     cgeo: snapshots
-//     cgeo_array: one array of a snapshot
+//     cgeo_dialect cgeo: snapshots
 //     snapshot: places for snapshots
 //     cache: the cache of snapshots
+//     motion: times, and what moves between snapshots
 //     writer: vertices of snapshots in the caller's buffers
 
 #![allow(
@@ -46,12 +46,12 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod allocator;
 mod arrays;
 mod cache;
 mod cancel;
 mod cgeo;
-mod cgeo_array;
+mod cgeo_dialect;
+mod dialect;
 mod fail;
 mod file;
 mod findings;
@@ -70,16 +70,17 @@ mod scalar;
 mod scratch;
 mod slmesh;
 mod snapshot;
+mod snapshot_array;
 mod vertices;
 mod view;
 mod writer;
 
-pub use allocator::mm_allocator;
 pub use arrays::*;
 pub use cache::*;
 pub use cancel::*;
 pub use cgeo::*;
-pub use cgeo_array::*;
+pub use cgeo_dialect::*;
+pub use dialect::*;
 pub use fail::{mm_error, mm_last_error, mm_status, mm_status_name, status::*};
 pub use file::*;
 pub use findings::*;
@@ -96,5 +97,5 @@ pub use scratch::*;
 pub use slmesh::*;
 pub use snapshot::*;
 pub use vertices::*;
-pub use view::*;
+pub use view::mm_array_info;
 pub use writer::*;

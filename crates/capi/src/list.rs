@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use meshmap::{Address, MeshCounts, MeshEntry, Role};
 
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, c_string, put, put_sized, text};
 
-/// The meshes of a file. Every thread may use it.
+/// The meshes of a file.
 pub struct mm_mesh_list {
     _opaque: [u8; 0],
 }
@@ -87,15 +87,15 @@ struct Entry {
     counts: Option<MeshCounts>,
 }
 
-struct Meshes(Vec<Entry>);
+pub(crate) struct Meshes(Vec<Entry>);
 
 impl Kind for Meshes {
     type Opaque = mm_mesh_list;
     const NAME: &'static str = "mm_mesh_list";
 }
 
-/// A handle of a list of meshes.
-pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Result<*mut mm_mesh_list> {
+/// A list of meshes.
+pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Arc<Meshes> {
     let entry = |entry: MeshEntry| Entry {
         address: c_string(&entry.address.to_string()),
         name: c_string(&entry.name),
@@ -103,7 +103,7 @@ pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Result<*mut mm
         is_drawn_by_default: entry.is_drawn_by_default(),
         counts: entry.counts,
     };
-    handle::new(Arc::new(Meshes(entries.map(entry).collect())))
+    Arc::new(Meshes(entries.map(entry).collect()))
 }
 
 /// The number of a role, and which one of its kind.
@@ -126,14 +126,8 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Fail {
 /// The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_list) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let list = meshes(file.file.meshes()?)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(meshes(handle::get::<File>(file)?.file.meshes()?))) }
 }
 
 /// The number of meshes in a list.
@@ -146,7 +140,7 @@ pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut
     })
 }
 
-/// A mesh of a list. `out->size` is set before.
+/// A mesh of a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_list_get(
     list: *const mm_mesh_list,
@@ -178,7 +172,7 @@ pub unsafe extern "C" fn mm_mesh_list_get(
 }
 
 /// The numbers of elements of the mesh at an address. Reads as little as the format allows: the beginning of a snapshot of a
-/// CGeo file, the block of a Second Life mesh, nothing in other formats. `out->size` is set before.
+/// CGeo file, the block of a Second Life mesh, nothing in other formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_counts(
     file: *const mm_file,
@@ -197,7 +191,7 @@ pub unsafe extern "C" fn mm_mesh_get_counts(
     })
 }
 
-/// Frees a list and its texts. NULL is passed over.
+/// Frees a list and its texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_mesh_list_free(list: *mut mm_mesh_list) -> mm_status {
     guard(|| handle::close::<Meshes>(list))

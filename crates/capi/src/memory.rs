@@ -193,6 +193,21 @@ impl Places<'_> {
         Ok(Self { start: out.cast(), size, stride, capacity, count, life: PhantomData })
     }
 
+    /// Returns the array of elements of type `T` at `out`.
+    ///
+    /// # Safety
+    ///
+    /// As of [`new`](Self::new).
+    pub(crate) unsafe fn of<T>(
+        out: *mut T,
+        stride: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> Result<Self> {
+        // SAFETY: as the caller promised.
+        unsafe { Self::new(size_of::<T>(), out.cast(), stride, capacity, count) }
+    }
+
     /// Returns `true` if the caller requests only the count.
     pub(crate) fn is_count_alone(&self) -> bool {
         self.start.is_null()
@@ -210,7 +225,8 @@ impl Places<'_> {
     }
 
     /// Writes packed elements, if they are requested and fit.
-    pub(crate) fn write(&mut self, elements: &[u8]) -> Result<()> {
+    pub(crate) fn write<T: IntoBytes + Immutable>(&mut self, elements: &[T]) -> Result<()> {
+        let elements = elements.as_bytes();
         self.begin(elements.len().checked_div(self.size).unwrap_or(0))?;
         if self.is_count_alone() {
             return Ok(());
@@ -220,10 +236,48 @@ impl Places<'_> {
             unsafe { elements.as_ptr().copy_to_nonoverlapping(self.start, elements.len()) };
             return Ok(());
         }
+        if let (12, (triples, [])) = (self.size, elements.as_chunks::<12>()) {
+            // Elements of a constant size take a few instructions each.
+            for (index, triple) in triples.iter().enumerate() {
+                let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
+                // SAFETY: as of `put`.
+                unsafe { place.cast::<[u8; 12]>().write_unaligned(*triple) };
+            }
+            return Ok(());
+        }
         for (index, element) in elements.chunks_exact(self.size).enumerate() {
             self.put(index, element);
         }
         Ok(())
+    }
+
+    /// Writes as many elements as `count` from an iterator.
+    pub(crate) fn write_each<T: IntoBytes + Immutable>(
+        &mut self,
+        count: usize,
+        elements: impl Iterator<Item = T>,
+    ) -> Result<()> {
+        self.begin(count)?;
+        if !self.is_count_alone() {
+            let elements = elements.take(count).enumerate();
+            elements.for_each(|(index, element)| self.put(index, element.as_bytes()));
+        }
+        Ok(())
+    }
+
+    /// The bytes from one element to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Writes bytes at an offset, as far as `begin` found memory for the elements; what does not fit is left out.
+    pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
+        let length = self.capacity.saturating_sub(1).saturating_mul(self.stride).saturating_add(self.size);
+        let length = if self.capacity == 0 { 0 } else { length };
+        if offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+            // SAFETY: within the caller's memory, which is not the library's.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(self.start.wrapping_add(offset), bytes.len()) };
+        }
     }
 
     /// Writes an element of `size` bytes at an index below the count that was passed to `begin`.
@@ -231,53 +285,6 @@ impl Places<'_> {
         let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
         // SAFETY: `begin` compared the count with the capacity; neither needs alignment.
         unsafe { element.as_ptr().copy_to_nonoverlapping(place, element.len().min(self.size)) };
-    }
-}
-
-/// A caller's array of elements of one type.
-pub(crate) struct Target<'a, T> {
-    places: Places<'a>,
-    life: PhantomData<T>,
-}
-
-impl<T: IntoBytes + Immutable> Target<'_, T> {
-    /// # Safety
-    ///
-    /// As of [`Places::new`].
-    pub(crate) unsafe fn new(
-        out: *mut c_void,
-        stride: usize,
-        capacity: usize,
-        count: *mut usize,
-    ) -> Result<Self> {
-        // SAFETY: as the caller promised.
-        let places = unsafe { Places::new(size_of::<T>(), out, stride, capacity, count) }?;
-        Ok(Self { places, life: PhantomData })
-    }
-
-    /// Returns `true` if the caller requests only the count.
-    pub(crate) fn is_count_alone(&self) -> bool {
-        self.places.is_count_alone()
-    }
-
-    /// Stores the number of elements; fails if `count` elements do not fit.
-    pub(crate) fn begin(&mut self, count: usize) -> Result<()> {
-        self.places.begin(count)
-    }
-
-    /// Writes all elements, if they are requested and fit.
-    pub(crate) fn write(&mut self, elements: &[T]) -> Result<()> {
-        self.places.write(elements.as_bytes())
-    }
-
-    /// Writes as many elements as `count` from an iterator.
-    pub(crate) fn write_each(&mut self, count: usize, elements: impl Iterator<Item = T>) -> Result<()> {
-        self.begin(count)?;
-        if !self.is_count_alone() {
-            let elements = elements.take(count).enumerate();
-            elements.for_each(|(index, element)| self.places.put(index, element.as_bytes()));
-        }
-        Ok(())
     }
 }
 

@@ -3,18 +3,17 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use meshmap::{Address, Attribute, IndexFormat, MeshView, Semantic};
+use meshmap::{Address, Attribute, AttributeInfo, IndexFormat, MeshView, Semantic};
 
-use crate::allocator::{Allocated, mm_allocator};
 use crate::fail::{Fail, Result, guard, mm_status};
-use crate::file::{File, again, mm_file};
+use crate::file::{File, mm_file};
 use crate::findings::{findings, mm_finding_list};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
 use crate::list::{mm_role, no_such, role_numbers};
-use crate::memory::{ByteTarget, First, Target, c_string, put, put_if_any, put_sized, text};
+use crate::memory::{ByteTarget, First, Places, c_string, put, put_if_any, put_sized, text};
 
-/// A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it.
+/// A mesh of a file of any format: one vertex buffer and one index buffer.
 pub struct mm_mesh {
     _opaque: [u8; 0],
 }
@@ -98,7 +97,7 @@ pub(crate) struct Mesh {
     name: CString,
     material: CString,
     /// Each with its name, and what was read of it to be shown.
-    pub(crate) attributes: Vec<(CString, OnceLock<Attribute>)>,
+    attributes: Vec<(CString, OnceLock<Attribute>)>,
 }
 
 impl Kind for Mesh {
@@ -125,26 +124,20 @@ impl Mesh {
         }
     }
 
-    pub(crate) fn semantic(&self, index: usize) -> Result<&Semantic> {
-        let attributes = self.view.attributes();
-        let info = attributes.get(index).ok_or_else(|| no_such("attribute", index, attributes.len()))?;
-        Ok(&info.semantic)
+    /// The description of an attribute, its name, and what was read of it to be shown.
+    pub(crate) fn at(&self, index: usize) -> Result<(&AttributeInfo, &CString, &OnceLock<Attribute>)> {
+        let found = self.view.attributes().get(index).zip(self.attributes.get(index));
+        let (info, (name, kept)) = found.ok_or_else(|| no_such("attribute", index, self.attributes.len()))?;
+        Ok((info, name, kept))
     }
 
     /// An attribute, read.
     pub(crate) fn attribute(&self, index: usize) -> Result<Attribute> {
-        let semantic = self.semantic(index)?;
-        if let Some(kept) = self.attributes.get(index).and_then(|(_, kept)| kept.get()) {
-            return Ok(kept.clone());
+        let (info, _, kept) = self.at(index)?;
+        match kept.get() {
+            Some(kept) => Ok(kept.clone()),
+            None => self.view.attribute(&info.semantic)?.ok_or(Fail::Absent),
         }
-        self.view.attribute(semantic)?.ok_or(Fail::Absent)
-    }
-
-    /// An attribute, read and kept.
-    pub(crate) fn kept(&self, index: usize) -> Result<&Attribute> {
-        let attribute = self.attribute(index)?;
-        let (_, kept) = self.attributes.get(index).ok_or(Fail::Absent)?;
-        Ok(kept.get_or_init(|| attribute))
     }
 }
 
@@ -160,28 +153,24 @@ pub unsafe extern "C" fn mm_mesh_at(
     address: *const c_char,
     out: *mut *mut mm_mesh,
 ) -> mm_status {
-    guard(|| {
+    let mesh = || {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let address = unsafe {
-            put(out, std::ptr::null_mut())?;
-            text(address)?
-        };
-        let address: Address = address.parse().map_err(meshmap::Error::from)?;
-        let mesh = handle::new(Arc::new(Mesh::new(file.file.mesh(&address)?)))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mesh) }
-    })
+        let address: Address = unsafe { text(address) }?.parse().map_err(meshmap::Error::from)?;
+        Ok(Arc::new(Mesh::new(file.file.mesh(&address)?)))
+    };
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, mesh) }
 }
 
 /// Makes another handle of a mesh, to be freed on its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_ref(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    guard(|| unsafe { again::<Mesh>(mesh, out) })
+    unsafe { handle::make(out, || handle::get::<Mesh>(mesh)) }
 }
 
-/// Frees a mesh, and what is shown of it. NULL is passed over.
+/// Frees a mesh, and what is shown of it.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
     guard(|| handle::close::<Mesh>(mesh))
@@ -190,17 +179,11 @@ pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
 /// A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let sorted = handle::new(Arc::new(Mesh::new(mesh.view.by_material()?)))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, sorted) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(Arc::new(Mesh::new(handle::get::<Mesh>(mesh)?.view.by_material()?)))) }
 }
 
-/// The description of a mesh. `out->size` is set before.
+/// The description of a mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mesh_info) -> mm_status {
     guard(|| {
@@ -240,19 +223,13 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
 /// The findings of a mesh: the rules of its format that it breaks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut mm_finding_list) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let list = findings(mesh.view.findings())?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(findings(handle::get::<Mesh>(mesh)?.view.findings()))) }
 }
 
 /// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
 /// MM_INDEX_U32; `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a
-/// multiple of 4 bytes. `out` NULL asks for the bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
+/// multiple of 4 bytes. MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_indices(
     mesh: *const mm_mesh,
@@ -287,8 +264,7 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
     })
 }
 
-/// Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
-/// NULL asks for the count.
+/// Writes the indices as three uint32_t for each triangle, as ray tracers take them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles(
     mesh: *const mm_mesh,
@@ -300,39 +276,12 @@ pub unsafe extern "C" fn mm_mesh_triangles(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[u32; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<[u32; 3]>(out.cast(), stride, capacity, count) }?;
         target.write_each(mesh.view.triangle_count(), mesh.view.indices().triangles())
     })
 }
 
-/// Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
-/// triangles, for which `*out` is NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_triangles_new(
-    mesh: *const mm_mesh,
-    allocator: *const mm_allocator,
-    out: *mut *mut u32,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let triangles = mesh.view.triangle_count();
-        // SAFETY: the caller's, as the header says; the memory has room for all triangles.
-        unsafe {
-            put_if_any(count, 0);
-            let memory =
-                Allocated::new(allocator, triangles.saturating_mul(size_of::<[u32; 3]>()), out.cast())?;
-            let mut written = 0;
-            let mut target = Target::<[u32; 3]>::new(memory.start(), 0, triangles, &raw mut written)?;
-            target.write_each(triangles, mesh.view.indices().triangles())?;
-            put_if_any(count, triangles);
-            memory.hand_over(out.cast())
-        }
-    })
-}
-
-/// Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
-/// for the count.
+/// Writes the runs of triangles of one material, in the order of the file: each a draw call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_groups(
     mesh: *const mm_mesh,
@@ -344,7 +293,7 @@ pub unsafe extern "C" fn mm_mesh_groups(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<mm_group>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<mm_group>(out.cast(), stride, capacity, count) }?;
         let groups = mesh.view.groups().map(|group| mm_group {
             material: group.material,
             first_vertex: group.vertices.start,
@@ -357,8 +306,7 @@ pub unsafe extern "C" fn mm_mesh_groups(
     })
 }
 
-/// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count. MM_ABSENT if triangles have
-/// no material IDs.
+/// Writes the material of each triangle. MM_ABSENT if triangles have no material IDs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(
     mesh: *const mm_mesh,
@@ -370,7 +318,7 @@ pub unsafe extern "C" fn mm_mesh_material_ids(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<u32>(out.cast(), stride, capacity, count) }?;
         let ids = mesh.view.material_ids().ok_or(Fail::Absent)?;
         target.write_each(ids.len(), ids.iter())
     })

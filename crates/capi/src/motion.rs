@@ -1,12 +1,14 @@
 //! Times of snapshots, and what moves between them.
 
-use meshmap::cgeo::{Counts, Proxy, Timing, Wrap};
+use meshmap::Scratch;
+use meshmap::cgeo::{Counts, Proxy, SnapshotCache, Timing, Wrap};
 
+use crate::cache::{Shared, mm_cache};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
-use crate::format::unknown;
+use crate::format::{unknown, value};
 use crate::handle;
-use crate::memory::{First, Target, elements, put, put_sized, take_sized};
+use crate::memory::{First, Places, elements, put, put_sized, take_sized};
 use crate::scratch::{Working, mm_scratch, with};
 
 /// The behaviour before the first snapshot and after the last.
@@ -29,7 +31,7 @@ pub const MM_CLOCK_RATE: mm_clock = 2;
 
 /// The times of snapshots. Functions that take one use the times of the file if it is NULL.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct mm_timing {
     /// sizeof(mm_timing), set by the caller.
     pub size: usize,
@@ -63,27 +65,15 @@ pub struct mm_cgeo_key {
 }
 
 pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
-    Ok(match number {
-        MM_WRAP_CLAMP => Wrap::Clamp,
-        MM_WRAP_LOOP => Wrap::Loop,
-        MM_WRAP_PING_PONG => Wrap::PingPong,
-        other => return Err(unknown("mm_wrap", other)),
-    })
+    const WRAPS: [(mm_wrap, Wrap); 3] =
+        [(MM_WRAP_CLAMP, Wrap::Clamp), (MM_WRAP_LOOP, Wrap::Loop), (MM_WRAP_PING_PONG, Wrap::PingPong)];
+    value("mm_wrap", &WRAPS, number)
 }
 
 /// The times that are meant.
 pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Timing> {
-    let own = mm_timing {
-        size: size_of::<mm_timing>(),
-        clock: MM_CLOCK_FILE,
-        reserved: 0,
-        count: 0,
-        start: 0.0,
-        step: 0.0,
-        rate: 0.0,
-    };
     // SAFETY: the caller's, as the header says.
-    let from = unsafe { take_sized(from, own) }?;
+    let from = unsafe { take_sized(from, mm_timing::default()) }?;
     let count = if from.count == 0 { proxy.snapshot_count() } else { from.count };
     match from.clock {
         MM_CLOCK_FILE => {
@@ -96,7 +86,7 @@ pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Tim
     }
 }
 
-/// The times that a file stores. `out->size` is set before. MM_ABSENT if the file stores no times.
+/// The times that a file stores. MM_ABSENT if the file stores no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timing) -> mm_status {
     guard(|| {
@@ -104,7 +94,7 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
         let timing = file.cgeo()?.timing().ok_or(Fail::Absent)?;
         let (start, step, count) = (timing.start(), timing.step(), timing.count());
         let rate = if step == 0.0 { 0.0 } else { 1.0 / step };
-        let times = mm_timing { size: 0, clock: MM_CLOCK_FILE, reserved: 0, count, start, step, rate };
+        let times = mm_timing { count, start, step, rate, ..mm_timing::default() };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, times) }
     })
@@ -145,10 +135,9 @@ pub unsafe extern "C" fn mm_cgeo_key_at(
     })
 }
 
-/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed
-/// between them. Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count.
-/// Takes no memory once the scratch is large enough. MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or
-/// more than 65,536 times.
+/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between
+/// them. Vertices move in straight lines between neighbours. Takes no memory once the scratch is large enough.
+/// MM_ERROR_OUT_OF_RANGE for a shutter that closes before it opens, or more than 65,536 times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_keys(
     file: *const mm_file,
@@ -166,7 +155,7 @@ pub unsafe extern "C" fn mm_cgeo_keys(
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let (timing, mut target) = unsafe {
-            let target = Target::<f64>::new(out.cast(), stride, capacity, count)?;
+            let target = Places::of::<f64>(out.cast(), stride, capacity, count)?;
             (self::timing(file.cgeo()?, timing)?, target)
         };
         with(scratch, |working| {
@@ -176,63 +165,53 @@ pub unsafe extern "C" fn mm_cgeo_keys(
     })
 }
 
-/// Positions or normals at several times, by the caller that decodes snapshots, into memory; or only their count, by the counts of a
-/// snapshot.
+/// Positions or normals at several times into memory, or only their count, by the counts of a snapshot. The library decodes them with
+/// a cache or without one.
 ///
 /// # Safety
 ///
 /// The pointers are the pointers of the entry point.
-pub(crate) unsafe fn write_at(
-    proxy: &Proxy,
+unsafe fn write_at(
+    file: *const mm_file,
     (timing, seconds, time_count, wrap): (*const mm_timing, *const f64, usize, mm_wrap),
-    scratch: *mut mm_scratch,
+    (cache, scratch): (*const mm_cache, *mut mm_scratch),
     (out, stride, capacity, count): (*mut f32, usize, usize, *mut usize),
     count_of: impl FnOnce(Counts) -> u32,
-    decode: impl FnOnce(&Timing, &[f64], Wrap, &mut Working) -> meshmap::Result<()>,
-) -> Result<()> {
-    // SAFETY: the caller's, as the header says.
-    let (mut target, timing, seconds) = unsafe {
-        let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-        (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
-    };
-    let wrap = self::wrap(wrap)?;
-    with(scratch, |working| {
-        if target.is_count_alone() {
-            let Some(first) = seconds.first() else { return target.begin(0) };
-            let key = timing.index_at(*first, wrap);
-            let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
-            let counts = proxy.snapshot(key.from)?.counts(&mut working.scratch)?;
-            let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
-            return target.begin(each.saturating_mul(seconds.len()));
-        }
-        decode(&timing, seconds, wrap, working)?;
-        target.write(&working.triples)
-    })
-}
-
-/// Velocities at a snapshot, by whoever decodes snapshots, into the caller's memory; or only how many they are.
-pub(crate) fn write_velocities(
-    proxy: &Proxy,
-    snapshot: usize,
-    scratch: *mut mm_scratch,
-    mut target: Target<'_, [f32; 3]>,
-    decode: impl FnOnce(&mut Working) -> meshmap::Result<()>,
-) -> Result<()> {
-    with(scratch, |working| {
-        if target.is_count_alone() {
-            let vertices = proxy.snapshot(snapshot)?.counts(&mut working.scratch)?.vertices;
-            return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
-        }
-        decode(working)?;
-        target.write(&working.triples)
+    decode: impl FnOnce(&Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>, &mut Scratch) -> meshmap::Result<()>,
+    cached: impl FnOnce(&SnapshotCache, &Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>) -> meshmap::Result<()>,
+) -> mm_status {
+    guard(|| {
+        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (mut target, timing, seconds) = unsafe {
+            let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
+            (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+        };
+        let wrap = self::wrap(wrap)?;
+        with(scratch, |Working { scratch, triples, .. }| {
+            if target.is_count_alone() {
+                let Some(first) = seconds.first() else { return target.begin(0) };
+                let key = timing.index_at(*first, wrap);
+                let key =
+                    key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
+                let counts = proxy.snapshot(key.from)?.counts(scratch)?;
+                let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
+                return target.begin(each.saturating_mul(seconds.len()));
+            }
+            match cache {
+                Some(cache) => cached(&cache.0, proxy, &timing, seconds, wrap, triples)?,
+                None => decode(proxy, &timing, seconds, wrap, triples, scratch)?,
+            }
+            target.write(triples)
+        })
     })
 }
 
 /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of
-/// the first time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the
-/// count. If the file is mapped or in memory, nothing is allocated once the scratch is large enough.
-/// mm_cache_positions_at caches what it decodes. MM_ERROR_MISMATCH if snapshots have different triangles.
-/// MM_ERROR_OUT_OF_RANGE for a time that is NaN.
+/// the first time, then all of the next; three floats each. A cache, if it is not NULL, decodes and holds the positions of each
+/// snapshot; without one, nothing is allocated once the scratch is large enough, if the file is mapped or in memory.
+/// MM_ERROR_MISMATCH if snapshots have different triangles. MM_ERROR_OUT_OF_RANGE for a time that is NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_at(
     file: *const mm_file,
@@ -240,22 +219,17 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     seconds: *const f64,
     time_count: usize,
     wrap: mm_wrap,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        let proxy = file.cgeo()?;
-        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
-            proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { write_at(proxy, at, scratch, out, |counts| counts.vertices, decode) }
-    })
+    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (own, cached) = (Proxy::positions_at, SnapshotCache::positions_at);
+    // SAFETY: the caller's, as the header says.
+    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.vertices, own, cached) }
 }
 
 /// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
@@ -267,32 +241,27 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     seconds: *const f64,
     time_count: usize,
     wrap: mm_wrap,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    guard(|| {
-        let file = handle::get::<File>(file)?;
-        let proxy = file.cgeo()?;
-        let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
-        let decode = |timing: &Timing, seconds: &[f64], wrap, working: &mut Working| {
-            proxy.normals_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { write_at(proxy, at, scratch, out, |counts| counts.normals, decode) }
-    })
+    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (own, cached) = (Proxy::normals_at, SnapshotCache::normals_at);
+    // SAFETY: the caller's, as the header says.
+    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.normals, own, cached) }
 }
 
 /// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three
-/// floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory,
-/// nothing is allocated once the scratch is large enough. MM_ERROR_UNSUPPORTED if no time passes between snapshots.
+/// floats each. The cache is as in mm_cgeo_positions_at. MM_ERROR_UNSUPPORTED if no time passes between snapshots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_velocities(
     file: *const mm_file,
     timing: *const mm_timing,
     snapshot: usize,
+    cache: *const mm_cache,
     scratch: *mut mm_scratch,
     out: *mut f32,
     stride: usize,
@@ -300,15 +269,23 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
+        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, target) = unsafe {
-            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+        let (timing, mut target) = unsafe {
+            let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
-        write_velocities(proxy, snapshot, scratch, target, |working| {
-            proxy.velocities(&timing, snapshot, &mut working.triples, &mut working.scratch)
+        with(scratch, |Working { scratch, triples, .. }| {
+            if target.is_count_alone() {
+                let vertices = proxy.snapshot(snapshot)?.counts(scratch)?.vertices;
+                return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
+            }
+            match cache {
+                Some(cache) => cache.0.velocities(proxy, &timing, snapshot, triples)?,
+                None => proxy.velocities(&timing, snapshot, triples, scratch)?,
+            }
+            target.write(triples)
         })
     })
 }

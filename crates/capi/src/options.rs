@@ -1,8 +1,8 @@
 //! Options for reading files.
 
-use meshmap::cgeo::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
-use meshmap::{Checksums, Codec, Decoder, Limits, Options, Parallelism, Strictness};
+use meshmap::{Checksums, Decoder, Limits, Options, Parallelism, Strictness};
 
+use crate::dialect::{dialect, mm_cgeo_dialect};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::format::unknown;
 use crate::memory::{First, put, put_sized, take_sized};
@@ -32,60 +32,6 @@ pub const MM_CHECKSUMS_VERIFY: mm_checksums = 0;
 /// Checksums are not verified.
 pub const MM_CHECKSUMS_IGNORE: mm_checksums = 1;
 
-/// The compression of the sections of a CGeo file.
-pub type mm_codec = u32;
-/// Sections are not compressed.
-pub const MM_CODEC_STORED: mm_codec = 0;
-/// Sections are zlib streams.
-pub const MM_CODEC_ZLIB: mm_codec = 1;
-/// Sections are gzip streams.
-pub const MM_CODEC_GZIP: mm_codec = 2;
-/// Sections are raw deflate streams.
-pub const MM_CODEC_DEFLATE: mm_codec = 3;
-/// The bytes before a compressed section of a CGeo file.
-pub type mm_prefix = u32;
-/// Nothing.
-pub const MM_PREFIX_NONE: mm_prefix = 0;
-/// The inflated length, in 4 bytes, little-endian.
-pub const MM_PREFIX_U32_LE: mm_prefix = 1;
-/// The inflated length, in 4 bytes, big-endian.
-pub const MM_PREFIX_U32_BE: mm_prefix = 2;
-/// The inflated length, in 8 bytes, little-endian.
-pub const MM_PREFIX_U64_LE: mm_prefix = 3;
-/// The meaning of the size of a section of a CGeo file.
-pub type mm_section_size = u32;
-/// Stored bytes.
-pub const MM_SECTION_SIZE_STORED: mm_section_size = 0;
-/// Stored bytes and the 12 bytes of the section's header.
-pub const MM_SECTION_SIZE_STORED_WITH_HEADER: mm_section_size = 1;
-/// Inflated bytes.
-pub const MM_SECTION_SIZE_INFLATED: mm_section_size = 2;
-/// The target of the offsets of a CGeo file.
-pub type mm_offset = u32;
-/// The first section of a snapshot.
-pub const MM_OFFSET_FIRST_SECTION: mm_offset = 0;
-/// The tag before the first section.
-pub const MM_OFFSET_START_TAG: mm_offset = 1;
-
-/// The choices for reading a CGeo file that the published text leaves open.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct mm_cgeo_dialect {
-    /// sizeof(mm_cgeo_dialect), set by the caller.
-    pub size: usize,
-    /// The compression of sections.
-    pub codec: mm_codec,
-    /// The bytes before a compressed section.
-    pub prefix: mm_prefix,
-    /// The meaning of the size of a section.
-    pub section_size: mm_section_size,
-    /// The target of offsets.
-    pub offset: mm_offset,
-}
-
-// SAFETY: `repr(C)`, begins with its size, and has only integers.
-unsafe impl First for mm_cgeo_dialect {}
-
 /// Options for reading a file. Filled by mm_options_init, then changed.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -112,7 +58,7 @@ pub struct mm_options {
     pub checksums: mm_checksums,
     /// 0.
     pub reserved: u32,
-    /// The dialect of CGeo files, which is read when the file is opened; NULL to find it in the file. NULL.
+    /// The dialect of CGeo files (meshmap_cgeo.h), which is read when the file is opened; NULL to find it in the file. NULL.
     pub cgeo_dialect: *const mm_cgeo_dialect,
 }
 
@@ -175,73 +121,14 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
     if from.reserved != 0 {
         return Err(Fail::argument("expected 0 in the reserved field of mm_options"));
     }
-    let dialect = from.cgeo_dialect;
     // SAFETY: the caller's, as the header says.
-    let dialect =
-        unsafe { (!dialect.is_null()).then(|| take_sized(dialect, dialect_numbers(Dialect::default()))) };
-    Ok(match dialect {
+    Ok(match unsafe { dialect(from.cgeo_dialect) }? {
         None => options,
-        Some(dialect) => options.with_dialect(self::dialect(dialect?)?),
+        Some(dialect) => options.with_dialect(dialect),
     })
 }
 
 /// Returns `true` if a number that is 0 or 1 is 0.
 fn one_of(what: &str, number: u32) -> Result<bool> {
     if number <= 1 { Ok(number == 0) } else { Err(unknown(what, number)) }
-}
-
-fn dialect(from: mm_cgeo_dialect) -> Result<Dialect> {
-    let codec = match from.codec {
-        MM_CODEC_STORED => Codec::Stored,
-        MM_CODEC_ZLIB => Codec::Zlib,
-        MM_CODEC_GZIP => Codec::Gzip,
-        MM_CODEC_DEFLATE => Codec::Deflate,
-        other => return Err(unknown("codec", other)),
-    };
-    let prefix = match from.prefix {
-        MM_PREFIX_NONE => LengthPrefix::None,
-        MM_PREFIX_U32_LE => LengthPrefix::U32Le,
-        MM_PREFIX_U32_BE => LengthPrefix::U32Be,
-        MM_PREFIX_U64_LE => LengthPrefix::U64Le,
-        other => return Err(unknown("prefix", other)),
-    };
-    let size = match from.section_size {
-        MM_SECTION_SIZE_STORED => SizeMeaning::Stored,
-        MM_SECTION_SIZE_STORED_WITH_HEADER => SizeMeaning::StoredWithHeader,
-        MM_SECTION_SIZE_INFLATED => SizeMeaning::Inflated,
-        other => return Err(unknown("section_size", other)),
-    };
-    let offset = match from.offset {
-        MM_OFFSET_FIRST_SECTION => OffsetTarget::FirstSection,
-        MM_OFFSET_START_TAG => OffsetTarget::StartTag,
-        other => return Err(unknown("offset", other)),
-    };
-    Ok(Dialect::default().with_codec(codec).with_prefix(prefix).with_size(size).with_offset(offset))
-}
-
-pub(crate) fn dialect_numbers(dialect: Dialect) -> mm_cgeo_dialect {
-    mm_cgeo_dialect {
-        size: size_of::<mm_cgeo_dialect>(),
-        codec: match dialect.codec {
-            Codec::Zlib => MM_CODEC_ZLIB,
-            Codec::Gzip => MM_CODEC_GZIP,
-            Codec::Deflate => MM_CODEC_DEFLATE,
-            _ => MM_CODEC_STORED,
-        },
-        prefix: match dialect.prefix {
-            LengthPrefix::U32Le => MM_PREFIX_U32_LE,
-            LengthPrefix::U32Be => MM_PREFIX_U32_BE,
-            LengthPrefix::U64Le => MM_PREFIX_U64_LE,
-            _ => MM_PREFIX_NONE,
-        },
-        section_size: match dialect.size {
-            SizeMeaning::StoredWithHeader => MM_SECTION_SIZE_STORED_WITH_HEADER,
-            SizeMeaning::Inflated => MM_SECTION_SIZE_INFLATED,
-            _ => MM_SECTION_SIZE_STORED,
-        },
-        offset: match dialect.offset {
-            OffsetTarget::StartTag => MM_OFFSET_START_TAG,
-            _ => MM_OFFSET_FIRST_SECTION,
-        },
-    }
 }

@@ -3,7 +3,7 @@
 use meshmap::Scalar;
 
 use crate::fail::Result;
-use crate::format::unknown;
+use crate::format::value;
 
 /// The type of a number.
 pub type mm_scalar = u32;
@@ -28,34 +28,24 @@ pub const MM_SCALAR_F32: mm_scalar = 8;
 /// double.
 pub const MM_SCALAR_F64: mm_scalar = 9;
 
+const SCALARS: [(mm_scalar, Scalar); 9] = [
+    (MM_SCALAR_U8, Scalar::U8),
+    (MM_SCALAR_I8, Scalar::I8),
+    (MM_SCALAR_U16, Scalar::U16),
+    (MM_SCALAR_I16, Scalar::I16),
+    (MM_SCALAR_U32, Scalar::U32),
+    (MM_SCALAR_I32, Scalar::I32),
+    (MM_SCALAR_F16, Scalar::F16),
+    (MM_SCALAR_F32, Scalar::F32),
+    (MM_SCALAR_F64, Scalar::F64),
+];
+
 pub(crate) fn scalar_number(scalar: Scalar) -> mm_scalar {
-    match scalar {
-        Scalar::U8 => MM_SCALAR_U8,
-        Scalar::I8 => MM_SCALAR_I8,
-        Scalar::U16 => MM_SCALAR_U16,
-        Scalar::I16 => MM_SCALAR_I16,
-        Scalar::U32 => MM_SCALAR_U32,
-        Scalar::I32 => MM_SCALAR_I32,
-        Scalar::F16 => MM_SCALAR_F16,
-        Scalar::F32 => MM_SCALAR_F32,
-        Scalar::F64 => MM_SCALAR_F64,
-        _ => MM_SCALAR_UNKNOWN,
-    }
+    SCALARS.iter().find(|(_, own)| *own == scalar).map_or(MM_SCALAR_UNKNOWN, |(number, _)| *number)
 }
 
 pub(crate) fn scalar(number: mm_scalar) -> Result<Scalar> {
-    Ok(match number {
-        MM_SCALAR_U8 => Scalar::U8,
-        MM_SCALAR_I8 => Scalar::I8,
-        MM_SCALAR_U16 => Scalar::U16,
-        MM_SCALAR_I16 => Scalar::I16,
-        MM_SCALAR_U32 => Scalar::U32,
-        MM_SCALAR_I32 => Scalar::I32,
-        MM_SCALAR_F16 => Scalar::F16,
-        MM_SCALAR_F32 => Scalar::F32,
-        MM_SCALAR_F64 => Scalar::F64,
-        other => return Err(unknown("mm_scalar", other)),
-    })
+    value("mm_scalar", &SCALARS, number)
 }
 
 /// The bytes of a number. Returns 0 for a value that is not an MM_SCALAR_*.

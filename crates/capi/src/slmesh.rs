@@ -32,19 +32,16 @@ pub unsafe extern "C" fn mm_slmesh_lod(
     name: *const c_char,
     out: *mut *mut mm_mesh_list,
 ) -> mm_status {
-    guard(|| {
+    let list = || {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let lod = unsafe {
-            put(out, std::ptr::null_mut())?;
-            lod(name)?
-        };
+        let lod = unsafe { lod(name) }?;
         file.slmesh()?.lod_range(lod)?.ok_or(Fail::Absent)?;
         let wanted = Role::Lod(level(lod));
-        let list = meshes(file.file.meshes_where(move |role| role == wanted)?)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, list) }
-    })
+        Ok(meshes(file.file.meshes_where(move |role| role == wanted)?))
+    };
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, list) }
 }
 
 /// The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that

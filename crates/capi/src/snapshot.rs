@@ -1,20 +1,21 @@
 //! Whole snapshots, decoded: read into memory that is used again, or taken from a cache.
 
-use std::ffi::c_void;
-use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId, Triangles};
+use meshmap::cgeo::{Mesh, MeshBuffer, Parts};
 use zerocopy::IntoBytes;
 
 use crate::cgeo::mm_topology;
-use crate::cgeo_array::{Wanted, mm_cgeo_array};
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, free, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
-use crate::memory::{First, Places, put, put_sized};
-use crate::scratch::{self, Working, mm_scratch, with};
-use crate::view::mm_view;
+use crate::memory::{First, Places, put_sized, text};
+use crate::scalar::mm_scalar;
+use crate::scratch::{self, Separated, mm_scratch, with};
+use crate::snapshot_array::{SnapshotArray, floats};
+use crate::view::{Element, Elements, mm_array_info};
 
 /// A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills; others may
 /// look at what is there.
@@ -77,12 +78,6 @@ pub(crate) struct Decoded {
     pub(crate) buffer: MeshBuffer,
 }
 
-impl From<Arc<Mesh>> for Decoded {
-    fn from(mesh: Arc<Mesh>) -> Self {
-        Self { filled: Filled::Shared(mesh), buffer: MeshBuffer::default() }
-    }
-}
-
 pub(crate) struct Place(RwLock<Decoded>);
 
 impl Kind for Place {
@@ -93,127 +88,90 @@ impl Kind for Place {
 impl Place {
     /// Fills it; after an error there is nothing in it.
     pub(crate) fn fill(&self, job: impl FnOnce(&mut MeshBuffer) -> Result<Filled>) -> Result<()> {
-        let mut decoded = match self.0.try_write() {
-            Ok(decoded) => decoded,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(busy()),
-        };
+        let mut decoded = free(self.0.try_write(), BUSY)?;
         decoded.filled = Filled::Nothing;
         decoded.filled = job(&mut decoded.buffer)?;
         Ok(())
     }
 
     fn look(&self) -> Result<RwLockReadGuard<'_, Decoded>> {
-        match self.0.try_read() {
-            Ok(decoded) => Ok(decoded),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(busy()),
-        }
+        free(self.0.try_read(), BUSY)
     }
 }
 
-fn busy() -> Fail {
-    Fail::new(status::MM_ERROR_BUSY, "another call is filling this snapshot")
+const BUSY: &str = "another call is filling this snapshot";
+
+/// A value of the decoded mesh, whose fields have the same names in a buffer and in a cache; MM_ABSENT if the place is empty.
+macro_rules! of_mesh {
+    ($decoded:expr, $mesh:ident => $value:expr) => {
+        match &$decoded.filled {
+            Filled::Nothing => Err(Fail::Absent),
+            Filled::Own => {
+                let $mesh = &$decoded.buffer;
+                Ok($value)
+            }
+            Filled::Shared($mesh) => Ok($value),
+        }
+    };
 }
 
 impl Decoded {
-    fn triangles(&self) -> Result<&Triangles> {
-        match &self.filled {
-            Filled::Nothing => Err(Fail::Absent),
-            Filled::Own => Ok(&self.buffer.triangles),
-            Filled::Shared(mesh) => Ok(&mesh.triangles),
-        }
-    }
-
-    fn topology(&self) -> Option<TopologyId> {
-        match &self.filled {
-            Filled::Nothing => None,
-            Filled::Own => self.buffer.topology,
-            Filled::Shared(mesh) => Some(mesh.topology),
-        }
-    }
-
-    fn counts(&self) -> [usize; 3] {
-        match &self.filled {
-            Filled::Nothing => [0; 3],
-            Filled::Own => {
-                let MeshBuffer { positions, normals, texcoords, .. } = &self.buffer;
-                [positions.len(), normals.len(), texcoords.len()]
+    /// An array, which is separated from others in `out` if it is an array of triangles.
+    fn elements<'a>(&'a self, array: SnapshotArray, out: &'a mut Separated) -> Result<Elements<'a>> {
+        let triples = match array {
+            SnapshotArray::BoundingBox | SnapshotArray::PointCloud | SnapshotArray::PositionDifferences => {
+                let text = "a decoded snapshot does not contain this array: mm_read_into reads it";
+                of_mesh!(self, _mesh => ())?;
+                return Err(Fail::new(status::MM_ERROR_UNSUPPORTED, text));
             }
-            Filled::Shared(mesh) => [mesh.positions.len(), mesh.normals.len(), mesh.texcoords.len()],
-        }
-    }
-
-    fn parts(&self) -> Parts {
-        match &self.filled {
-            Filled::Nothing => Parts::NONE,
-            Filled::Own => self.buffer.parts,
-            Filled::Shared(mesh) => mesh.parts,
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        match &self.filled {
-            Filled::Nothing => false,
-            Filled::Own => self.buffer.is_complete,
-            Filled::Shared(mesh) => mesh.is_complete,
-        }
-    }
-
-    /// The elements of an array of floats; `None` of an array of triangles.
-    fn floats(&self, wanted: Wanted) -> Result<Option<&[u8]>> {
-        let part = wanted.part()?;
-        let set = |sets: usize| wanted.no_set(sets);
-        Ok(match &self.filled {
-            Filled::Nothing => return Err(Fail::Absent),
-            Filled::Own if part == Parts::POSITIONS => Some(self.buffer.positions.as_bytes()),
-            Filled::Own if part == Parts::NORMALS => Some(self.buffer.normals.as_bytes()),
-            Filled::Own if part == Parts::TEXCOORDS => {
-                let sets = &self.buffer.texcoords;
-                Some(sets.get(wanted.set()).ok_or_else(|| set(sets.len()))?.as_bytes())
+            SnapshotArray::Positions => of_mesh!(self, mesh => Some(mesh.positions.as_bytes())),
+            SnapshotArray::Normals => of_mesh!(self, mesh => Some(mesh.normals.as_bytes())),
+            SnapshotArray::MapChannel(set) => {
+                of_mesh!(self, mesh => mesh.texcoords.get(set).map(|set| set.as_bytes()))
             }
-            Filled::Shared(mesh) if part == Parts::POSITIONS => Some(mesh.positions.as_bytes()),
-            Filled::Shared(mesh) if part == Parts::NORMALS => Some(mesh.normals.as_bytes()),
-            Filled::Shared(mesh) if part == Parts::TEXCOORDS => {
-                let sets = &mesh.texcoords;
-                Some(sets.get(wanted.set()).ok_or_else(|| set(sets.len()))?.as_bytes())
-            }
-            Filled::Own | Filled::Shared(_) => None,
-        })
+            _ => return array.of_triangles(of_mesh!(self, mesh => &mesh.triangles)?, out).ok_or_else(absent),
+        };
+        triples?.map(floats).ok_or_else(absent)
     }
 
-    /// Writes an array.
-    pub(crate) fn write(
+    /// Runs a job on an array; only arrays that triangles store mixed need the scratch.
+    fn with<T>(
         &self,
-        wanted: Wanted,
+        array: SnapshotArray,
         scratch: *mut mm_scratch,
-        places: &mut Places<'_>,
-    ) -> Result<()> {
-        // Even if the array needs none, a bad handle is an error.
-        scratch::check(scratch)?;
-        match self.floats(wanted)? {
-            Some(floats) => places.write(floats),
-            None => with(scratch, |working| {
-                let Working { corners, ids, edges, .. } = working;
-                places.write(wanted.of_triangles(self.triangles()?, (corners, ids, edges))?)
-            }),
+        job: impl FnOnce(Elements<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if array.is_mixed() {
+            return with(scratch, |working| job(self.elements(array, &mut working.separated)?));
         }
+        scratch::check(scratch)?;
+        job(self.elements(array, &mut Separated::default())?)
     }
+}
+
+fn absent() -> Fail {
+    Fail::new(status::MM_ERROR_OUT_OF_RANGE, "the decoded snapshot does not have this array")
+}
+
+/// The array of this name in a decoded snapshot.
+unsafe fn named(name: *const c_char) -> Result<SnapshotArray> {
+    // SAFETY: the caller's, as the header says.
+    let name = unsafe { text(name) }?;
+    let unknown = || {
+        let text = format!("expected an array of a snapshot, such as \"positions\", found {name:?}");
+        Fail::new(status::MM_ERROR_OUT_OF_RANGE, text)
+    };
+    SnapshotArray::named(name).ok_or_else(unknown)
 }
 
 /// Makes a place for a snapshot, with nothing in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_new(out: *mut *mut mm_snapshot) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, std::ptr::null_mut()) }?;
-        let handle = handle::new(Arc::new(Place(RwLock::default())))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, handle) }
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, || Ok(Arc::new(Place(RwLock::default())))) }
 }
 
-/// Frees a place and what is in it; what a cache has stays there. NULL is passed over.
+/// Frees a place and what is in it; what a cache has stays there.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_snapshot_free(snapshot: *mut mm_snapshot) -> mm_status {
     guard(|| handle::close::<Place>(snapshot))
@@ -254,7 +212,7 @@ pub unsafe extern "C" fn mm_snapshot_read(
     })
 }
 
-/// The contents of a place. `out->size` is set before. MM_ABSENT if the place is empty.
+/// The contents of a place. MM_ABSENT if the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_get_info(
     snapshot: *const mm_snapshot,
@@ -263,56 +221,56 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
         let decoded = place.look()?;
-        let [vertices, normals, texcoord_sets] =
-            decoded.counts().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        let triangles = u32::try_from(decoded.triangles()?.len()).unwrap_or(u32::MAX);
-        let info = mm_snapshot_info {
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let info = of_mesh!(decoded, mesh => mm_snapshot_info {
             size: 0,
-            vertices,
-            normals,
-            texcoord_sets,
-            triangles,
-            topology: decoded.topology().map(mm_topology::from).unwrap_or_default(),
-            is_complete: decoded.is_complete(),
-            parts: decoded.parts().bits().into(),
-        };
+            vertices: count(mesh.positions.len()),
+            normals: count(mesh.normals.len()),
+            texcoord_sets: count(mesh.texcoords.len()),
+            triangles: count(mesh.triangles.len()),
+            topology: mesh.topology.into(),
+            is_complete: mesh.is_complete,
+            parts: mesh.parts.bits().into(),
+        })?;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }
     })
 }
 
-/// Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size` is
-/// set before. The elements are the place's, and valid until it is filled again or freed. MM_ABSENT if the place is
-/// empty. MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them.
+/// Exposes an array of a decoded snapshot by its name, which is the end of its address: "positions", "normals", "map_channels[0]",
+/// "triangles.positions", "triangles.normals", "triangles.map_channels[0]", "triangles.material_ids" or "triangles.edge_visibility".
+/// Vertices are shown in the place, and valid until it is filled again or freed. Arrays of triangles, which are stored mixed, are
+/// separated in the scratch, and valid until it is used again or freed; others need no scratch. MM_ABSENT if the place is empty.
+/// MM_ERROR_UNSUPPORTED for arrays that only mm_array and mm_read_into read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_view(
     snapshot: *const mm_snapshot,
-    array: mm_cgeo_array,
-    set: u32,
-    out: *mut mm_view,
+    name: *const c_char,
+    scratch: *mut mm_scratch,
+    out: *mut mm_array_info,
 ) -> mm_status {
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
-        let wanted = Wanted::new(array, set)?;
-        let decoded = place.look()?;
-        let mixed = || {
-            let text = "arrays of triangles are stored mixed: mm_snapshot_copy separates them";
-            Fail::new(status::MM_ERROR_UNSUPPORTED, text)
-        };
-        let view = wanted.view(decoded.floats(wanted)?.ok_or_else(mixed)?);
         // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, view) }
+        let array = unsafe { named(name) }?;
+        let decoded = place.look()?;
+        if array.is_mixed() {
+            scratch::needed(scratch)?;
+        }
+        let info = decoded.with(array, scratch, |elements| Ok(elements.info(name)))?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_sized(out, info) }
     })
 }
 
-/// Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks for
-/// the count. The scratch is used for arrays of triangles, and may be NULL. MM_ABSENT if the place is empty, or
-/// triangles have no such values. MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
+/// Copies an array of a decoded snapshot, named as in mm_snapshot_view and with elements as in mm_read_into. MM_ABSENT if the place is
+/// empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_copy(
     snapshot: *const mm_snapshot,
-    array: mm_cgeo_array,
-    set: u32,
+    name: *const c_char,
+    scalar: mm_scalar,
+    components: u32,
     scratch: *mut mm_scratch,
     out: *mut c_void,
     stride: usize,
@@ -321,10 +279,11 @@ pub unsafe extern "C" fn mm_snapshot_copy(
 ) -> mm_status {
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
-        let wanted = Wanted::new(array, set)?;
+        let element = Element::new(scalar, components)?;
         // SAFETY: the caller's, as the header says.
-        let mut places = unsafe { wanted.places(out, stride, capacity, count) }?;
+        let (array, mut places) =
+            unsafe { (named(name)?, Places::new(element.size(), out, stride, capacity, count)?) };
         let decoded = place.look()?;
-        decoded.write(wanted, scratch, &mut places)
+        decoded.with(array, scratch, |elements| elements.write(element, &mut places))
     })
 }

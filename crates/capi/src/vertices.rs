@@ -2,16 +2,15 @@
 
 use std::ffi::{c_char, c_void};
 
-use meshmap::{Semantic, VertexFormat, VertexLayout};
+use meshmap::{AttributeInfo, Semantic, VertexFormat, VertexLayout};
 
-use crate::allocator::{Allocated, mm_allocator};
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, guard, mm_status};
 use crate::format::unknown;
 use crate::handle;
-use crate::memory::{ByteTarget, First, elements, put, put_if_any, put_sized, text};
+use crate::memory::{ByteTarget, First, Places, elements, put, put_sized, text};
 use crate::mesh::{Mesh, mm_mesh};
 use crate::scalar::{mm_scalar, scalar, scalar_number};
-use crate::view::mm_view;
+use crate::view::{Elements, mm_array_info};
 
 /// The meaning of an attribute.
 pub type mm_semantic = u32;
@@ -120,7 +119,7 @@ fn format(number: mm_scalar, components: u32, normalized: u32) -> Result<VertexF
     Ok(format)
 }
 
-/// The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
+/// The stored format of an attribute, by its index. Reads nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute(
     mesh: *const mm_mesh,
@@ -129,9 +128,8 @@ pub unsafe extern "C" fn mm_mesh_attribute(
 ) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
-        let (number, set) = semantic_numbers(mesh.semantic(index)?);
-        let stored = mesh.view.attributes().get(index).map(|info| info.format).ok_or(Fail::Absent)?;
-        let (name, _) = mesh.attributes.get(index).ok_or(Fail::Absent)?;
+        let (AttributeInfo { semantic, format: stored, .. }, name, _) = mesh.at(index)?;
+        let (number, set) = semantic_numbers(semantic);
         let info = mm_attribute_info {
             size: 0,
             semantic: number,
@@ -166,56 +164,30 @@ pub unsafe extern "C" fn mm_mesh_find_attribute(
     })
 }
 
-/// Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
-/// compressed. `out->size` is set before. The elements are the mesh's, and valid until it is freed.
+/// Exposes the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not
+/// compressed. They are valid until the mesh is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute_view(
     mesh: *const mm_mesh,
     index: usize,
-    out: *mut mm_view,
+    out: *mut mm_array_info,
 ) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
-        let attribute = mesh.kept(index)?;
-        let VertexFormat { scalar, components, normalized, .. } = attribute.format();
-        let view = mm_view::new(attribute.as_bytes(), scalar, components, normalized);
+        let (attribute, (_, name, kept)) = (mesh.attribute(index)?, mesh.at(index)?);
+        let attribute = kept.get_or_init(|| attribute);
+        let VertexFormat { scalar, components, .. } = attribute.format();
+        let components = usize::try_from(components).unwrap_or(usize::MAX);
+        let info = Elements::new(attribute.as_bytes(), scalar, components).info(name.as_ptr());
         // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, view) }
+        unsafe { put_sized(out, info) }
     })
 }
 
-/// A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count`
-/// vertices. They are the mesh's, and valid until it is freed. MM_ERROR_UNSUPPORTED if they are stored otherwise
-/// (mm_mesh_read_attribute converts). MM_ABSENT if the mesh has no positions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_positions(
-    mesh: *const mm_mesh,
-    out: *mut *const f32,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let mut attributes = mesh.view.attributes().iter();
-        let index = attributes.position(|info| info.semantic == Semantic::Position).ok_or(Fail::Absent)?;
-        let attribute = mesh.kept(index)?;
-        let array = attribute.array::<[f32; 3]>();
-        let found = array.as_ref().and_then(|array| array.as_native()).ok_or_else(|| {
-            let format = attribute.format();
-            let text = format!("expected positions of three aligned floats, found {format}");
-            Fail::new(status::MM_ERROR_UNSUPPORTED, text)
-        })?;
-        // SAFETY: the caller's, as the header says.
-        unsafe {
-            put(out, found.as_ptr().cast())?;
-            put(count, found.len())
-        }
-    })
-}
-
-/// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes
-/// apart (0: packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components
-/// that are not stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count. Bytes
-/// between elements are not written. MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold.
+/// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`. Normalized integers
+/// become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not stored are 0, except for 1 in the
+/// fourth of positions and colours. Bytes between elements are not written. MM_ERROR_OUT_OF_RANGE for a number that the type
+/// cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_read_attribute(
     mesh: *const mm_mesh,
@@ -231,69 +203,16 @@ pub unsafe extern "C" fn mm_mesh_read_attribute(
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         let format = format(scalar, components, normalized)?;
-        mesh.semantic(index)?;
-        let vertices = mesh.view.vertex_count();
-        let stride = if stride == 0 { format.size() } else { stride };
-        let bytes = |elements: usize| match elements {
-            0 => Some(0),
-            elements => elements.saturating_sub(1).checked_mul(stride)?.checked_add(format.size()),
-        };
-        let too_large = || Fail::argument("expected memory of a size that there is");
-        let (room, needed) = (bytes(capacity), bytes(vertices).ok_or_else(too_large)?);
-        if stride < format.size() {
-            let text = format!("expected a stride of at least {} bytes, found {stride}", format.size());
-            return Err(Fail::argument(text));
-        }
-        let room = if out.is_null() { 0 } else { room.ok_or_else(too_large)? };
-        let mut ignored = 0;
+        mesh.at(index)?;
         // SAFETY: the caller's, as the header says.
-        let target = unsafe {
-            put_if_any(count, vertices);
-            let needed_too = if count.is_null() { std::ptr::null_mut() } else { &raw mut ignored };
-            ByteTarget::new(out, room, needed, needed_too)
-        };
-        if let Some(mut target) = target? {
+        let mut places = unsafe { Places::new(format.size(), out, stride, capacity, count) }?;
+        places.begin(mesh.view.vertex_count())?;
+        if !places.is_count_alone() {
+            let stride = places.stride();
             mesh.attribute(index)?
-                .write_chunks(format, stride, |offset, bytes| target.write(offset, bytes))?;
+                .write_chunks(format, stride, |offset, bytes| places.write_at(offset, bytes))?;
         }
         Ok(())
-    })
-}
-
-/// Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated for a mesh
-/// without vertices, for which `*out` is NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_read_attribute_new(
-    mesh: *const mm_mesh,
-    index: usize,
-    scalar: mm_scalar,
-    components: u32,
-    normalized: u32,
-    allocator: *const mm_allocator,
-    out: *mut *mut c_void,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let format = format(scalar, components, normalized)?;
-        // SAFETY: the caller's, as the header says.
-        unsafe {
-            put(out, std::ptr::null_mut())?;
-            put_if_any(count, 0);
-        }
-        let attribute = mesh.attribute(index)?;
-        let bytes = attribute.len().checked_mul(format.size());
-        let bytes = bytes.ok_or_else(|| Fail::argument("expected memory of a size that there is"))?;
-        // SAFETY: the caller's, as the header says; the memory has `bytes` bytes.
-        unsafe {
-            let memory = Allocated::new(allocator, bytes, out)?;
-            let mut ignored = 0;
-            if let Some(mut target) = ByteTarget::new(memory.start(), bytes, bytes, &raw mut ignored)? {
-                attribute.write_chunks(format, format.size(), |offset, bytes| target.write(offset, bytes))?;
-            }
-            put_if_any(count, attribute.len());
-            memory.hand_over(out)
-        }
     })
 }
 
@@ -349,11 +268,10 @@ pub unsafe extern "C" fn mm_layout_resolve(
     })
 }
 
-/// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes
-/// (0) included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of
-/// mm_layout_resolve. `out` NULL asks for the bytes. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no
-/// default. MM_ERROR_OUT_OF_RANGE for attributes that overlap or are longer than the stride, and for a number that a
-/// type cannot hold.
+/// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
+/// included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve.
+/// MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for attributes that overlap or
+/// are longer than the stride, and for a number that a type cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_interleaved(
     mesh: *const mm_mesh,

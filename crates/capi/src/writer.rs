@@ -1,15 +1,15 @@
 //! Snapshots that are decoded straight into vertex buffers.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 
-use meshmap::cgeo::VertexWriter;
+use meshmap::cgeo::{Snapshot, TopologyId, VertexWriter};
 
 use crate::cgeo::mm_topology;
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, free, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
-use crate::memory::{ByteTarget, Target, put, put_if_any};
+use crate::memory::{ByteTarget, Places, put_if_any};
 use crate::motion::{mm_timing, mm_wrap, timing, wrap};
 use crate::vertices::{layout, mm_layout_attribute};
 
@@ -36,14 +36,7 @@ fn with<T>(
     job: impl FnOnce(&mut VertexWriter, usize) -> Result<T>,
 ) -> Result<T> {
     let held = handle::get::<Held>(writer)?;
-    let mut writer = match held.writer.try_lock() {
-        Ok(writer) => writer,
-        // A panic was reported when it happened; the contents are made again.
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            return Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this writer"));
-        }
-    };
+    let mut writer = free(held.writer.try_lock(), "another call is using this writer")?;
     job(&mut writer, held.stride)
 }
 
@@ -57,28 +50,24 @@ pub unsafe extern "C" fn mm_vertex_writer_new(
     stride: usize,
     out: *mut *mut mm_vertex_writer,
 ) -> mm_status {
-    guard(|| {
+    let writer = || {
         // SAFETY: the caller's, as the header says.
-        let layout = unsafe {
-            put(out, std::ptr::null_mut())?;
-            layout(attributes, attribute_count, stride)?
-        };
+        let layout = unsafe { layout(attributes, attribute_count, stride) }?;
         let stride = layout.stride();
-        let handle = handle::new(Arc::new(Held { stride, writer: Mutex::new(VertexWriter::new(layout)?) }))?;
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, handle) }
-    })
+        Ok(Arc::new(Held { stride, writer: Mutex::new(VertexWriter::new(layout)?) }))
+    };
+    // SAFETY: the caller's, as the header says.
+    unsafe { handle::make(out, writer) }
 }
 
-/// Frees a writer. NULL is passed over.
+/// Frees a writer.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_vertex_writer_free(writer: *mut mm_vertex_writer) -> mm_status {
     guard(|| handle::close::<Held>(writer))
 }
 
-/// The index buffer of a snapshot: three indices for each triangle, `stride` bytes apart (0: packed), and in `vertex_count`, which may
-/// be NULL, the number of its vertices. It is the same for all snapshots of a topology (mm_cgeo_topology). `out` NULL asks for the
-/// count of indices.
+/// The index buffer of a snapshot: three indices for each triangle, and in `vertex_count`, which may be NULL, the number of its
+/// vertices. It is the same for all snapshots of a topology (mm_cgeo_topology).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_indices(
     writer: *mut mm_vertex_writer,
@@ -93,7 +82,7 @@ pub unsafe extern "C" fn mm_vertex_writer_indices(
     guard(|| {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
+        let mut target = unsafe { Places::of::<u32>(out.cast(), stride, capacity, count) }?;
         with(writer, |writer, _| {
             let remap = writer.remap(&file.cgeo()?.snapshot(snapshot)?)?;
             // SAFETY: the caller's, as the header says.
@@ -103,10 +92,37 @@ pub unsafe extern "C" fn mm_vertex_writer_indices(
     })
 }
 
+/// Writes vertices into the caller's memory, as many as a snapshot has.
+///
+/// # Safety
+///
+/// The pointers are the pointers of the entry point.
+unsafe fn write(
+    writer: *mut mm_vertex_writer,
+    snapshot: &Snapshot,
+    (out, capacity, bytes): (*mut c_void, usize, *mut usize),
+    topology: *mut mm_topology,
+    write: impl FnOnce(&mut VertexWriter, &mut [u8]) -> meshmap::Result<TopologyId>,
+) -> Result<()> {
+    with(writer, |writer, stride| {
+        let needed = writer.remap(snapshot)?.vertex_count().checked_mul(stride);
+        let needed =
+            needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
+        // SAFETY: the caller's, as the header says.
+        let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
+            return Ok(());
+        };
+        let id = write(writer, target.first(needed))?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_if_any(topology, id.into()) };
+        Ok(())
+    })
+}
+
 /// Writes all vertices of a snapshot. Nothing of `out` is read, so it may be mapped memory of a GPU. `topology`, which
-/// may be NULL, identifies the triangles: if it is another one than before, so are the indices. `out` NULL asks for the
-/// bytes. If the file is mapped or in memory, nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh
-/// lacks an attribute that has no default. MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold.
+/// may be NULL, identifies the triangles: if it is another one than before, so are the indices. If the file is mapped or in memory,
+/// nothing is allocated after the first call. MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default.
+/// MM_ERROR_OUT_OF_RANGE for a number that a type cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_write(
     writer: *mut mm_vertex_writer,
@@ -118,25 +134,16 @@ pub unsafe extern "C" fn mm_vertex_writer_write(
     topology: *mut mm_topology,
 ) -> mm_status {
     guard(|| {
-        let file = handle::get::<File>(file)?;
-        let snapshot = file.cgeo()?.snapshot(snapshot)?;
-        with(writer, |writer, stride| {
-            let needed = needed(writer.remap(&snapshot)?.vertex_count(), stride)?;
-            // SAFETY: the caller's, as the header says.
-            let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
-                return Ok(());
-            };
-            let id = writer.write(&snapshot, &mut [target.first(needed)])?;
-            // SAFETY: the caller's, as the header says.
-            unsafe { put_if_any(topology, id.into()) };
-            Ok(())
-        })
+        let snapshot = handle::get::<File>(file)?.cgeo()?.snapshot(snapshot)?;
+        let job = |writer: &mut VertexWriter, out: &mut [u8]| writer.write(&snapshot, &mut [out]);
+        // SAFETY: the caller's, as the header says.
+        unsafe { write(writer, &snapshot, (out, capacity, bytes), topology, job) }
     })
 }
 
 /// Like mm_vertex_writer_write, at a time in seconds between two snapshots: positions as of mm_cgeo_positions_at, normals of length 1
 /// between the normals of the snapshots, and velocities, in units per second, from one snapshot to the other: negative on the way back of
-/// MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with MM_WRAP_CLAMP. `timing` NULL is the timing of the file.
+/// MM_WRAP_PING_PONG, and 0 before the first snapshot and after the last with MM_WRAP_CLAMP.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_vertex_writer_write_at(
     writer: *mut mm_vertex_writer,
@@ -155,24 +162,12 @@ pub unsafe extern "C" fn mm_vertex_writer_write_at(
         // SAFETY: the caller's, as the header says.
         let timing = unsafe { self::timing(proxy, timing) }?;
         let wrap = self::wrap(wrap)?;
-        with(writer, |writer, stride| {
-            let key = timing.index_at(seconds, wrap);
-            let key = key.ok_or_else(|| Fail::argument("expected a time that is a number, and snapshots"))?;
-            let needed = needed(writer.remap(&proxy.snapshot(key.from)?)?.vertex_count(), stride)?;
-            // SAFETY: the caller's, as the header says.
-            let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
-                return Ok(());
-            };
-            let id = writer.write_at(proxy, &timing, seconds, wrap, &mut [target.first(needed)])?;
-            // SAFETY: the caller's, as the header says.
-            unsafe { put_if_any(topology, id.into()) };
-            Ok(())
-        })
+        let key = timing.index_at(seconds, wrap);
+        let key = key.ok_or_else(|| Fail::argument("expected a time that is a number, and snapshots"))?;
+        let job = |writer: &mut VertexWriter, out: &mut [u8]| {
+            writer.write_at(proxy, &timing, seconds, wrap, &mut [out])
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { write(writer, &proxy.snapshot(key.from)?, (out, capacity, bytes), topology, job) }
     })
-}
-
-/// The bytes of vertices.
-fn needed(vertices: usize, stride: usize) -> Result<usize> {
-    let needed = vertices.checked_mul(stride);
-    needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))
 }

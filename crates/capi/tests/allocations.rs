@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
@@ -60,10 +61,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library = again(|i| proxy.snapshot(i).unwrap().positions_into(&mut vertices, &mut own).unwrap());
         let mut shown: Vec<usize> = Vec::with_capacity(4 * SNAPSHOTS);
         let c = again(|i| {
-            let mut view = sized::<mm_view>();
-            // SAFETY: places that are there.
-            let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
-            assert_eq!((status, view.count), (MM_OK, capacity));
+            let (status, view) = show_positions(file, i, scratch);
+            assert_eq!((status, view.shape[0]), (MM_OK, capacity as u64));
             shown.push(view.data as usize);
         });
         assert_eq!(c, library);
@@ -71,37 +70,53 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         assert!(shown[1..].iter().all(|place| *place == shown[1]));
         let c_too = again(|i| {
             let out = memory.as_mut_ptr();
-            // SAFETY: memory that is large enough.
-            let status = unsafe {
-                mm_cgeo_read(file, i, MM_CGEO_POSITIONS, 0, scratch, out.cast(), 16, capacity, &raw mut count)
-            };
+            let status = read_positions(file, i, scratch, (out, 16, capacity), &raw mut count);
             assert_eq!((status, count), (MM_OK, capacity));
         });
         assert_eq!(c_too, library);
+
+        // Every address of the snapshots, resolved in each call.
+        const NAMES: [&CStr; 7] = [
+            c"bounding_box",
+            c"normals",
+            c"map_channels[0]",
+            c"triangles.positions",
+            c"triangles.normals",
+            c"triangles.map_channels[0]",
+            c"triangles.material_ids",
+        ];
+        let addresses: Vec<Vec<CString>> = (0..SNAPSHOTS)
+            .map(|i| {
+                let address = |name: &&CStr| format!("snapshots[{i}].{}", name.to_str().unwrap());
+                NAMES.iter().map(|name| CString::new(address(name)).unwrap()).collect()
+            })
+            .collect();
+        let c = again(|i| {
+            for address in &addresses[i] {
+                // SAFETY: a text, and a place for the result.
+                let status = unsafe { mm_array(file, address.as_ptr(), scratch, &mut sized()) };
+                assert_eq!(status, MM_OK, "{address:?}");
+            }
+        });
+        if is_mapped {
+            assert_eq!(c, 0);
+        }
 
         let library_whole =
             again(|i| proxy.snapshot(i).unwrap().mesh_into(Parts::ALL, &mut mesh, &mut own).unwrap());
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
             assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
-            let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_view>());
+            let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_array_info>());
+            let (positions, normals) = (c"positions".as_ptr(), c"normals".as_ptr());
+            let (f32, none, count) = (MM_SCALAR_F32, null_mut(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_snapshot_view(place, MM_CGEO_NORMALS, 0, &raw mut shown)
-                    + mm_snapshot_copy(
-                        place,
-                        MM_CGEO_POSITIONS,
-                        0,
-                        null_mut(),
-                        out.cast(),
-                        16,
-                        capacity,
-                        &raw mut count,
-                    )
+                mm_snapshot_view(place, normals, none, &raw mut shown)
+                    + mm_snapshot_copy(place, positions, f32, 3, none, out.cast(), 16, capacity, count)
                     + mm_cgeo_get_counts(file, i, scratch, &mut sized())
                     + mm_cgeo_topology(file, i, scratch, &mut mm_topology::default())
                     + mm_cgeo_storage(file, i, scratch, &mut 0, &mut 0)
-                    + mm_cgeo_bounds(file, i, scratch, &mut mm_bounds::default())
             };
             assert_eq!(status, MM_OK);
         });
@@ -121,34 +136,18 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let (mut times, mut memory) = ([0.0_f64; 8], vec![0.0_f32; capacity * 8 * 4]);
         let c = again(|i| {
             let open = timing.time_of(i);
-            let (times, out) = (times.as_mut_ptr(), memory.as_mut_ptr());
+            let (times, out, room, wrap) =
+                (times.as_mut_ptr(), memory.as_mut_ptr(), capacity * 8, MM_WRAP_LOOP);
+            // SAFETY: memory that is large enough.
+            let keys = unsafe {
+                mm_cgeo_keys(file, null(), open, open + 0.05, wrap, scratch, times, 0, 8, &raw mut count)
+            };
+            let (own, none, many, count) = (null(), null(), count, &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_cgeo_keys(
-                    file,
-                    null(),
-                    open,
-                    open + 0.05,
-                    MM_WRAP_LOOP,
-                    scratch,
-                    times,
-                    0,
-                    8,
-                    &raw mut count,
-                ) + mm_cgeo_positions_at(
-                    file,
-                    null(),
-                    times,
-                    count,
-                    MM_WRAP_LOOP,
-                    scratch,
-                    out,
-                    16,
-                    capacity * 8,
-                    &raw mut count,
-                )
+                mm_cgeo_positions_at(file, own, times, many, wrap, none, scratch, out, 16, room, count)
             };
-            assert_eq!(status, MM_OK);
+            assert_eq!((keys, status), (MM_OK, MM_OK));
         });
         assert_eq!(c, library);
         if is_mapped {
@@ -156,45 +155,22 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         }
 
         // Vertices in a buffer, and normals between snapshots.
-        let attribute = |semantic| mm_layout_attribute {
-            semantic,
-            scalar: MM_SCALAR_F32,
-            components: 3,
-            offset: usize::MAX,
-            ..sized()
-        };
-        let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL].map(attribute);
+        let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL]
+            .map(|semantic| attribute(semantic, MM_SCALAR_F32, 3, 0));
         let mut writer = null_mut();
         // SAFETY: places that are there.
         assert_eq!(unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) }, MM_OK);
         let mut vertices = vec![0_u8; capacity * 24];
         let c = again(|i| {
-            let (out, seconds) = (vertices.as_mut_ptr(), timing.time_of(i) + 0.01);
+            let (out, room, at) = (vertices.as_mut_ptr().cast(), vertices.len(), timing.time_of(i) + 0.01);
+            let (own, wrap, none, id, cache) = (null(), MM_WRAP_LOOP, null_mut(), null_mut(), null());
+            let (first, normals, found) = (&raw const at, memory.as_mut_ptr(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_vertex_writer_write(writer, file, i, out.cast(), vertices.len(), null_mut(), null_mut())
-                    + mm_vertex_writer_write_at(
-                        writer,
-                        file,
-                        null(),
-                        seconds,
-                        MM_WRAP_LOOP,
-                        out.cast(),
-                        vertices.len(),
-                        null_mut(),
-                        null_mut(),
-                    )
+                mm_vertex_writer_write(writer, file, i, out, room, none, id)
+                    + mm_vertex_writer_write_at(writer, file, own, at, wrap, out, room, none, id)
                     + mm_cgeo_normals_at(
-                        file,
-                        null(),
-                        &raw const seconds,
-                        1,
-                        MM_WRAP_LOOP,
-                        scratch,
-                        memory.as_mut_ptr(),
-                        0,
-                        capacity,
-                        &raw mut count,
+                        file, own, first, 1, wrap, cache, scratch, normals, 0, capacity, found,
                     )
             };
             assert_eq!((status, count), (MM_OK, capacity));
@@ -227,10 +203,8 @@ fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory
     let (file, scratch) = (memory(bytes, Some(&options(MM_PARALLELISM_OFF))), scratch());
     let mut within = [false; SNAPSHOTS];
     let taken = again(|i| {
-        let mut view = sized::<mm_view>();
-        // SAFETY: places that are there.
-        let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
-        assert_eq!((status, view.count), (MM_OK, 900));
+        let (status, view) = show_positions(file, i, scratch);
+        assert_eq!((status, view.shape[0]), (MM_OK, 900));
         within[i] = lent.contains(&view.data.cast());
     });
     assert_eq!(taken, 0);

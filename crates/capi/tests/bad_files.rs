@@ -87,7 +87,7 @@ fn compare(path: &Path) -> bool {
         bad |= same(path, status, view.as_ref());
         let Ok(view) = view else { continue };
         for (index, info) in view.attributes().iter().enumerate() {
-            let mut shown = sized::<mm_view>();
+            let mut shown = sized::<mm_array_info>();
             // SAFETY: places that are there.
             let status = unsafe { mm_mesh_attribute_view(mesh, index, &raw mut shown) };
             let attribute = view.attribute(&info.semantic);

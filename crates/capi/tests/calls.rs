@@ -4,14 +4,15 @@
 mod support;
 
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, VertexWriter, Wrap};
 use meshmap::iqm::{Model, Trs};
-use meshmap::{Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
+use meshmap::{Array, ArrayData, Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
-use meshmap_testing::{data, fixtures};
+use meshmap_testing::{data, fixtures, test_files};
 use support::*;
 
 macro_rules! ok {
@@ -31,13 +32,10 @@ macro_rules! status {
     };
 }
 
-/// Files whose arrays are all compared.
-fn files() -> Vec<std::path::PathBuf> {
-    Format::ALL
-        .map(Format::name)
-        .into_iter()
-        .flat_map(|format| data::folder(&format!("{format}/valid")))
-        .collect()
+/// The valid files of a corpus.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let folders = Format::ALL.map(|format| root.join(format.name()).join("valid"));
+    folders.into_iter().flat_map(|folder| data::files(&folder)).collect()
 }
 
 #[test]
@@ -54,7 +52,7 @@ fn versions_names_and_sizes_are_told() {
 
 #[test]
 fn meshes_are_those_of_the_library() {
-    for path in files() {
+    for path in files(&data::root()) {
         let ours = MeshFile::open(&path).unwrap();
         let file = open(&path);
         let mut format = 0;
@@ -161,39 +159,20 @@ fn mesh(file: *mut mm_file, ours: &MeshFile, address: &str) {
             continue;
         }
         let attribute = view.attribute(&expected.semantic).unwrap().unwrap();
-        let mut shown = sized::<mm_view>();
-        ok!(mm_mesh_attribute_view(mesh, index, &raw mut shown));
-        assert_eq!((shown.count, shown.byte_length), (attribute.len(), attribute.as_bytes().len()));
+        let mut info = sized::<mm_array_info>();
+        ok!(mm_mesh_attribute_view(mesh, index, &raw mut info));
+        assert_eq!((info.shape[0] as usize, text(info.address)), (attribute.len(), text(found.name)));
         // SAFETY: the mesh is not freed yet.
-        let bytes = unsafe { std::slice::from_raw_parts(shown.data.cast::<u8>(), shown.byte_length) };
-        assert_eq!(bytes, attribute.as_bytes());
+        assert_eq!(unsafe { shown(&info) }, attribute.as_bytes());
         for stride in [0, 16, 19] {
             let read = all::<[f32; 3]>(stride, |out, stride, capacity, count| {
-                status!(mm_mesh_read_attribute(
-                    mesh,
-                    index,
-                    MM_SCALAR_F32,
-                    3,
-                    0,
-                    out.cast(),
-                    stride,
-                    capacity,
-                    count
-                ))
+                let (scalar, out) = (MM_SCALAR_F32, out.cast());
+                status!(mm_mesh_read_attribute(mesh, index, scalar, 3, 0, out, stride, capacity, count))
             });
             let bits = |triples: &[[f32; 3]]| -> Vec<u32> {
                 triples.as_flattened().iter().map(|number| number.to_bits()).collect()
             };
             assert_eq!(bits(&read.unwrap()), bits(&attribute.to_f32::<3>()), "{address:?}");
-        }
-        let (mut first, mut count) = (null(), 0);
-        if expected.semantic == Semantic::Position {
-            let status = status!(mm_mesh_positions(mesh, &raw mut first, &raw mut count));
-            let native = attribute.array::<[f32; 3]>().is_some();
-            assert!(
-                status == MM_OK && count == attribute.len()
-                    || status == MM_ERROR_UNSUPPORTED && (!native || !shown.is_aligned)
-            );
         }
     }
     let mut at = 0;
@@ -206,21 +185,12 @@ fn mesh(file: *mut mm_file, ours: &MeshFile, address: &str) {
         .with_default(Semantic::Position, VertexFormat::FLOAT32X3, [0.0; 4])
         .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
         .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT16X2, [0.5; 4]);
-    let attribute = |semantic, scalar, components, normalized, default_value| mm_layout_attribute {
-        semantic,
-        scalar,
-        components,
-        normalized,
-        has_default: 1,
-        default_value,
-        offset: usize::MAX,
-        ..sized()
-    };
     let mut attributes = [
-        attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3, 0, [0.0; 4]),
-        attribute(MM_SEMANTIC_NORMAL, MM_SCALAR_I8, 4, 1, [0.0, 0.0, 1.0, 0.0]),
-        attribute(MM_SEMANTIC_TEXCOORD, MM_SCALAR_F16, 2, 0, [0.5; 4]),
-    ];
+        (attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3, 0), [0.0; 4]),
+        (attribute(MM_SEMANTIC_NORMAL, MM_SCALAR_I8, 4, 1), [0.0, 0.0, 1.0, 0.0]),
+        (attribute(MM_SEMANTIC_TEXCOORD, MM_SCALAR_F16, 2, 0), [0.5; 4]),
+    ]
+    .map(|(attribute, default_value)| mm_layout_attribute { has_default: 1, default_value, ..attribute });
     let mut stride = 0;
     ok!(mm_layout_resolve(attributes.as_mut_ptr(), 3, &raw mut stride));
     assert_eq!(stride, layout.stride());
@@ -314,24 +284,10 @@ fn snapshot(
         return;
     }
     assert_eq!(counts.vertices, expected.counts(&mut Scratch::default()).unwrap().vertices);
-    let mut bounds = mm_bounds::default();
-    match (
-        status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)),
-        expected.bounding_box(&mut Scratch::default()).unwrap(),
-    ) {
-        (MM_ABSENT, None) => {}
-        (MM_OK, Some(expected)) => assert_eq!((bounds.min, bounds.max), (expected.min, expected.max)),
-        other => panic!("{other:?}"),
-    }
     let (mut complete, mut samples) = (7, 0);
     ok!(mm_cgeo_storage(file, index, scratch, &raw mut complete, &raw mut samples));
-    assert_eq!(
-        (complete == 1, samples),
-        (
-            expected.is_complete(&mut Scratch::default()).unwrap(),
-            expected.samples(&mut Scratch::default()).unwrap()
-        )
-    );
+    assert_eq!(complete == 1, expected.is_complete(&mut Scratch::default()).unwrap());
+    assert_eq!(samples, expected.samples(&mut Scratch::default()).unwrap());
     let (mut topology, mut first) = (mm_topology::default(), mm_topology::default());
     ok!(mm_cgeo_topology(file, index, scratch, &raw mut topology));
     ok!(mm_cgeo_topology(file, 0, scratch, &raw mut first));
@@ -340,9 +296,6 @@ fn snapshot(
     assert_eq!(topology == first, same);
 
     let mesh = expected.mesh(Parts::ALL).unwrap();
-    let bits = |triples: Vec<[f32; 3]>| -> Vec<u32> {
-        triples.as_flattened().iter().map(|number| number.to_bits()).collect()
-    };
     let mut info = sized::<mm_snapshot_info>();
     ok!(mm_snapshot_read(file, index, 0, MM_PARTS_ALL, scratch, place));
     ok!(mm_snapshot_get_info(place, &raw mut info));
@@ -351,138 +304,6 @@ fn snapshot(
         [info.vertices, info.normals, info.texcoord_sets, info.triangles],
         [counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles]
     );
-    let cloud = expected.point_cloud().unwrap().map(|cloud| bits(cloud.to_vec()));
-    let (mut differences, mut own) = (Vec::new(), Scratch::default());
-    let has = expected.position_differences_into(&mut differences, &mut own).unwrap();
-    let mut floats = vec![
-        (MM_CGEO_POSITIONS, 0, Some(bits(mesh.positions.to_vec()))),
-        (MM_CGEO_NORMALS, 0, Some(bits(mesh.normals.to_vec()))),
-        (MM_CGEO_POINT_CLOUD, 0, cloud),
-        (MM_CGEO_POSITION_DIFFERENCES, 0, has.then(|| bits(differences))),
-    ];
-    for (set, coordinates) in (0..).zip(&mesh.texcoords) {
-        floats.push((MM_CGEO_TEXCOORDS, set, Some(bits(coordinates.to_vec()))));
-    }
-    let triangles = &mesh.triangles;
-    let mut corners = vec![
-        (MM_CGEO_POSITION_INDICES, 0, Some(triangles.positions())),
-        (MM_CGEO_NORMAL_INDICES, 0, triangles.normals()),
-    ];
-    for set in 0..triangles.texcoord_sets() {
-        corners.push((MM_CGEO_TEXCOORD_INDICES, set as u32, triangles.texcoords(set)));
-    }
-    let cache = cache(64 << 20);
-    let all_of = |array, set, expected: Option<Vec<u8>>, element: usize| {
-        let view = mm_view { size: size_of::<mm_view>(), ..sized() };
-        let (mut shown, mut held) = (view, view);
-        let status = status!(mm_cgeo_view(file, index, array, set, scratch, &raw mut shown));
-        assert_eq!(viewed(status, &shown), expected, "{array}, {set}");
-        for stride in [0, 16] {
-            // Elements of 12 bytes, 4 or 1.
-            let found = match element {
-                12 => read_array::<[u8; 12]>(file, index, array, set, scratch, stride),
-                4 => read_array::<[u8; 4]>(file, index, array, set, scratch, stride),
-                _ => read_array::<[u8; 1]>(file, index, array, set, scratch, stride),
-            };
-            assert_eq!(found.ok(), expected, "{array}, {set}");
-        }
-        if array >= MM_CGEO_POINT_CLOUD {
-            let mut count = 0;
-            let status =
-                status!(mm_snapshot_copy(place, array, set, scratch, null_mut(), 0, 0, &raw mut count));
-            assert_eq!(status, MM_ERROR_UNSUPPORTED);
-            assert_eq!(status!(mm_snapshot_view(place, array, set, &raw mut held)), MM_ERROR_UNSUPPORTED);
-            return;
-        }
-        let copied = match element {
-            12 => copy_array::<[u8; 12]>(place, array, set, scratch),
-            4 => copy_array::<[u8; 4]>(place, array, set, scratch),
-            _ => copy_array::<[u8; 1]>(place, array, set, scratch),
-        };
-        assert_eq!(copied.ok(), expected, "{array}, {set}");
-        let cached = all::<u8>(0, |out, _, capacity, count| {
-            let whole = capacity / element;
-            let status =
-                status!(mm_cache_read(cache, file, index, array, set, scratch, out.cast(), 0, whole, count));
-            // SAFETY: `all` has a place for it.
-            unsafe { *count *= element };
-            status
-        });
-        assert_eq!(cached.ok(), expected, "{array}, {set}");
-        let status = status!(mm_snapshot_view(place, array, set, &raw mut held));
-        if array <= MM_CGEO_TEXCOORDS {
-            assert_eq!(viewed(status, &held), expected, "{array}, {set}");
-            assert!(held.is_aligned && held.stride == 12);
-        } else {
-            assert_eq!(status, MM_ERROR_UNSUPPORTED);
-        }
-    };
-    for (array, set, expected) in floats {
-        all_of(array, set, expected.map(|numbers| bytes(&numbers)), 12);
-    }
-    for (array, set, expected) in corners {
-        all_of(array, set, expected.map(|corners| bytes(corners.as_flattened())), 12);
-    }
-    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids.collect::<Vec<_>>())), 4);
-    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility().map(Iterator::collect), 1);
-    let mut count = 0;
-    for (array, set, expected) in [
-        (MM_CGEO_POSITION_DIFFERENCES + 1, 0, MM_ERROR_ARGUMENT),
-        (MM_CGEO_POSITIONS, 1, MM_ERROR_ARGUMENT),
-        (MM_CGEO_TEXCOORDS, 999, MM_ERROR_OUT_OF_RANGE),
-        (MM_CGEO_TEXCOORD_INDICES, 999, MM_ERROR_OUT_OF_RANGE),
-    ] {
-        let read = status!(mm_cgeo_read(file, index, array, set, scratch, null_mut(), 0, 0, &raw mut count));
-        let copy = status!(mm_snapshot_copy(place, array, set, scratch, null_mut(), 0, 0, &raw mut count));
-        assert_eq!((read, copy), (expected, expected), "{array}, {set}");
-    }
-    assert_eq!(mm_cache_free(cache), MM_OK);
-}
-
-fn bytes(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// The bytes that a view shows.
-fn viewed(status: mm_status, view: &mm_view) -> Option<Vec<u8>> {
-    // SAFETY: whatever the view shows has not been used since.
-    (status == MM_OK).then(|| unsafe { shown(view) })
-}
-
-/// # Safety
-///
-/// The elements of the view are still valid.
-unsafe fn shown(view: &mm_view) -> Vec<u8> {
-    // SAFETY: the caller's.
-    unsafe { std::slice::from_raw_parts(view.data.cast::<u8>(), view.byte_length) }.to_vec()
-}
-
-/// An array that mm_cgeo_read reads, as bytes.
-fn read_array<T: Copy + PartialEq + std::fmt::Debug + AsRef<[u8]>>(
-    file: *mut mm_file,
-    index: usize,
-    array: mm_cgeo_array,
-    set: u32,
-    scratch: *mut mm_scratch,
-    stride: usize,
-) -> Result<Vec<u8>, mm_status> {
-    let read = |out: *mut T, stride, capacity, count| {
-        status!(mm_cgeo_read(file, index, array, set, scratch, out.cast(), stride, capacity, count))
-    };
-    all(stride, read).map(|elements| elements.iter().flat_map(|element| element.as_ref().to_vec()).collect())
-}
-
-/// An array that mm_snapshot_copy copies, as bytes.
-fn copy_array<T: Copy + PartialEq + std::fmt::Debug + AsRef<[u8]>>(
-    place: *mut mm_snapshot,
-    array: mm_cgeo_array,
-    set: u32,
-    scratch: *mut mm_scratch,
-) -> Result<Vec<u8>, mm_status> {
-    let copy = |out: *mut T, stride, capacity, count| {
-        status!(mm_snapshot_copy(place, array, set, scratch, out.cast(), stride, capacity, count))
-    };
-    all(24, copy).map(|elements| elements.iter().flat_map(|element| element.as_ref().to_vec()).collect())
 }
 
 /// Times, keys, and what moves.
@@ -515,25 +336,14 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
             let found = status!(mm_cgeo_key_at(file, &raw const timing, close, number, &raw mut key));
             match expected.index_at(close, wrap) {
                 None => assert_eq!(found, MM_ABSENT),
-                Some(expected) => {
-                    assert_eq!(
-                        (key.from, key.to, key.fraction),
-                        (expected.from, expected.to, expected.fraction)
-                    );
+                Some(found) => {
+                    assert_eq!((key.from, key.to, key.fraction), (found.from, found.to, found.fraction))
                 }
             }
             let keys = all(24, |out: *mut f64, stride, capacity, count| {
+                let timing = &raw const timing;
                 status!(mm_cgeo_keys(
-                    file,
-                    &raw const timing,
-                    open,
-                    close,
-                    number,
-                    scratch,
-                    out,
-                    stride,
-                    capacity,
-                    count
+                    file, timing, open, close, number, scratch, out, stride, capacity, count
                 ))
             });
             let keys = keys.unwrap();
@@ -541,19 +351,13 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
 
             let mut moving = Vec::new();
             let moves = ours.positions_at(&expected, &keys, wrap, &mut moving, &mut Scratch::default());
-            for cached in [false, true] {
+            for cached in [null_mut(), cache] {
                 let mut call = |out: *mut [f32; 3], stride, capacity, count| {
                     let (timing, out) = (&raw const timing, out.cast());
                     let (first, many) = (keys.as_ptr(), keys.len());
-                    if cached {
-                        status!(mm_cache_positions_at(
-                            cache, file, timing, first, many, number, scratch, out, stride, capacity, count
-                        ))
-                    } else {
-                        status!(mm_cgeo_positions_at(
-                            file, timing, first, many, number, scratch, out, stride, capacity, count
-                        ))
-                    }
+                    status!(mm_cgeo_positions_at(
+                        file, timing, first, many, number, cached, scratch, out, stride, capacity, count
+                    ))
                 };
                 match &moves {
                     Ok(()) => assert_eq!(all(16, &mut call).unwrap(), moving),
@@ -566,25 +370,11 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
         }
         let mut expected_speeds = Vec::new();
         let has = ours.velocities(&expected, 1, &mut expected_speeds, &mut Scratch::default());
-        for cached in [false, true] {
+        for cached in [null_mut(), cache] {
             let (mut out, mut count) = (vec![[0.0_f32; 3]; expected_speeds.len() + 1], 0);
-            let (start, capacity) = (out.as_mut_ptr().cast(), out.len());
-            let timing = &raw const timing;
-            let found = if cached {
-                status!(mm_cache_velocities(
-                    cache,
-                    file,
-                    timing,
-                    1,
-                    scratch,
-                    start,
-                    0,
-                    capacity,
-                    &raw mut count
-                ))
-            } else {
-                status!(mm_cgeo_velocities(file, timing, 1, scratch, start, 0, capacity, &raw mut count))
-            };
+            let (start, room, timing) = (out.as_mut_ptr().cast(), out.len(), &raw const timing);
+            let found =
+                status!(mm_cgeo_velocities(file, timing, 1, cached, scratch, start, 0, room, &raw mut count));
             assert_eq!(found == MM_OK, has.is_ok());
             if has.is_ok() {
                 assert_eq!(out[..count], expected_speeds);
@@ -598,14 +388,6 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
 fn vertices_are_written_as_the_library_writes_them() {
     let path = data::valid("cgeo", "anim_a.cgeo");
     let (file, mut writer, proxy) = (open(&path), null_mut(), Proxy::open(&path).unwrap());
-    let attribute = |semantic, scalar, components, normalized| mm_layout_attribute {
-        semantic,
-        scalar,
-        components,
-        normalized,
-        offset: usize::MAX,
-        ..sized()
-    };
     let attributes = [
         attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3, 0),
         attribute(MM_SEMANTIC_NORMAL, MM_SCALAR_I8, 4, 1),
@@ -636,16 +418,9 @@ fn vertices_are_written_as_the_library_writes_them() {
         let mut write = |out: *mut u8, capacity| {
             let (out, bytes, topology) = (out.cast(), &raw mut bytes, &raw mut topology);
             if is_between {
+                let (own, wrap) = (null(), MM_WRAP_LOOP);
                 status!(mm_vertex_writer_write_at(
-                    writer,
-                    file,
-                    null(),
-                    seconds,
-                    MM_WRAP_LOOP,
-                    out,
-                    capacity,
-                    bytes,
-                    topology
+                    writer, file, own, seconds, wrap, out, capacity, bytes, topology
                 ))
             } else {
                 status!(mm_vertex_writer_write(writer, file, 2, out, capacity, bytes, topology))
@@ -665,21 +440,16 @@ fn vertices_are_written_as_the_library_writes_them() {
     }
     let mut normals = Vec::new();
     proxy.normals_at(&timing, &[seconds], Wrap::Loop, &mut normals, &mut Scratch::default()).unwrap();
-    let found = all(16, |out: *mut [f32; 3], stride, capacity, count| {
-        status!(mm_cgeo_normals_at(
-            file,
-            null(),
-            &raw const seconds,
-            1,
-            MM_WRAP_LOOP,
-            null_mut(),
-            out.cast(),
-            stride,
-            capacity,
-            count
-        ))
-    });
-    assert_eq!(found.unwrap(), normals);
+    let cache = cache(64 << 20);
+    for cached in [null_mut(), cache] {
+        let found = all(16, |out: *mut [f32; 3], stride, room, count| {
+            let (own, at, wrap, none, out) =
+                (null(), &raw const seconds, MM_WRAP_LOOP, null_mut(), out.cast());
+            status!(mm_cgeo_normals_at(file, own, at, 1, wrap, cached, none, out, stride, room, count))
+        });
+        assert_eq!(found.unwrap(), normals);
+    }
+    assert_eq!(mm_cache_free(cache), MM_OK);
     assert_eq!((mm_vertex_writer_free(writer), mm_close(file)), (MM_OK, MM_OK));
     assert_eq!(mm_vertex_writer_free(writer), MM_ERROR_HANDLE);
 }
@@ -694,10 +464,10 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     let mut second = null_mut();
     ok!(mm_cache_ref(cache, &raw mut second));
     ok!(mm_cache_try_get(second, file, 3, MM_PARTS_ALL, other));
-    let (mut a, mut b) = (sized::<mm_view>(), sized::<mm_view>());
-    ok!(mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut a));
-    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut b));
-    assert_eq!((a.data, a.count), (b.data, b.count));
+    let (mut a, mut b) = (sized::<mm_array_info>(), sized::<mm_array_info>());
+    ok!(mm_snapshot_view(place, c"positions".as_ptr(), null_mut(), &raw mut a));
+    ok!(mm_snapshot_view(other, c"positions".as_ptr(), null_mut(), &raw mut b));
+    assert_eq!((a.data, a.shape), (b.data, b.shape));
     let stats_of = |cache| {
         let mut stats = sized::<mm_cache_stats>();
         ok!(mm_cache_get_stats(cache, &raw mut stats));
@@ -720,8 +490,8 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     assert_eq!(of(other), (parts, true, false, true));
     ok!(mm_cache_get(cache, file, 7, MM_PARTS_ALL, place));
     assert_eq!(of(place), (MM_PARTS_ALL, true, true, true));
-    ok!(mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut a));
-    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut b));
+    ok!(mm_snapshot_view(place, c"positions".as_ptr(), null_mut(), &raw mut a));
+    ok!(mm_snapshot_view(other, c"positions".as_ptr(), null_mut(), &raw mut b));
     assert_eq!(a.data, b.data, "shared, not decoded again");
     let scratch = scratch();
     ok!(mm_snapshot_read(file, 7, 0, MM_PARTS_NORMALS | MM_PARTS_TEXCOORDS, scratch, place));
@@ -739,9 +509,9 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     ok!(mm_cache_remove(cache, file));
     assert_eq!(status!(mm_cache_try_get(cache, file, 3, MM_PARTS_ALL, place)), MM_ABSENT);
     // Shared data stays.
-    let mut c = sized::<mm_view>();
-    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut c));
-    assert!(!c.data.is_null() && c.count > 0);
+    let mut c = sized::<mm_array_info>();
+    ok!(mm_snapshot_view(other, c"positions".as_ptr(), null_mut(), &raw mut c));
+    assert!(!c.data.is_null() && c.byte_length > 0);
     assert_eq!(mm_cache_clear(cache), MM_OK);
     assert_eq!(mm_cache_free(cache), MM_OK);
     ok!(mm_cache_get(second, file, 0, MM_PARTS_ALL, place));
@@ -772,28 +542,14 @@ fn rigs_give_the_matrices_of_the_library() {
             assert_eq!((found.first_frame, found.frame_count), (anim.first_frame, anim.num_frames));
             for seconds in [-1.0, 0.0, 0.3, 7.77] {
                 let (mut from, mut to, mut fraction) = (0, 0, 0.0);
-                let status = status!(mm_rig_frames_at(
-                    rig,
-                    index,
-                    seconds,
-                    24.0,
-                    &raw mut from,
-                    &raw mut to,
-                    &raw mut fraction
-                ));
+                let status =
+                    status!(mm_rig_frames_at(rig, index, seconds, 24.0, &mut from, &mut to, &mut fraction));
                 let expected = anim.frames_at(seconds, 24.0);
                 assert_eq!((status == MM_OK).then_some((from, to, fraction)), expected);
                 let found = all(64, |out: *mut [[f32; 4]; 3], stride, capacity, count| {
+                    let (rate, out) = (24.0, out.cast());
                     status!(mm_rig_skinning_at(
-                        rig,
-                        index,
-                        seconds,
-                        24.0,
-                        scratch,
-                        out.cast(),
-                        stride,
-                        capacity,
-                        count
+                        rig, index, seconds, rate, scratch, out, stride, capacity, count
                     ))
                 });
                 let (Some(skeleton), Some((from, to, fraction))) = (model.skeleton(), expected) else {
@@ -837,13 +593,8 @@ fn levels_of_detail_are_read_by_name() {
         for lod in meshmap::slmesh::Lod::ALL {
             let name = CString::new(lod.name()).unwrap();
             let (mut begin, mut end, mut estimate) = (0, 0, 0);
-            let status = status!(mm_slmesh_lod_range(
-                file,
-                name.as_ptr(),
-                &raw mut begin,
-                &raw mut end,
-                &raw mut estimate
-            ));
+            let (level, estimate) = (name.as_ptr(), &raw mut estimate);
+            let status = status!(mm_slmesh_lod_range(file, level, &mut begin, &mut end, estimate));
             let expected = asset.lod_range(lod).unwrap();
             assert_eq!((status == MM_OK).then_some(begin..end), expected);
             let (mut best, mut list, mut count) = (null(), null_mut(), 0);
@@ -868,13 +619,12 @@ fn levels_of_detail_are_read_by_name() {
     }
 }
 
-unsafe extern "C" fn count_arrays(user: *mut c_void, array: *const mm_array_info) -> c_int {
+unsafe extern "C" fn each_array(user: *mut c_void, array: *const mm_array_info) -> c_int {
     // SAFETY: what the test passes, and what the library passes.
-    let (seen, array) = unsafe { (&mut *user.cast::<Vec<(String, usize)>>(), &*array) };
-    assert!(array.size == size_of::<mm_array_info>() && (1..=3).contains(&array.rank));
-    let numbers: u64 = array.shape[..array.rank as usize].iter().product();
-    assert_eq!(numbers as usize * mm_scalar_size(array.scalar), array.byte_length);
-    seen.push((text(array.address), array.byte_length));
+    let (seen, array) = unsafe { (&mut *user.cast::<Vec<(String, Vec<u8>)>>(), &*array) };
+    assert_eq!(array.size, size_of::<mm_array_info>());
+    // SAFETY: valid during the call.
+    seen.push((text(array.address), unsafe { shown(array) }));
     0
 }
 
@@ -898,26 +648,120 @@ unsafe extern "C" fn count_texts(
     0
 }
 
-#[test]
-fn every_array_is_found_by_its_address() {
-    for path in files() {
-        let file = open(&path);
-        let mut seen: Vec<(String, usize)> = Vec::new();
-        ok!(mm_arrays(file, Some(count_arrays), (&raw mut seen).cast()));
-        let (mut one, mut texts) = (0_usize, 0_usize);
-        ok!(mm_arrays(file, Some(first_array), (&raw mut one).cast()));
-        assert_eq!(one, seen.len().min(1));
-        ok!(mm_texts(file, Some(count_texts), (&raw mut texts).cast()));
-        for (address, length) in seen {
-            let address = CString::new(address).unwrap();
-            let (mut array, mut info) = (null_mut(), sized::<mm_array_info>());
-            ok!(mm_array_at(file, address.as_ptr(), &raw mut array));
-            ok!(mm_array_get_info(array, &raw mut info));
-            assert_eq!((text(info.address).as_str(), info.byte_length), (address.to_str().unwrap(), length));
-            assert_eq!(mm_array_free(array), MM_OK);
+test_files!(arrays_are_those_of_the_library_by_their_addresses);
+
+fn arrays_are_those_of_the_library_by_their_addresses(root: &Path) {
+    for path in files(root) {
+        let ours = MeshFile::open(&path).unwrap();
+        let (scratch, place) = (scratch(), place());
+        for file in [open(&path), map(&path, Some(&options(MM_PARALLELISM_OFF)))] {
+            let mut seen: Vec<(String, Vec<u8>)> = Vec::new();
+            ok!(mm_arrays(file, Some(each_array), (&raw mut seen).cast()));
+            let (mut one, mut texts) = (0_usize, 0_usize);
+            ok!(mm_arrays(file, Some(first_array), (&raw mut one).cast()));
+            assert_eq!(one, seen.len().min(1));
+            ok!(mm_texts(file, Some(count_texts), (&raw mut texts).cast()));
+            assert_eq!(texts, ours.texts().count());
+            let listed: Vec<_> = ours.arrays().map(Result::unwrap).collect();
+            assert_eq!(seen.len(), listed.len(), "{path:?}");
+            for (entry, (address, bytes)) in listed.iter().zip(seen) {
+                let data = entry.read().unwrap();
+                assert_eq!((&*address, &*bytes), (&*entry.address.to_string(), data.as_bytes()));
+                let scalar = array(file, scratch, &address, &data);
+                array_of_a_place(file, scratch, place, (&address, scalar), &data);
+            }
+            if let Some(proxy) = ours.as_cgeo() {
+                (0..proxy.snapshot_count()).for_each(|index| differences(file, scratch, proxy, index));
+            }
+            for address in [c"nothing[3]", c"snapshots[0].nothing", c"snapshots[-1].positions", c"a b", c""] {
+                assert_eq!(
+                    status!(mm_array(file, address.as_ptr(), scratch, &mut sized())),
+                    MM_ERROR_OUT_OF_RANGE
+                );
+            }
+            assert_eq!(mm_close(file), MM_OK);
         }
-        assert_eq!(status!(mm_array_at(file, c"nothing[3]".as_ptr(), &mut null_mut())), MM_ABSENT);
-        assert_eq!(mm_close(file), MM_OK);
+        assert_eq!((mm_scratch_free(scratch), mm_snapshot_free(place)), (MM_OK, MM_OK));
+    }
+}
+
+/// One array, shown and read; returns the type of its numbers.
+fn array(file: *mut mm_file, scratch: *mut mm_scratch, address: &str, data: &ArrayData) -> mm_scalar {
+    let (address, mut info) = (CString::new(address).unwrap(), sized::<mm_array_info>());
+    ok!(mm_array(file, address.as_ptr(), scratch, &raw mut info));
+    // SAFETY: the scratch has not been used since.
+    assert_eq!(unsafe { shown(&info) }, data.as_bytes(), "{address:?}");
+    assert_eq!(info.shape[..info.rank as usize], *data.shape(), "{address:?}");
+    assert_eq!(info.address, address.as_ptr());
+    let (components, size) = (data.components() as u32, data.components() * data.scalar().size());
+    let read = |scalar, components, out: *mut u8, stride, capacity, count| {
+        let (address, out) = (address.as_ptr(), out.cast());
+        status!(mm_read_into(file, address, scalar, components, scratch, out, stride, capacity, count))
+    };
+    for stride in [0, size + 4] {
+        let read = |out, stride, capacity, count| read(info.scalar, components, out, stride, capacity, count);
+        assert_eq!(all_bytes(size, stride, read).unwrap(), data.as_bytes(), "{address:?}");
+    }
+    let mut count = 0;
+    let other = if info.scalar == MM_SCALAR_F64 { MM_SCALAR_U8 } else { MM_SCALAR_F64 };
+    for (scalar, components) in [(other, components), (info.scalar, components + 1)] {
+        assert_eq!(read(scalar, components, null_mut(), 0, 0, &raw mut count), MM_ERROR_MISMATCH);
+        let text = text(last_error().text);
+        assert!(text.starts_with("type of the elements: expected"), "{text}");
+    }
+    info.scalar
+}
+
+/// The same array of a snapshot that is decoded into a place.
+fn array_of_a_place(
+    file: *mut mm_file,
+    scratch: *mut mm_scratch,
+    place: *mut mm_snapshot,
+    (address, scalar): (&str, mm_scalar),
+    data: &ArrayData,
+) {
+    let Some((index, name)) = address.strip_prefix("snapshots[").and_then(|rest| rest.split_once("]."))
+    else {
+        return;
+    };
+    ok!(mm_snapshot_read(file, index.parse().unwrap(), 0, MM_PARTS_ALL, scratch, place));
+    let (name, mut info) = (CString::new(name).unwrap(), sized::<mm_array_info>());
+    let view = status!(mm_snapshot_view(place, name.as_ptr(), scratch, &raw mut info));
+    let (components, size) = (data.components() as u32, data.components() * data.scalar().size());
+    let copied = all_bytes(size, size + 1, |out, stride, capacity, count| {
+        let (name, out) = (name.as_ptr(), out.cast());
+        status!(mm_snapshot_copy(place, name, scalar, components, scratch, out, stride, capacity, count))
+    });
+    let refused = match name.to_str().unwrap() {
+        "point_cloud" | "bounding_box" => Some(MM_ERROR_UNSUPPORTED),
+        _ => None,
+    };
+    if let Some(refused) = refused {
+        assert_eq!((view, copied), (refused, Err(refused)));
+        return;
+    }
+    assert_eq!(copied.unwrap(), data.as_bytes(), "{address}");
+    ok!(mm_snapshot_view(place, name.as_ptr(), scratch, &raw mut info));
+    // SAFETY: neither place nor scratch has been used since.
+    assert_eq!(unsafe { shown(&info) }, data.as_bytes(), "{address}");
+    assert!(info.is_aligned && info.shape[..info.rank as usize] == *data.shape());
+    // Without a scratch, only what is not mixed is shown.
+    let without = status!(mm_snapshot_view(place, name.as_ptr(), null_mut(), &raw mut info));
+    let is_mixed = name.to_bytes().starts_with(b"triangles.");
+    assert_eq!(without, if is_mixed { MM_ERROR_HANDLE } else { MM_OK });
+}
+
+/// Differences from the first snapshot, which no list has.
+fn differences(file: *mut mm_file, scratch: *mut mm_scratch, proxy: &Proxy, index: usize) {
+    let (mut expected, mut own) = (Vec::new(), Scratch::default());
+    let has = proxy.snapshot(index).unwrap().position_differences_into(&mut expected, &mut own).unwrap();
+    let address = CString::new(format!("snapshots[{index}].position_differences")).unwrap();
+    let mut info = sized::<mm_array_info>();
+    let status = status!(mm_array(file, address.as_ptr(), scratch, &raw mut info));
+    assert_eq!(status, if has { MM_OK } else { MM_ERROR_OUT_OF_RANGE });
+    if has {
+        // SAFETY: the scratch has not been used since.
+        assert_eq!(unsafe { shown(&info) }, Array::from_vec(expected).as_bytes());
     }
 }
 
@@ -962,12 +806,11 @@ fn what_is_lent_is_given_back_once_nothing_shows_it() {
     let user = Box::into_raw(lent).cast();
     ok!(mm_open_memory(start.cast(), size, Some(release), user, null(), &raw mut file));
     ok!(mm_mesh_at(file, c"meshes[0]".as_ptr(), &raw mut mesh));
-    let (mut first, mut count) = (null(), 0);
-    let shown = status!(mm_mesh_positions(mesh, &raw mut first, &raw mut count));
-    if shown == MM_OK {
-        let within = (first as usize).wrapping_sub(start as usize);
-        assert!(within < size, "positions are shown where they lie");
-    }
+    let (mut info, mut index) = (sized::<mm_array_info>(), 0);
+    ok!(mm_mesh_find_attribute(mesh, MM_SEMANTIC_POSITION, 0, null(), &raw mut index));
+    ok!(mm_mesh_attribute_view(mesh, index, &raw mut info));
+    let within = (info.data as usize).wrapping_sub(start as usize);
+    assert!(within < size, "positions are shown where they lie");
     let mut again = null_mut();
     ok!(mm_file_ref(file, &raw mut again));
     assert_eq!((mm_close(file), mm_close(again)), (MM_OK, MM_OK));
@@ -1009,18 +852,7 @@ fn limits_options_and_dialects_are_those_of_the_library() {
             let mut how = mm_options { free_ratio, ..options(MM_PARALLELISM_OFF) };
             limit(&mut how);
             let limited = memory(file.clone(), Some(&how));
-            let start = out.as_mut_ptr();
-            let found = status!(mm_cgeo_read(
-                limited,
-                1,
-                MM_CGEO_POSITIONS,
-                0,
-                scratch,
-                start.cast(),
-                0,
-                3600,
-                &raw mut count
-            ));
+            let found = read_positions(limited, 1, scratch, (out.as_mut_ptr(), 0, 3600), &raw mut count);
             assert_eq!(found, expected, "{name}, {free_ratio}");
             if expected != MM_OK {
                 assert!(text(last_error().text).contains(name), "{}", text(last_error().text));
@@ -1063,7 +895,7 @@ fn flags_cancel_the_calls_of_a_thread() {
     let (scratch, mut cancel) = (scratch(), null_mut());
     ok!(mm_cancel_new(&raw mut cancel));
     ok!(mm_thread_set_cancel(cancel));
-    let positions = |scratch| status!(mm_cgeo_view(file, 1, MM_CGEO_POSITIONS, 0, scratch, &mut sized()));
+    let positions = |scratch| show_positions(file, 1, scratch).0;
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!(mm_cancel_set(cancel, 1), MM_OK);
     assert_eq!(positions(scratch), MM_ERROR_CANCELLED);
@@ -1075,84 +907,4 @@ fn flags_cancel_the_calls_of_a_thread() {
     ok!(mm_thread_set_cancel(null()));
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
-}
-
-/// The memory that an allocator of a test has handed out and taken back.
-#[derive(Default)]
-struct Hooked {
-    given: Vec<Box<[u8]>>,
-    is_empty: bool,
-    released: usize,
-}
-
-unsafe extern "C" fn give(user: *mut c_void, bytes: usize) -> *mut c_void {
-    // SAFETY: the user of `allocator`.
-    let hooked = unsafe { &mut *user.cast::<Hooked>() };
-    if hooked.is_empty {
-        return null_mut();
-    }
-    hooked.given.push(vec![0xa5_u8; bytes].into_boxed_slice());
-    hooked.given.last_mut().map_or(null_mut(), |memory| memory.as_mut_ptr().cast())
-}
-
-unsafe extern "C" fn take_back(user: *mut c_void, memory: *mut c_void) {
-    // SAFETY: the user of `allocator`.
-    let hooked = unsafe { &mut *user.cast::<Hooked>() };
-    assert!(hooked.given.iter().any(|given| given.as_ptr().cast() == memory.cast_const()));
-    hooked.released += 1;
-}
-
-#[test]
-fn allocators_of_the_caller_give_the_memory_of_arrays() {
-    let path = data::valid("cgeo", "anim_a.cgeo");
-    let (file, scratch, ours) = (open(&path), scratch(), Proxy::open(&path).unwrap());
-    let mut hooked = Hooked::default();
-    let user = (&raw mut hooked).cast();
-    let hooks = mm_allocator { user, allocate: Some(give), release: Some(take_back), ..sized() };
-    let (mut out, mut count) = (null_mut(), 0);
-
-    let mesh = ours.snapshot(1).unwrap().mesh(Parts::ALL).unwrap();
-    ok!(mm_cgeo_read_new(file, 1, MM_CGEO_POSITIONS, 0, scratch, &hooks, &mut out, &mut count));
-    assert_eq!(count, mesh.positions.len());
-    assert_eq!(*hooked.given[0], *mesh.positions.as_bytes());
-    assert_eq!(out.cast_const(), hooked.given[0].as_ptr().cast());
-    ok!(mm_cgeo_read_new(file, 1, MM_CGEO_MATERIAL_IDS, 0, scratch, &hooks, &mut out, &mut count));
-    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap().collect::<Vec<_>>()));
-    // Stored complete: nothing is allocated for an array that is not there.
-    let status = status!(mm_cgeo_read_new(
-        file,
-        0,
-        MM_CGEO_POSITION_DIFFERENCES,
-        0,
-        scratch,
-        &hooks,
-        &mut out,
-        &mut count
-    ));
-    assert_eq!((status, out.is_null(), count, hooked.given.len()), (MM_ABSENT, true, 0, 2));
-
-    let (mut view, address) = (null_mut(), c"snapshots[1]");
-    ok!(mm_mesh_at(file, address.as_ptr(), &mut view));
-    let ours = MeshFile::open(&path).unwrap().mesh(&"snapshots[1]".parse().unwrap()).unwrap();
-    ok!(mm_mesh_read_attribute_new(view, 0, MM_SCALAR_F32, 3, 0, &hooks, &mut out, &mut count));
-    let attribute = ours.attribute(&ours.attributes()[0].semantic).unwrap().unwrap();
-    let expected: Vec<u8> = attribute.to_f32::<3>().iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
-    assert_eq!((&*hooked.given[2], count), (&*expected, attribute.len()));
-    let mut triangles = null_mut();
-    ok!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
-    let expected: Vec<u32> = ours.indices().triangles().flatten().collect();
-    assert_eq!((&*hooked.given[3], count), (&*bytes(&expected), expected.len() / 3));
-
-    // A number that the type cannot hold: the memory is given back.
-    let status =
-        status!(mm_mesh_read_attribute_new(view, 0, MM_SCALAR_U8, 3, 0, &hooks, &mut out, &mut count));
-    assert_eq!((status, out.is_null(), hooked.released), (MM_ERROR_OUT_OF_RANGE, true, 1));
-    hooked.is_empty = true;
-    let status = status!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
-    assert_eq!((status, triangles.is_null(), count), (MM_ERROR_BUFFER, true, 0));
-    for hooks in [sized::<mm_allocator>(), mm_allocator { size: 0, ..hooks }] {
-        let status = status!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
-        assert_eq!(status, MM_ERROR_ARGUMENT);
-    }
-    assert_eq!((mm_mesh_free(view), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
 }

@@ -32,7 +32,6 @@ fn without_a_place_for_a_handle_none_is_made() {
         refused("validate", mm_validate(file, null_mut()));
         refused("meshes", mm_meshes(file, null_mut()));
         refused("mesh", mm_mesh_at(file, c"snapshots[0]".as_ptr(), null_mut()));
-        refused("array", mm_array_at(file, c"snapshots[0].positions".as_ptr(), null_mut()));
         refused("memory", mm_open_memory(null(), 0, None, null_mut(), null(), null_mut()));
         refused("mesh again", mm_mesh_ref(mesh, null_mut()));
         refused("mesh by material", mm_mesh_by_material(mesh, null_mut()));

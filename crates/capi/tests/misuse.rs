@@ -32,11 +32,10 @@ fn null_is_refused_or_passed_over() {
     gives!(MM_ERROR_ARGUMENT, mm_meshes(file, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_arrays(file, None, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_texts(file, None, null_mut()));
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), null_mut(), 0, 0, null_mut())
-    );
-    gives!(MM_ERROR_HANDLE, mm_cgeo_view(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), &mut sized()));
+    gives!(MM_ERROR_ARGUMENT, read_positions(file, 0, null_mut(), (null_mut(), 0, 0), null_mut()));
+    gives!(MM_ERROR_HANDLE, show_positions(file, 0, null_mut()).0);
+    gives!(MM_ERROR_ARGUMENT, mm_array(file, null(), null_mut(), &mut sized()));
+    gives!(MM_ERROR_ARGUMENT, mm_read_into(file, null(), 1, 1, null_mut(), null_mut(), 0, 0, &mut 0));
     gives!(MM_ERROR_ARGUMENT, mm_last_error(null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_options_init(null_mut(), 0));
     gives!(MM_ERROR_ARGUMENT, mm_cache_prefetch(cache(1), file, null(), 3, MM_PARTS_ALL));
@@ -69,14 +68,16 @@ fn handles_that_were_closed_or_are_of_another_kind_are_refused() {
     let text = text(last_error().text);
     assert_eq!(text, "expected a handle of mm_scratch, found one of something else");
     // Nothing of the scratch is needed, and it is looked at all the same: the place is empty, positions are floats.
-    for array in [MM_CGEO_POSITIONS, MM_CGEO_POSITION_INDICES] {
-        let (wrong, mut count) = (place.cast(), 0);
-        gives!(MM_ERROR_HANDLE, mm_snapshot_copy(place, array, 0, wrong, null_mut(), 0, 0, &mut count));
+    for array in [c"positions", c"triangles.positions"] {
+        let (array, wrong, mut count) = (array.as_ptr(), place.cast(), 0);
         gives!(
             MM_ERROR_HANDLE,
-            mm_cache_read(cache, others[0], 0, array, 0, wrong, null_mut(), 0, 0, &mut count)
+            mm_snapshot_copy(place, array, MM_SCALAR_F32, 3, wrong, null_mut(), 0, 0, &mut count)
         );
+        gives!(MM_ABSENT, mm_snapshot_view(place, array, scratch, &mut sized()));
     }
+    gives!(MM_ERROR_OUT_OF_RANGE, mm_snapshot_view(place, c"nothing".as_ptr(), scratch, &mut sized()));
+    gives!(MM_ERROR_ARGUMENT, mm_snapshot_view(place, null(), scratch, &mut sized()));
     // Pointers to the caller's memory.
     let mut own = [0_u64; 64];
     gives!(MM_ERROR_HANDLE, mm_close(own.as_mut_ptr().cast()));
@@ -129,31 +130,27 @@ fn numbers_and_sizes_that_are_wrong_are_refused() {
 
     let (mut count, mut out) = (0, [0.0_f32; 3 * 4096]);
     let start = out.as_mut_ptr();
-    gives!(
-        MM_ERROR_OUT_OF_RANGE,
-        mm_cgeo_read(file, 999, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 0, 4096, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 11, 4096, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), usize::MAX, 3, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 16, usize::MAX, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_BUFFER,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 0, 3, &raw mut count)
-    );
-    assert!(count > 3 && out.iter().all(|number| *number == 0.0));
-    gives!(
-        MM_ERROR_BUFFER,
-        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), out.as_mut_ptr().cast(), 0, 3, null_mut())
-    );
+    for (expected, snapshot, stride, capacity) in [
+        (MM_ERROR_OUT_OF_RANGE, 999, 0, 4096),
+        (MM_ERROR_ARGUMENT, 0, 11, 4096),
+        (MM_ERROR_ARGUMENT, 0, usize::MAX, 3),
+        (MM_ERROR_ARGUMENT, 0, 16, usize::MAX),
+        (MM_ERROR_BUFFER, 0, 0, 3),
+    ] {
+        gives!(
+            expected,
+            read_positions(file, snapshot, null_mut(), (start, stride, capacity), &raw mut count)
+        );
+        gives!(expected, read_positions(file, snapshot, null_mut(), (start, stride, capacity), null_mut()));
+    }
+    assert!(out.iter().all(|number| *number == 0.0));
+    let positions = c"snapshots[0].positions".as_ptr();
+    for (scalar, components) in [(99, 3), (MM_SCALAR_F32, 0)] {
+        gives!(
+            MM_ERROR_ARGUMENT,
+            mm_read_into(file, positions, scalar, components, null_mut(), null_mut(), 0, 0, &raw mut count)
+        );
+    }
     let (mut times, nan) = ([0.0_f64; 8], f64::NAN);
     gives!(
         MM_ERROR_ARGUMENT,
@@ -176,23 +173,18 @@ fn numbers_and_sizes_that_are_wrong_are_refused() {
     let start: *mut c_void = start.cast();
     gives!(MM_ERROR_OUT_OF_RANGE, mm_mesh_attribute(mesh, 99, &mut sized()));
     gives!(MM_ERROR_ARGUMENT, mm_mesh_attribute(mesh, 0, (&raw mut room).cast()));
-    gives!(MM_ERROR_ARGUMENT, mm_mesh_read_attribute(mesh, 0, 99, 3, 0, start, 0, 9, &raw mut count));
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_mesh_read_attribute(mesh, 0, MM_SCALAR_F32, 0, 0, start, 0, 9, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_mesh_read_attribute(mesh, 0, MM_SCALAR_F32, 3, 2, start, 0, 9, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_ARGUMENT,
-        mm_mesh_read_attribute(mesh, 0, MM_SCALAR_F32, 3, 0, start, 2, 9, &raw mut count)
-    );
-    gives!(
-        MM_ERROR_BUFFER,
-        mm_mesh_read_attribute(mesh, 0, MM_SCALAR_F32, 3, 0, start, 0, 9, &raw mut count)
-    );
+    for (expected, scalar, components, normalized, stride) in [
+        (MM_ERROR_ARGUMENT, 99, 3, 0, 0),
+        (MM_ERROR_ARGUMENT, MM_SCALAR_F32, 0, 0, 0),
+        (MM_ERROR_ARGUMENT, MM_SCALAR_F32, 3, 2, 0),
+        (MM_ERROR_ARGUMENT, MM_SCALAR_F32, 3, 0, 2),
+        (MM_ERROR_BUFFER, MM_SCALAR_F32, 3, 0, 0),
+    ] {
+        gives!(
+            expected,
+            mm_mesh_read_attribute(mesh, 0, scalar, components, normalized, start, stride, 9, &raw mut count)
+        );
+    }
     gives!(MM_ERROR_ARGUMENT, mm_mesh_write_indices(mesh, 3, null_mut(), 0, &raw mut count, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_mesh_write_interleaved(mesh, null(), 3, 0, null_mut(), 0, &raw mut count));
     gives!(MM_ERROR_ARGUMENT, mm_layout_resolve(null_mut(), 1, &raw mut count));
@@ -283,21 +275,8 @@ fn two_threads_with_one_scratch_are_told_so_or_wait_for_nothing() {
                 for index in 0..200 {
                     let (file, scratch) = (file as *mut mm_file, scratch as *mut mm_scratch);
                     let (mut out, mut count) = (vec![[0.0_f32; 3]; 4096], 0);
-                    let start = out.as_mut_ptr();
-                    // SAFETY: a place that is large enough.
-                    let status = unsafe {
-                        mm_cgeo_read(
-                            file,
-                            index % 12,
-                            MM_CGEO_POSITIONS,
-                            0,
-                            scratch,
-                            start.cast(),
-                            0,
-                            4096,
-                            &raw mut count,
-                        )
-                    };
+                    let start = out.as_mut_ptr().cast();
+                    let status = read_positions(file, index % 12, scratch, (start, 0, 4096), &raw mut count);
                     assert!(status == MM_OK && count > 0 || status == MM_ERROR_BUSY, "{status}");
                 }
             });

@@ -134,20 +134,7 @@ fn short_reads_are_continued_until_the_file_ends() {
 /// Reads a snapshot in the way of a caller who has no cache.
 fn snapshot(file: *const mm_file, index: usize) -> mm_status {
     let (mut out, mut count) = (vec![0.0_f32; 3 * 4096], 0);
-    // SAFETY: a buffer that is large enough.
-    unsafe {
-        mm_cgeo_read(
-            file,
-            index,
-            MM_CGEO_POSITIONS,
-            0,
-            null_mut(),
-            out.as_mut_ptr().cast(),
-            0,
-            4096,
-            &raw mut count,
-        )
-    }
+    read_positions(file, index, null_mut(), (out.as_mut_ptr(), 0, 4096), &raw mut count)
 }
 
 fn cached(file: *const mm_file, cache: *const mm_cache, index: usize) -> mm_status {
@@ -164,8 +151,8 @@ fn a_reader_that_uses_its_own_file_gets_an_error() {
         ("mm_cache_get of the same snapshot", MM_ERROR_IO, |file, cache| cached(file, cache, 5)),
         ("mm_cache_get of another snapshot", MM_ERROR_IO, |file, cache| cached(file, cache, 6)),
         ("mm_cache_get of a snapshot that is there", MM_OK, |file, cache| cached(file, cache, 1)),
-        ("mm_cgeo_positions of the same snapshot", MM_ERROR_IO, |file, _| snapshot(file, 5)),
-        ("mm_cgeo_positions of the first snapshot", MM_ERROR_IO, |file, _| snapshot(file, 0)),
+        ("mm_read_into of the same snapshot", MM_ERROR_IO, |file, _| snapshot(file, 5)),
+        ("mm_read_into of the first snapshot", MM_ERROR_IO, |file, _| snapshot(file, 0)),
         ("mm_validate", MM_ERROR_IO, |file, _| {
             let mut list = null_mut();
             // SAFETY: a place for it.

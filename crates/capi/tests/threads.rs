@@ -47,26 +47,27 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                     let index = (thread * 5 + step) % SNAPSHOTS;
                     // SAFETY: handles that are open.
                     assert_eq!(unsafe { mm_cache_get(cache.get(), own, index, MM_PARTS_ALL, place) }, MM_OK);
-                    let mut shown = sized::<mm_view>();
+                    let (mut shown, name) = (sized::<mm_array_info>(), c"positions".as_ptr());
                     // SAFETY: a place for it.
-                    let status = unsafe { mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut shown) };
+                    let status = unsafe { mm_snapshot_view(place, name, null_mut(), &raw mut shown) };
                     assert_eq!(status, MM_OK);
                     // SAFETY: the place is not filled meanwhile.
-                    let found =
-                        unsafe { std::slice::from_raw_parts(shown.data.cast::<[f32; 3]>(), shown.count) };
+                    let found = unsafe {
+                        std::slice::from_raw_parts(shown.data.cast::<[f32; 3]>(), shown.byte_length / 12)
+                    };
                     let expected = &meshes[index].positions;
                     assert_eq!(found.len(), expected.len());
                     assert!(found.iter().zip(expected).all(|(a, b)| (a[2] - b[2]).abs() < 1e-4));
                     let (times, mut moving, mut count) = ([0.05, 0.11], vec![[0.0_f32; 4]; 5000], 0);
                     // SAFETY: memory that is large enough.
                     let status = unsafe {
-                        mm_cache_positions_at(
-                            cache.get(),
+                        mm_cgeo_positions_at(
                             own,
                             std::ptr::null(),
                             times.as_ptr(),
                             2,
                             MM_WRAP_LOOP,
+                            cache.get(),
                             scratch,
                             moving.as_mut_ptr().cast(),
                             16,

@@ -122,7 +122,8 @@ impl Triangles {
     }
 
     /// The type of the material IDs as stored; `None` if the records have none.
-    pub(crate) fn material_scalar(&self) -> Option<Scalar> {
+    #[must_use]
+    pub fn material_scalar(&self) -> Option<Scalar> {
         match self.shape.tail {
             2 | 3 => Some(Scalar::U16),
             4 => Some(Scalar::U32),

@@ -178,8 +178,7 @@ void run(const char *file, const char *out, double open, double close, bool is_s
     const auto proxy = meshmap::Proxy::of(meshmap::File::map(file, &options));
     const auto scratch = meshmap::Scratch::make();
     // One second from one snapshot to the next, whatever the file says: the shutter is given in snapshots.
-    meshmap::Timing timing{};
-    timing.size = sizeof timing;
+    auto timing = MM_INIT(mm_timing);
     timing.clock = MM_CLOCK_STEP;
     timing.step = 1;
 
@@ -192,9 +191,10 @@ void run(const char *file, const char *out, double open, double close, bool is_s
     // Each key has its vertices, 16 bytes apart.
     std::vector<float> positions(vertices * keys.size() * (STRIDE / sizeof(float)));
     if (is_still) {
-        proxy.positions(static_cast<std::size_t>(open), scratch, positions.data(), STRIDE, vertices);
+        proxy.positions(static_cast<std::size_t>(open), scratch, {positions.data(), STRIDE, vertices});
     } else {
-        proxy.positions_at(&timing, keys, MM_WRAP_CLAMP, scratch, positions.data(), STRIDE, vertices * keys.size());
+        const meshmap::Buffer out(positions.data(), STRIDE, vertices * keys.size());
+        proxy.positions_at(&timing, keys, MM_WRAP_CLAMP, scratch, out);
     }
 
     // The camera is the same for every shutter: it sees the first snapshot and the last.

@@ -37,8 +37,7 @@ void run(const char *path, std::size_t threads) {
     std::vector<Vertex> vertices;
     for (std::size_t i = 0; i < proxy.size(); ++i) {
         vertices.resize(proxy.counts(i, scratch).vertices);
-        const auto count =
-            proxy.positions(i, scratch, vertices.empty() ? nullptr : &vertices[0].x, sizeof(Vertex), vertices.size());
+        const auto count = proxy.positions(i, scratch, vertices);
         if (i == 0) {
             const auto triangles = proxy.triangles(i, scratch);
             std::printf("%zu snapshots, %zu vertices, %zu triangles\n", proxy.size(), count, triangles.size());
@@ -47,8 +46,7 @@ void run(const char *path, std::size_t threads) {
     if (const auto timing = proxy.timing(); timing && proxy.size() > 1) {
         const auto keys = proxy.keys(nullptr, timing->start, timing->start + 1.5 * timing->step);
         vertices.resize(vertices.size() * keys.size());
-        const auto count = proxy.positions_at(nullptr, keys, MM_WRAP_CLAMP, scratch, &vertices[0].x, sizeof(Vertex),
-                                              vertices.size());
+        const auto count = proxy.positions_at(nullptr, keys, MM_WRAP_CLAMP, scratch, vertices);
         std::printf("a shutter over one and a half snapshots: %zu keys, %zu positions\n", keys.size(), count);
     }
 
@@ -66,7 +64,7 @@ void run(const char *path, std::size_t threads) {
             std::rethrow_exception(failure);
         }
     }
-    const auto stats = cache.stats();
+    const auto stats = meshmap::call<mm_cache_stats>(mm_cache_get_stats, cache);
     std::printf("%zu threads: %llu requests, %llu snapshots decoded\n", threads,
                 static_cast<unsigned long long>(stats.hits + stats.misses),
                 static_cast<unsigned long long>(stats.decodes));

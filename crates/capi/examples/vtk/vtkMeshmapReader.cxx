@@ -32,7 +32,8 @@ vtkSmartPointer<vtkFloatArray> attribute(const meshmap::Mesh &mesh, mm_semantic 
     values->SetNumberOfComponents(static_cast<int>(components));
     values->SetNumberOfTuples(static_cast<vtkIdType>(vertices));
     if (vertices > 0) {
-        mesh.read(*index, MM_SCALAR_F32, components, false, values->GetPointer(0), 0, vertices);
+        const meshmap::Buffer out(values->GetPointer(0), 0, vertices);
+        meshmap::fill(out, mm_mesh_read_attribute, mesh, *index, MM_SCALAR_F32, components, 0);
     }
     return values;
 }
@@ -71,8 +72,10 @@ vtkSmartPointer<vtkPolyData> poly_data(const meshmap::Mesh &mesh) {
 std::vector<std::string> addresses(const meshmap::File &file, const double *seconds) {
     if (file.format() == MM_FORMAT_CGEO && seconds != nullptr) {
         const auto proxy = meshmap::Proxy::of(file.share());
-        if (const auto key = proxy.timing() ? proxy.key_at(nullptr, *seconds) : std::nullopt) {
-            return {"snapshots[" + std::to_string(key->from) + "]"};
+        if (proxy.timing()) {
+            if (const auto key = meshmap::find<mm_cgeo_key>(mm_cgeo_key_at, proxy, nullptr, *seconds, MM_WRAP_CLAMP)) {
+                return {"snapshots[" + std::to_string(key->from) + "]"};
+            }
         }
     }
     std::vector<std::string> drawn;
@@ -124,7 +127,7 @@ int vtkMeshmapReader::RequestInformation(vtkInformation *, vtkInformationVector 
         }
         std::vector<double> steps;
         for (std::size_t i = 0; i < proxy.size(); ++i) {
-            steps.push_back(proxy.time_of(nullptr, i));
+            steps.push_back(meshmap::call<double>(mm_cgeo_time_of, proxy, nullptr, i));
         }
         const double range[] = {steps.front(), steps.back()};
         info->Set(vtkStreamingDemandDrivenPipeline::TIME_STEPS(), steps.data(), static_cast<int>(steps.size()));

@@ -13,6 +13,7 @@ use crate::format::{format_number, mm_format};
 use crate::memory::{First, c_string, put_sized};
 
 /// The last failure on a thread.
+#[derive(Default)]
 struct Record {
     status: mm_status,
     format: mm_format,
@@ -32,10 +33,7 @@ thread_local! {
 
 impl Record {
     fn own(status: mm_status, text: &str) -> Self {
-        let none = CString::default;
-        let (what, address, path, expected, found) = (none(), none(), none(), none(), none());
-        let text = c_string(text);
-        Self { status, format: 0, text, what, address, path, expected, found, bytes: None, decoded: None }
+        Self { status, text: c_string(text), ..Self::default() }
     }
 
     fn of(error: &Error) -> Self {

@@ -5,5 +5,5 @@ pub(crate) mod status;
 
 pub(crate) use last::guard;
 pub use last::{mm_error, mm_last_error};
-pub(crate) use status::{Fail, Result};
+pub(crate) use status::{Fail, Result, free};
 pub use status::{mm_status, mm_status_name};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
+use std::sync::{TryLockError, TryLockResult};
 
 use meshmap::{Error, ErrorKind};
 
@@ -61,6 +62,16 @@ impl Fail {
 
     pub(crate) fn argument(text: impl Into<Cow<'static, str>>) -> Self {
         Self::Own(MM_ERROR_ARGUMENT, text.into())
+    }
+}
+
+/// The guarded content of a lock, unless another call holds it.
+pub(crate) fn free<T>(lock: TryLockResult<T>, busy: &'static str) -> Result<T> {
+    match lock {
+        Ok(guarded) => Ok(guarded),
+        // A panic was reported when it happened; the contents are made again.
+        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => Err(Fail::new(MM_ERROR_BUSY, busy)),
     }
 }
 

@@ -58,13 +58,16 @@ const std::pair<const char *, Call> CALLS[] = {
     {"meshes", [](const char *path) { meshmap::File::map(path).meshes(); }},
     {"validate", [](const char *path) { meshmap::File::map(path).validate(); }},
     {"mesh", [](const char *path) { mesh(path, [](const auto &) {}); }},
-    {"bounds", [](const char *path) { mesh(path, [](const auto &mesh) { mesh.bounds(); }); }},
-    {"by_material", [](const char *path) { mesh(path, [](const auto &mesh) { mesh.by_material(); }); }},
+    {"bounds", [](const char *path) { mesh(path, [](const auto &mesh) { meshmap::find<mm_bounds>(mm_mesh_bounds, mesh); }); }},
+    {"by_material",
+     [](const char *path) {
+         mesh(path, [](const auto &mesh) { meshmap::call<meshmap::Mesh>(mm_mesh_by_material, mesh); });
+     }},
     {"read attributes",
      [](const char *path) {
          mesh(path, [](const auto &mesh) {
              for (std::size_t i = 0; i < mesh.info().attribute_count; ++i) {
-                 mesh.read(i, 3);
+                 mesh.template read<meshmap::Vec3>(i);
              }
          });
      }},
@@ -75,7 +78,7 @@ const std::pair<const char *, Call> CALLS[] = {
      [](const char *path) {
          const auto place = meshmap::Snapshot::make();
          const auto scratch = meshmap::Scratch::make();
-         each_snapshot(path, [&](const auto &proxy, std::size_t i) { proxy.read(i, scratch, place); });
+         each_snapshot(path, [&](const auto &proxy, std::size_t i) { proxy.decode(i, scratch, place); });
      }},
     {"cache",
      [](const char *path) {
@@ -86,12 +89,12 @@ const std::pair<const char *, Call> CALLS[] = {
     {"velocities",
      [](const char *path) {
          const auto scratch = meshmap::Scratch::make();
-         auto timing = MM_INIT(meshmap::Timing);
+         auto timing = MM_INIT(mm_timing);
          timing.clock = MM_CLOCK_RATE;
          timing.rate = 24;
          each_snapshot(path, [&](const auto &proxy, std::size_t i) {
-             std::vector<float> out(proxy.counts(i, scratch).vertices * 3);
-             proxy.velocities(&timing, i, scratch, out.data(), 0, out.size() / 3);
+             std::vector<meshmap::Vec3> out(proxy.counts(i, scratch).vertices);
+             meshmap::fill(out, mm_cgeo_velocities, proxy, &timing, i, nullptr, scratch);
          });
      }},
 };

@@ -17,19 +17,9 @@ static void expect(mm_status expected, mm_status found, const char *call, int li
 
 #define EXPECT(status, call) expect(status, call, #call, __LINE__)
 
-static int lie_length(void *user, uint64_t *length)
-{
-    *length = *(int *)user == 1 ? UINT64_MAX : (uint64_t)1 << 40;
-    return *(int *)user == 2;
-}
-
-static int lie_read(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored)
-{
-    (void)offset;
-    memset(buffer, 'I', length);
-    *stored = *(int *)user == 3 ? length + 1 : *(int *)user == 4 ? 0 : length;
-    return *(int *)user == 5 ? 77 : 0;
-}
+/* Reads positions in main. */
+#define READ(out, stride, capacity, count) \
+    mm_read_into(file, positions, MM_SCALAR_F32, 3, scratch, out, stride, capacity, count)
 
 static int released = 0;
 
@@ -37,25 +27,6 @@ static void release(void *user)
 {
     free(user);
     ++released;
-}
-
-static void readers(void)
-{
-    int lie;
-    for (lie = 0; lie < 6; ++lie) {
-        mm_reader reader = {0};
-        mm_file *file = NULL;
-        mm_status status;
-        reader.size = sizeof reader;
-        reader.user = &lie;
-        reader.length = lie_length;
-        reader.read = lie_read;
-        status = mm_open_reader(&reader, NULL, &file);
-        if (status < MM_ERROR_UNKNOWN_FORMAT || file != NULL) {
-            fprintf(stderr, "reader %d: %s\n", lie, mm_status_name(status));
-            ++wrong;
-        }
-    }
 }
 
 /* A reader that stores a few bytes at a time. */
@@ -90,21 +61,10 @@ static void reads(const char *path)
     reader.user = &user;
     reader.read = short_read;
     EXPECT(MM_OK, mm_open_reader(&reader, NULL, &file));
-    EXPECT(MM_OK, mm_cgeo_read(file, 5, MM_CGEO_POSITIONS, 0, NULL, NULL, 0, 0, &count));
+    EXPECT(MM_OK, mm_read_into(file, "snapshots[5].positions", MM_SCALAR_F32, 3, NULL, NULL, 0, 0, &count));
     EXPECT(1, count > 0);
     EXPECT(MM_OK, mm_close(file));
     free(user.bytes);
-}
-
-/* A handle of which any bit is changed is refused. */
-static void corrupt(mm_file *file)
-{
-    size_t bit;
-    uint32_t format = 0;
-    for (bit = 0; bit < sizeof(uintptr_t) * 8; ++bit) {
-        EXPECT(MM_ERROR_HANDLE, mm_file_format((mm_file *)((uintptr_t)file ^ (uintptr_t)1 << bit), &format));
-    }
-    EXPECT(MM_OK, mm_file_format(file, &format));
 }
 
 static void lend(const char *path)
@@ -114,7 +74,7 @@ static void lend(const char *path)
     size_t length = in == NULL || bytes == NULL ? 0 : fread(bytes, 1, 1 << 20, in);
     mm_file *file = NULL;
     mm_mesh *mesh = NULL;
-    mm_view view = {0};
+    mm_array_info view = {0};
     volatile unsigned char sum = 0;
     size_t i;
     if (in != NULL) {
@@ -142,6 +102,8 @@ int main(int count, char **arguments)
     mm_error error = {0};
     mm_mesh_info info = {0};
     float exact[3 * 4], *all;
+    mm_array_info array = {0};
+    static const char positions[] = "snapshots[0].positions";
     size_t needed = 0;
     if (count != 2) {
         fprintf(stderr, "usage: misuse FILE.cgeo\n");
@@ -170,15 +132,21 @@ int main(int count, char **arguments)
     EXPECT(MM_ERROR_HANDLE, mm_snapshot_read(file, 0, 0, MM_PARTS_ALL, (mm_scratch *)(void *)place, place));
     EXPECT(MM_ERROR_HANDLE, mm_close((mm_file *)(void *)&error));
     EXPECT(MM_ERROR_OUT_OF_RANGE, mm_cache_get(cache, file, 123456, MM_PARTS_ALL, place));
-    EXPECT(MM_ABSENT, mm_snapshot_copy(place, 0, 0, NULL, exact, 0, 4, &needed));
+    EXPECT(MM_ABSENT, mm_snapshot_copy(place, "positions", MM_SCALAR_F32, 3, NULL, exact, 0, 4, &needed));
+    array.size = sizeof array;
+    EXPECT(MM_ABSENT, mm_snapshot_view(place, "positions", scratch, &array));
+    EXPECT(MM_ERROR_HANDLE, mm_array(file, positions, NULL, &array));
+    EXPECT(MM_ERROR_OUT_OF_RANGE, mm_array(file, "snapshots[0].nothing", scratch, &array));
+    EXPECT(MM_OK, mm_array(file, positions, scratch, &array));
 
     /* Memory that is too small by one, and just large enough. */
-    EXPECT(MM_ERROR_BUFFER, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, exact, 0, 4, &needed));
-    EXPECT(MM_ERROR_BUFFER, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, exact, 0, needed - 1, NULL));
+    EXPECT(MM_ERROR_BUFFER, READ(exact, 0, 4, &needed));
+    EXPECT(MM_ERROR_BUFFER, READ(exact, 0, needed - 1, NULL));
     all = (float *)malloc((needed - 1) * 16 + 12);
-    EXPECT(MM_OK, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 16, needed, &needed));
-    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 4, needed, &needed));
-    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 16, SIZE_MAX, &needed));
+    EXPECT(MM_OK, READ(all, 16, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, READ(all, 4, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, READ(all, 16, SIZE_MAX, &needed));
+    EXPECT(MM_ERROR_MISMATCH, mm_read_into(file, positions, MM_SCALAR_F64, 3, scratch, all, 0, needed, &needed));
     free(all);
 
     EXPECT(MM_OK, mm_mesh_at(file, "snapshots[0]", &mesh));
@@ -188,9 +156,7 @@ int main(int count, char **arguments)
     info.size = sizeof info;
     EXPECT(MM_OK, mm_mesh_get_info(mesh, &info));
     EXPECT(MM_ERROR_OUT_OF_RANGE, mm_mesh_at(file, "meshes[\"", &none));
-    readers();
     reads(arguments[1]);
-    corrupt(file);
     lend(arguments[1]);
     EXPECT(MM_OK, mm_close(NULL));
 

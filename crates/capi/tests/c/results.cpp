@@ -21,17 +21,16 @@ int main(int count, char **arguments) {
     }
     auto rig = meshmap::Rig::of(*file);
     auto scratch = meshmap::Scratch::make();
-    if (!rig || !scratch || rig->info()->joint_count == 0) {
+    if (!rig || !scratch || meshmap::call<mm_rig_info>(mm_rig_get_info, *rig)->joint_count == 0) {
         std::fprintf(stderr, "results: no skeleton\n");
         return 1;
     }
-    std::vector<meshmap::Matrix> matrices(rig->info()->joint_count);
-    auto written = rig->skinning_at(0, 0.1, 24, *scratch, matrices);
-    if (!written || *written != matrices.size()) {
+    auto matrices = meshmap::list<meshmap::Matrix>(mm_rig_skinning_at, *rig, 0, 0.1, 24.0f, *scratch);
+    if (!matrices || matrices->empty()) {
         std::fprintf(stderr, "results: no matrices\n");
         return 1;
     }
-    if (rig->anim(1000).error().status != MM_ERROR_OUT_OF_RANGE) {
+    if (meshmap::call<mm_anim>(mm_rig_anim, *rig, 1000).error().status != MM_ERROR_OUT_OF_RANGE) {
         std::fprintf(stderr, "results: no such animation\n");
         return 1;
     }

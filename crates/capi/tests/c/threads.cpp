@@ -82,7 +82,8 @@ void run(const char *path) {
     }
     const auto cache = meshmap::Cache::make(std::uint64_t{1} << 30);
     pull(proxy, cache, expected);
-    check(cache.stats().decodes == proxy.size(), "each snapshot is decoded once");
+    const auto stats = meshmap::call<mm_cache_stats>(mm_cache_get_stats, cache);
+    check(stats.decodes == proxy.size(), "each snapshot is decoded once");
 
     // By a reader, and from memory.
     const auto of_reader = meshmap::Proxy::of(meshmap::File::reader(std::make_shared<Memory>(bytes_of(path)), &options));
@@ -105,20 +106,22 @@ void run(const char *path) {
     }
 
     // A mesh by address, in a layout, moved about.
-    auto mesh = proxy.file().mesh("snapshots[0]");
+    auto mesh = proxy.mesh("snapshots[0]");
     auto other = std::move(mesh);
     mesh = std::move(other);
-    meshmap::Layout layout;
-    layout.with(MM_SEMANTIC_POSITION, 0, MM_SCALAR_F32, 3)
-        .with(MM_SEMANTIC_COLOR, 0, MM_SCALAR_U8, 4, true)
-        .or_else({1, 0.5f, 0, 1});
-    check(layout.resolve() == 16, "three floats and four bytes");
+    std::vector<mm_layout_attribute> layout = {meshmap::layout_attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3),
+                                               meshmap::layout_attribute(MM_SEMANTIC_COLOR, MM_SCALAR_U8, 4)};
+    layout[1].normalized = layout[1].has_default = 1;
+    layout[1].default_value[0] = layout[1].default_value[3] = 1;
+    const auto stride = meshmap::call<std::size_t>(mm_layout_resolve, layout.data(), layout.size());
+    check(stride == 16, "three floats and four bytes");
     const auto info = mesh.info();
     check(mesh.vertices(layout).size() == info.vertex_count * 16, "all vertices");
     check(mesh.triangles().size() * 3 == info.index_count, "all triangles");
-    check(mesh.indices().format == MM_INDEX_U16 && mesh.bounds().has_value(), "indices and box");
-    check(!mesh.groups().empty() && mesh.find(MM_SEMANTIC_POSITION) == 0u, "groups and attributes");
-    check(mesh.read(0, 3).size() == info.vertex_count * 3, "positions");
+    check(mesh.indices().format == MM_INDEX_U16 && meshmap::find<mm_bounds>(mm_mesh_bounds, mesh), "indices and box");
+    check(!meshmap::list<mm_group>(mm_mesh_groups, mesh).empty(), "groups");
+    check(mesh.find(MM_SEMANTIC_POSITION) == std::size_t{0}, "attributes");
+    check(mesh.read<meshmap::Vec3>(0).size() == info.vertex_count, "positions");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Functions of the C++ header that no other program here uses, on files of three formats: each agrees with the others.
 #include <meshmap.hpp>
+#include <meshmap_cgeo.h>
 
 #include <cstdio>
 #include <cstring>
@@ -17,8 +18,8 @@ void check(bool is_as_expected, const char *what) {
 }
 
 void names() {
-    check(meshmap::status_name(MM_ABSENT) == "absent" && meshmap::format_name(MM_FORMAT_TMF) == "tmf", "names");
-    check(meshmap::scalar_size(MM_SCALAR_F16) == 2 && meshmap::version() == MM_VERSION_STRING, "sizes and version");
+    check(std::string(mm_status_name(MM_ABSENT)) == "absent" && std::string(mm_format_name(MM_FORMAT_TMF)) == "tmf", "names");
+    check(mm_scalar_size(MM_SCALAR_F16) == 2 && std::string(mm_version()) == MM_VERSION_STRING, "sizes and version");
 #if MM_VERSION < MM_MAKE_VERSION(0, 1, 0)
 #error "versions are compared by their parts"
 #endif
@@ -28,32 +29,41 @@ void entries(const meshmap::File &file) {
     const auto list = file.meshes();
     for (std::size_t i = 0; i < list.size(); ++i) {
         const auto entry = list.at(i);
-        const auto counts = file.counts(entry.address);
+        const auto counts = meshmap::call<mm_mesh_counts>(mm_mesh_get_counts, file, entry.address);
         check(!entry.has_counts || counts.triangle_count == entry.triangle_count, "counts of an entry");
         check(counts.has_positions || !entry.is_drawn_by_default, "only meshes with positions are drawn");
     }
 }
 
-void arrays_and_texts(const meshmap::File &file) {
+// Returns the number of arrays.
+std::size_t arrays_and_texts(const meshmap::File &file) {
     std::size_t arrays = 0, texts = 0;
+    const auto scratch = meshmap::Scratch::make();
     file.arrays([&](const mm_array_info &info) {
-        const auto array = file.array(info.address);
-        check(array && std::memcmp(array->info().data, info.data, info.byte_length) == 0, "an array by its address");
+        const auto array = file.array(info.address, scratch);
+        check(array.byte_length == info.byte_length && std::memcmp(array.data, info.data, info.byte_length) == 0,
+              "an array by its address");
         ++arrays;
         return true;
     });
-    file.texts([&](std::string_view address, std::string_view) {
-        check(!address.empty(), "the address of a text");
+    file.texts([&](const char *address, std::string_view) {
+        check(*address != 0, "the address of a text");
         return ++texts < 2;
     });
-    check(arrays > 0 && texts <= 2, "arrays and texts");
+    check(texts <= 2, "arrays and texts");
     try {
         file.arrays([](const mm_array_info &) -> bool { throw std::runtime_error("stop"); });
-        check(false, "an exception of a callback");
+        check(arrays == 0, "an exception of a callback");
     } catch (const std::runtime_error &error) {
         check(std::strcmp(error.what(), "stop") == 0, "the exception of the callback");
     }
-    check(!file.array("nothing[0]"), "an array that is not there");
+    try {
+        file.array("nothing[0]", scratch);
+        check(false, "an array that is not there");
+    } catch (const meshmap::Error &error) {
+        check(error.status() == MM_ERROR_OUT_OF_RANGE, error.what());
+    }
+    return arrays;
 }
 
 void cgeo(const char *path) {
@@ -61,56 +71,74 @@ void cgeo(const char *path) {
     const auto scratch = meshmap::Scratch::make();
     const auto cache = meshmap::Cache::make(std::uint64_t{64} << 20);
     const auto place = meshmap::Snapshot::make();
-    proxy.read(1, scratch, place);
+    proxy.decode(1, scratch, place);
     const auto info = place.info();
     check(info.vertices == proxy.counts(1, scratch).vertices, "counts");
-    std::vector<meshmap::Vec3> a(info.vertices), b(info.vertices), c(info.vertices);
-    check(proxy.read(1, MM_CGEO_POSITIONS, 0, scratch, a.data(), 0, a.size()) == a.size(), "read");
-    check(place.copy(MM_CGEO_POSITIONS, 0, scratch, b.data(), 0, b.size()) == b.size(), "copy");
-    check(cache.read(proxy, 1, MM_CGEO_POSITIONS, 0, scratch, c.data(), 0, c.size()) == c.size(), "from the cache");
-    check(a == b && b == c && std::memcmp(place.view().data(), a.data(), a.size() * sizeof a[0]) == 0, "positions");
-    check(proxy.triangles(1, scratch) == place.triangles() && place.triangles().size() == info.triangles, "triangles");
-    const auto ids = proxy.view(1, MM_CGEO_MATERIAL_IDS, 0, scratch);
-    check(ids.count == info.triangles && ids.scalar == MM_SCALAR_U32, "material IDs");
+    std::vector<meshmap::Vec3> a(info.vertices);
+    check(proxy.positions(1, scratch, a) == a.size(), "read");
+    cache.get(proxy, 1, place);
+    const auto b = place.copy<meshmap::Vec3>("positions", scratch);
+    check(a == b && std::memcmp(place.view().data(), a.data(), a.size() * sizeof a[0]) == 0, "positions");
+    const auto triangles = proxy.triangles(1, scratch);
+    check(triangles.size() == info.triangles, "triangles");
+    check(triangles == place.copy<meshmap::Triangle>("triangles.positions", scratch), "triangles of a snapshot");
+    const meshmap::SnapshotAddress materials(1, "triangles.material_ids");
+    const auto ids = proxy.array(materials, scratch);
+    check(ids.shape[0] == info.triangles && ids.scalar == MM_SCALAR_U16, "material IDs");
+    check(meshmap::elements<std::uint16_t>(ids).size() == info.triangles, "elements");
+    check(meshmap::elements<std::uint32_t>(ids).empty(), "elements of another type");
+    check(proxy.read<std::uint16_t>(materials, scratch).size() == info.triangles, "elements in a vector");
+    try {
+        proxy.read<float>(materials, scratch);
+        check(false, "elements of another type");
+    } catch (const meshmap::Error &error) {
+        check(error.status() == MM_ERROR_MISMATCH, error.what());
+    }
     check(proxy.property("Original object name").has_value() && !proxy.property("nothing"), "properties");
     check(proxy.property(nullptr)->size() > 20, "the whole header");
-    check(proxy.dialect().codec == MM_CODEC_ZLIB, "the dialect");
-    const auto storage = proxy.storage(0, scratch);
-    check(storage.is_complete && storage.sample_count == 1, "storage");
-    auto position = MM_INIT(mm_layout_attribute);
-    position.semantic = MM_SEMANTIC_POSITION;
-    position.scalar = MM_SCALAR_F32;
-    position.components = 3;
-    const auto writer = meshmap::VertexWriter::make({&position, 1});
+    check(meshmap::call<mm_cgeo_dialect>(mm_cgeo_get_dialect, proxy).codec == MM_CODEC_ZLIB, "the dialect");
+    std::uint32_t is_complete = 0;
+    const auto samples = meshmap::call<std::size_t>(mm_cgeo_storage, proxy, 0, scratch, &is_complete);
+    check(samples == 1 && is_complete == 1, "storage");
+    const mm_layout_attribute layout[] = {meshmap::layout_attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3)};
+    const auto writer = meshmap::VertexWriter::make({layout, 1});
     std::size_t vertices = 0;
     const auto indices = writer.indices(proxy, 1, vertices);
     check(indices.size() == std::size_t{info.triangles} * 3, "indices");
     std::vector<float> written(vertices * 3);
-    writer.write(proxy, 1, written.data(), written.size() * sizeof(float));
-    writer.write_at(proxy, nullptr, 0.05, MM_WRAP_LOOP, written.data(), written.size() * sizeof(float));
-    auto timing = MM_INIT(meshmap::Timing);
+    const std::size_t bytes = written.size() * sizeof(float);
+    const auto topology = meshmap::call<mm_topology>(mm_vertex_writer_write, writer, proxy, 1, written.data(), bytes, nullptr);
+    check(topology == meshmap::call<mm_topology>(mm_cgeo_topology, proxy, 1, scratch), "the topology of vertices");
+    meshmap::call<mm_topology>(mm_vertex_writer_write_at, writer, proxy, nullptr, 0.05, MM_WRAP_LOOP, written.data(), bytes,
+                               nullptr);
+    auto timing = MM_INIT(mm_timing);
     timing.clock = MM_CLOCK_RATE;
     timing.rate = 24;
-    check(proxy.time_of(&timing, 24) == 1.0, "times");
-    const auto key = proxy.key_at(&timing, 1.5 / 24);
+    check(meshmap::call<double>(mm_cgeo_time_of, proxy, &timing, 24) == 1.0, "times");
+    const auto key = meshmap::find<mm_cgeo_key>(mm_cgeo_key_at, proxy, &timing, 1.5 / 24, MM_WRAP_CLAMP);
     check(key && key->from == 1 && key->to == 2, "keys");
-    std::vector<float> slow(info.vertices * 3), shared(slow.size());
-    proxy.velocities(&timing, 1, scratch, slow.data(), 0, info.vertices);
-    cache.velocities(proxy, &timing, 1, scratch, shared.data(), 0, info.vertices);
+    std::vector<meshmap::Vec3> slow(info.vertices), shared(info.vertices);
+    meshmap::fill(slow, mm_cgeo_velocities, proxy, &timing, 1, nullptr, scratch);
+    meshmap::fill(shared, mm_cgeo_velocities, proxy, &timing, 1, cache, scratch);
     check(slow == shared, "velocities");
-    entries(proxy.file());
+    const double times[] = {0.01, 0.07};
+    std::vector<meshmap::Vec3> moving(2 * std::size_t{info.vertices}), moving_too(moving.size());
+    check(proxy.positions_at(&timing, {times, 2}, MM_WRAP_LOOP, scratch, moving) == moving.size(), "positions at times");
+    proxy.positions_at(&timing, {times, 2}, MM_WRAP_LOOP, scratch, moving_too, cache.get());
+    check(moving == moving_too, "positions at times, by a cache");
+    entries(proxy);
 
     const auto cancel = meshmap::Cancel::make();
     cancel.use();
     cancel.set();
     try {
-        proxy.file().validate();
+        proxy.validate();
         check(false, "a cancelled call");
     } catch (const meshmap::Error &error) {
         check(error.status() == MM_ERROR_CANCELLED, error.what());
     }
     meshmap::Cancel::use_none();
-    proxy.file().validate();
+    proxy.validate();
 }
 
 void damaged(const char *path) {
@@ -118,7 +146,7 @@ void damaged(const char *path) {
         const auto proxy = meshmap::Proxy::of(meshmap::File::open(path));
         const auto scratch = meshmap::Scratch::make();
         for (std::size_t i = 0; i < proxy.size(); ++i) {
-            proxy.read(i, scratch, meshmap::Snapshot::make());
+            proxy.decode(i, scratch, meshmap::Snapshot::make());
         }
         check(false, "a damaged file");
     } catch (const meshmap::Error &error) {
@@ -130,37 +158,42 @@ void damaged(const char *path) {
 void iqm(const char *path) {
     const auto file = meshmap::File::open(path);
     entries(file);
-    arrays_and_texts(file);
+    check(arrays_and_texts(file) > 0, "arrays");
     const auto rig = meshmap::Rig::of(file);
     const auto scratch = meshmap::Scratch::make();
-    std::vector<mm_trs> poses(rig.info().pose_count);
-    check(rig.pose(0, scratch, poses) == poses.size() && !poses.empty(), "poses");
-    const auto frames = rig.frames_at(0, 0, 24);
-    check(frames && frames->from == rig.anim(0).first_frame, "frames");
+    std::vector<mm_trs> poses(meshmap::call<mm_rig_info>(mm_rig_get_info, rig).pose_count);
+    check(meshmap::fill(poses, mm_rig_pose, rig, 0, scratch) == poses.size() && !poses.empty(), "poses");
+    check(meshmap::call<mm_anim>(mm_rig_anim, rig, 0).frame_count > 0, "frames");
+    check(std::string(meshmap::call<mm_joint>(mm_rig_joint, rig, 0).name) != "", "joints");
+    const auto matrices = meshmap::list<meshmap::Matrix>(mm_rig_skinning_at, rig, 0, 0.1, 24.0f, scratch);
+    check(matrices.size() == poses.size(), "matrices");
     const auto mesh = file.mesh("meshes[0]");
-    check(!mesh.material_ids(), "a mesh without material IDs");
+    check(!mesh.info().has_material_ids, "a mesh without material IDs");
+    check(meshmap::find<mm_bounds>(mm_mesh_bounds, mesh).has_value(), "a box");
     std::vector<float> positions(mesh.info().vertex_count * 4);
     const auto index = mesh.find(MM_SEMANTIC_POSITION);
-    check(index && mesh.read(*index, MM_SCALAR_F32, 3, false, positions.data(), 16, mesh.info().vertex_count) ==
-                       mesh.info().vertex_count,
-          "positions into a buffer");
+    const meshmap::Buffer buffer(positions.data(), 16, mesh.info().vertex_count);
+    check(index.has_value(), "positions");
+    const auto count = meshmap::fill(buffer, mm_mesh_read_attribute, mesh, *index, MM_SCALAR_F32, 3, 0);
+    check(count == buffer.capacity, "positions into a buffer");
+    check(meshmap::elements<meshmap::Vec3>(mesh.view(*index)).size() == buffer.capacity, "positions where they lie");
 }
 
 void slmesh(const char *path) {
     const auto file = meshmap::File::open(path);
     entries(file);
-    const auto best = file.best_lod("high_lod");
+    const auto best = meshmap::find<const char *>(mm_slmesh_best_lod, file, "high_lod");
     check(best.has_value(), "the best level");
-    const auto range = file.lod_range(std::string(*best));
-    check(range && range->first.begin < range->first.end, "the bytes of a level");
-    check(file.lod(std::string(*best))->size() > 0, "the faces of a level");
+    std::uint64_t begin = 0, end = 0;
+    check(mm_slmesh_lod_range(file.get(), *best, &begin, &end, nullptr) == MM_OK && begin < end, "the bytes of a level");
+    check(meshmap::find<meshmap::MeshList>(mm_slmesh_lod, file, *best)->size() > 0, "the faces of a level");
 }
 
 } // namespace
 
 int main(int count, char **arguments) {
-    if (count != 5) {
-        std::fprintf(stderr, "usage: wrapper FILE.cgeo DAMAGED.cgeo FILE.iqm FILE.slmesh\n");
+    if (count < 5) {
+        std::fprintf(stderr, "usage: wrapper FILE.cgeo DAMAGED.cgeo FILE.iqm FILE.slmesh [FILE..]\n");
         return 2;
     }
     try {
@@ -169,11 +202,16 @@ int main(int count, char **arguments) {
         damaged(arguments[2]);
         iqm(arguments[3]);
         slmesh(arguments[4]);
+        for (int i = 5; i < count; ++i) {
+            const auto file = meshmap::File::map(arguments[i]);
+            entries(file);
+            arrays_and_texts(file);
+        }
     } catch (const std::exception &error) {
         std::fprintf(stderr, "wrapper: %s\n", error.what());
         return 1;
     }
-    check(meshmap::handle_count() == 0, "all handles are closed");
+    check(mm_handle_count() == 0, "all handles are closed");
     if (failures == 0) {
         std::puts("wrapper: all as expected");
     }

@@ -1,4 +1,5 @@
-//! Makes `include/meshmap.h`: the sections in reading order, each by cbindgen from the files that define it.
+//! Makes `include/meshmap.h`: the sections in reading order, each by cbindgen from the files that define it; and
+//! `include/meshmap_cgeo.h`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,9 +16,8 @@ thread: text, format, address, bytes, expected and found value.",
     ),
     (
         "Memory and cancelling",
-        "A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A
-cancel flag ends the calls of a thread early.",
-        &["scratch.rs", "allocator.rs", "cancel.rs"],
+        "A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early.",
+        &["scratch.rs", "cancel.rs"],
     ),
     (
         "Opening files",
@@ -32,16 +32,17 @@ buffer and one index buffer.",
     ),
     (
         "Every stored array and text",
-        "The arrays and texts of a file as stored, by address.",
+        "The arrays and texts of a file as stored, by address: mm_array exposes an array, mm_read_into reads it into a
+buffer. Addresses that are made for each call take no memory: \"snapshots[%zu].positions\" on the stack.",
         &["arrays.rs"],
     ),
     (
         "CGeo: snapshots of an animation",
-        "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads
+        "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_read_into reads
 an array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
 mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs, and mm_vertex_writer_* fills vertex
-buffers.",
-        &["cgeo.rs", "cgeo_array.rs", "snapshot.rs", "motion.rs", "cache.rs", "writer.rs"],
+buffers. meshmap_cgeo.h has the dialects of these files.",
+        &["cgeo.rs", "snapshot.rs", "cache.rs", "motion.rs", "writer.rs"],
     ),
     ("IQM: skeletons and animations", "Skinning matrices at a time of an animation.", &["iqm.rs"]),
     ("Second Life mesh: levels of detail", "Each level is stored in a separate block.", &["slmesh.rs"]),
@@ -62,15 +63,17 @@ const RULES: &str = "
  *           the handle of their file. A handle may be closed on one thread while other threads are in calls with it.
  *           mm_handle_count counts handles that are still open; leak checkers do not see them.
  * Memory.   What the caller passes stays the caller's. Arrays are written to the caller's buffer: up to `capacity`
- *           elements, `stride` bytes apart (0: packed), at any alignment. `*count` receives the number of elements,
- *           and may be NULL. If `out` is NULL, only the count is returned. If the capacity is too small, or the
- *           allocator returns NULL, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is
- *           written. Texts and names are UTF-8 and end with a byte 0; they are static, or live as long as the object
- *           that was asked. Functions named `view` return pointers to memory of the library, and say how long it is
- *           valid.
+ *           elements, `stride` bytes apart (0: packed), at any alignment; bytes between elements are not written.
+ *           `*count` (or `*bytes`, `*length`) receives the number of elements, and may be NULL. If `out` is NULL, only
+ *           the count is returned. If the capacity is too small, the status is MM_ERROR_BUFFER, the count is the
+ *           needed one, and nothing is written. Texts and names are UTF-8 and end with a byte 0; they are static, or
+ *           live as long as the object that was asked. Functions that fill an mm_array_info return pointers to memory
+ *           of the library, and say how long it is valid.
+ * NULL.     `options` NULL are the defaults, `timing` NULL are the times of the file, `scratch` NULL takes memory and
+ *           gives it back. Places for results may be NULL only if the function says so.
  * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets `size`
- *           to its sizeof and clears the rest. Structs without `size` never change. No struct contains another one
- *           that may grow.
+ *           to its sizeof and clears the rest, also before a function fills it. Structs without `size` never change.
+ *           No struct contains another one that may grow.
  * Threads.  Every function may be called on every thread. Files, meshes, lists, arrays, rigs, caches and cancel flags
  *           may be used by all threads at once. A scratch, a writer and an mm_snapshot that is being filled belong to
  *           one thread at a time (MM_ERROR_BUSY).
@@ -162,8 +165,38 @@ pub(crate) fn header(root: &Path) -> String {
         writeln!(out, "\n{rule:=<116} */\n\n/* {} */", text.replace('\n', "\n * ")).expect("memory");
         out += &section(root, files);
     }
-    out + "\n#ifdef __cplusplus\n} /* extern \"C\" */\n#endif\n\n#endif /* MESHMAP_H */\n"
+    format!("{out}{END} /* MESHMAP_H */\n")
 }
+
+const END: &str = "\n#ifdef __cplusplus\n} /* extern \"C\" */\n#endif\n\n#endif";
+
+/// The header of the dialects of CGeo files.
+pub(crate) fn cgeo_header(root: &Path) -> String {
+    let begin = "/* meshmap: the dialects of CGeo files, which differ in details that the published text leaves open. The rules at the
+ * top of meshmap.h hold. Made from crates/capi/src by the test `header`; do not edit.
+ */
+
+#ifndef MESHMAP_CGEO_H
+#define MESHMAP_CGEO_H
+
+#include \"meshmap.h\"
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+";
+    // meshmap.h has declared the struct.
+    let made = section(root, &["dialect.rs", "cgeo_dialect.rs"])
+        .replace("typedef struct mm_cgeo_dialect {", "struct mm_cgeo_dialect {")
+        .replace("} mm_cgeo_dialect;", "};");
+    format!("{begin}{made}{END} /* MESHMAP_CGEO_H */\n")
+}
+
+/// Appended to the options, which name a type of the other header.
+const DIALECT: &str = "
+/// The choices for reading a CGeo file that the published text leaves open; meshmap_cgeo.h defines them.
+pub struct mm_cgeo_dialect { _opaque: [u8; 0] }
+";
 
 fn section(root: &Path, files: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
@@ -171,7 +204,8 @@ fn section(root: &Path, files: &[&str]) -> String {
         .with_config(cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a valid configuration"));
     for (index, file) in files.iter().enumerate() {
         let path = folder.path().join(format!("{index}.rs"));
-        std::fs::write(&path, with_enums(&read(&root.join("src").join(file)))).expect("a file");
+        let source = read(&root.join("src").join(file)) + if *file == "options.rs" { DIALECT } else { "" };
+        std::fs::write(&path, with_enums(&source)).expect("a file");
         builder = builder.with_src(path);
     }
     let mut made = Vec::new();

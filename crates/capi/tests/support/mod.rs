@@ -7,6 +7,7 @@
 )]
 
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::io::Write;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
@@ -84,6 +85,16 @@ pub fn memory(bytes: Vec<u8>, options: Option<&mm_options>) -> *mut mm_file {
     file
 }
 
+/// An attribute of a vertex layout, placed after others.
+pub fn attribute(
+    semantic: mm_semantic,
+    scalar: mm_scalar,
+    components: u32,
+    normalized: u32,
+) -> mm_layout_attribute {
+    mm_layout_attribute { semantic, scalar, components, normalized, offset: usize::MAX, ..sized() }
+}
+
 pub fn scratch() -> *mut mm_scratch {
     let mut scratch = null_mut();
     // SAFETY: a place for it.
@@ -105,14 +116,15 @@ pub fn cache(capacity: u64) -> *mut mm_cache {
     cache
 }
 
-/// Asks for the count, then for all elements, `stride` bytes apart; checks that a smaller count is refused, and that nothing else
-/// is written.
-pub fn all<T: Copy + PartialEq + std::fmt::Debug>(
+/// Asks for the count, then for all elements of `size` bytes, `stride` bytes apart; checks that a smaller count is refused, and that
+/// nothing else is written.
+pub fn all_bytes(
+    size: usize,
     stride: usize,
-    mut call: impl FnMut(*mut T, usize, usize, *mut usize) -> mm_status,
-) -> Result<Vec<T>, mm_status> {
+    mut call: impl FnMut(*mut u8, usize, usize, *mut usize) -> mm_status,
+) -> Result<Vec<u8>, mm_status> {
     const UNTOUCHED: u8 = 0xa5;
-    let (mut count, size) = (usize::MAX, size_of::<T>());
+    let mut count = usize::MAX;
     let status = call(null_mut(), stride, 0, &raw mut count);
     if status != MM_OK {
         return Err(status);
@@ -120,19 +132,69 @@ pub fn all<T: Copy + PartialEq + std::fmt::Debug>(
     let step = if stride == 0 { size } else { stride };
     let mut bytes = vec![UNTOUCHED; (count * step + 1).max(1)];
     // An address that nothing is aligned at.
-    let start = bytes[1..].as_mut_ptr().cast::<T>();
+    let start = bytes[1..].as_mut_ptr();
     if count > 0 {
         let mut needed = 0;
         assert_eq!(call(start, stride, count - 1, &raw mut needed), MM_ERROR_BUFFER);
         assert_eq!(needed, count);
         assert!(bytes.iter().all(|byte| *byte == UNTOUCHED));
     }
-    let start = bytes[1..].as_mut_ptr().cast::<T>();
+    let start = bytes[1..].as_mut_ptr();
     let mut found = 0;
     let status = call(start, stride, count, &raw mut found);
     assert_eq!((status, found), (MM_OK, count));
     let elements = bytes[1..].chunks_exact(step);
     assert!(elements.clone().all(|element| element[size..].iter().all(|byte| *byte == UNTOUCHED)));
-    // SAFETY: chunks are as long as a `T`, or longer.
-    Ok(elements.map(|element| unsafe { element.as_ptr().cast::<T>().read_unaligned() }).collect())
+    Ok(elements.flat_map(|element| &element[..size]).copied().collect())
+}
+
+/// Like `all_bytes`, for elements of a type.
+pub fn all<T: Copy>(
+    stride: usize,
+    mut call: impl FnMut(*mut T, usize, usize, *mut usize) -> mm_status,
+) -> Result<Vec<T>, mm_status> {
+    let call = |out: *mut u8, stride, capacity, count| call(out.cast(), stride, capacity, count);
+    let bytes = all_bytes(size_of::<T>(), stride, call)?;
+    // SAFETY: chunks are as long as a `T`.
+    let element = |chunk: &[u8]| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() };
+    Ok(bytes.chunks_exact(size_of::<T>()).map(element).collect())
+}
+
+/// The bytes of an array that is shown.
+///
+/// # Safety
+///
+/// They are still valid.
+pub unsafe fn shown(info: &mm_array_info) -> Vec<u8> {
+    // SAFETY: the caller's.
+    unsafe { std::slice::from_raw_parts(info.data.cast::<u8>(), info.byte_length) }.to_vec()
+}
+
+/// Positions of a snapshot into memory.
+pub fn read_positions(
+    file: *const mm_file,
+    index: usize,
+    scratch: *mut mm_scratch,
+    (out, stride, capacity): (*mut f32, usize, usize),
+    count: *mut usize,
+) -> mm_status {
+    // On the stack: calls of a render thread allocate nothing.
+    let mut address = [0_u8; 64];
+    write!(&mut address[..63], "snapshots[{index}].positions").expect("a short address");
+    let address = address.as_ptr().cast();
+    // SAFETY: memory of the caller.
+    unsafe { mm_read_into(file, address, MM_SCALAR_F32, 3, scratch, out.cast(), stride, capacity, count) }
+}
+
+/// Shows the positions of a snapshot.
+pub fn show_positions(
+    file: *const mm_file,
+    index: usize,
+    scratch: *mut mm_scratch,
+) -> (mm_status, mm_array_info) {
+    let (mut address, mut info) = ([0_u8; 64], sized::<mm_array_info>());
+    write!(&mut address[..63], "snapshots[{index}].positions").expect("a short address");
+    // SAFETY: a text, and a place for the result.
+    let status = unsafe { mm_array(file, address.as_ptr().cast(), scratch, &raw mut info) };
+    (status, info)
 }

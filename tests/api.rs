@@ -9,7 +9,7 @@ use meshmap::{
     Address, Attribute, Error, ErrorKind, F16, Format, Fragments, IndexFormat, MeshFile, Options, Semantic,
     Source, VertexFormat,
 };
-use meshmap_testing::{Recorder, data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, open};
 
 /// Nothing that a user holds is tied to a thread, to a file or to whatever it was taken from.
 #[test]
@@ -149,10 +149,7 @@ fn memory_is_shared_and_not_copied() {
 fn views_outlive_source_and_model() {
     let path = data::valid("iqm", "skin_multi_anim.iqm");
     let positions = Model::open(&path).unwrap().positions().unwrap().unwrap();
-    let again = Model::from_source(Source::from_bytes(fs::read(path).unwrap()), &Options::default())
-        .unwrap()
-        .positions()
-        .unwrap();
+    let again = open::model(fs::read(path).unwrap()).positions().unwrap();
     assert_eq!(Some(positions), again);
 }
 
@@ -216,7 +213,7 @@ fn readers_of_unknown_length_are_asked_in_pieces() {
     let recorder = Recorder::of_unknown_length(vec![0; 40 << 20]);
     let source = Source::ranged(recorder.clone());
     assert_eq!(source.read(0..1 << 50).unwrap_err().kind(), ErrorKind::Truncated);
-    let reads = recorder.reads.lock().unwrap();
+    let reads = recorder.reads();
     assert_eq!(reads.len(), 3);
     assert!(reads.iter().all(|range| range.end - range.start <= 16 << 20));
     // The short answer shows the length.

@@ -13,7 +13,7 @@ use meshmap::{
     Source, Strictness,
 };
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
-use meshmap_testing::{Recorder, data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -21,7 +21,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
-    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::proxy(bytes)
 }
 
 fn sheet() -> (Vec<Mesh>, Vec<Snapshot>) {
@@ -374,7 +374,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
         let (file, array) = (bytes.as_ptr_range(), array.as_bytes().as_ptr_range());
         file.start <= array.start && array.end <= file.end
     };
-    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(bytes.clone());
     let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
     for array in [first.positions(), first.normals(), first.texcoords(0)] {
         assert!(lies_in(&array.unwrap()));
@@ -382,8 +382,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
     assert!(!lies_in(&second.positions().unwrap()));
     // A part does not keep alive what was read for something else.
-    let lazy =
-        Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec())), &Options::default()).unwrap();
+    let lazy = open::proxy(Recorder::new(bytes.to_vec()));
     assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
     assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
 }
@@ -415,9 +414,9 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let (_, snapshots) = animation(110, 8);
     let bytes = file(&snapshots, Dialect::default());
     let recorder = Recorder::new(bytes);
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(recorder.clone());
     let read = || {
-        let mut reads = recorder.reads.lock().unwrap();
+        let mut reads = recorder.reads();
         let taken =
             (reads.len(), reads.iter().map(|range| range.end - range.start).sum::<u64>(), reads.clone());
         reads.clear();
@@ -994,10 +993,10 @@ fn arrays_of_an_offset_that_is_repeated_are_read_once() {
     let mut bytes = file(&snapshots, Dialect::default());
     let reads = |bytes: &[u8]| {
         let recorder = Recorder::new(bytes.to_vec());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        let file = open::file(recorder.clone());
+        recorder.take();
         let count = file.arrays().filter(|entry| entry.is_ok()).count();
-        (count, recorder.reads.lock().unwrap().len())
+        (count, recorder.reads().len())
     };
     let (count, all) = reads(&bytes);
     let (from, to) = (table_entry(&bytes, 3), table_entry(&bytes, 2));

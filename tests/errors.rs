@@ -10,6 +10,7 @@ use meshmap::cgeo::Parts;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::{Error, ErrorKind, MeshFile, Options, ReadRange, Source, cgeo, iqm, openctm, slmesh, tmf};
 use meshmap_testing::data;
+use meshmap_testing::open;
 
 /// An error and what caused it, as programs print them.
 fn chain(error: &Error) -> String {
@@ -110,9 +111,7 @@ fn errors_deep_in_a_file_name_it() {
     assert_eq!(error.path(), Some(&*path), "{error}");
     // Findings are the same for files and memory.
     let of_file = proxy.validate().unwrap();
-    let of_memory =
-        cgeo::Proxy::from_source(Source::from_bytes(std::fs::read(&path).unwrap()), &Options::default())
-            .unwrap();
+    let of_memory = open::proxy(std::fs::read(&path).unwrap());
     assert_eq!(of_file, of_memory.validate().unwrap());
     assert!(!of_file.is_empty());
 }

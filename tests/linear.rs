@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use meshmap::cgeo::{self, Parts, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
-use meshmap::{MeshFile, iqm, openctm, tmf};
+use meshmap::{MeshFile, iqm, tmf};
 
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::measure::ThreadTime;
-use meshmap_testing::{Recorder, fixtures, in_steps, kinds};
+use meshmap_testing::{Recorder, fixtures, in_steps, kinds, open};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -26,7 +26,7 @@ fn allocated<T>(job: impl FnOnce() -> T) -> u64 {
 fn read_and_allocated<T>(bytes: Vec<u8>, job: impl FnOnce(Source) -> T) -> u64 {
     let reader = Recorder::new(bytes);
     let allocated = allocated(|| job(Source::ranged(reader.clone())));
-    let reads = reader.reads.lock().unwrap();
+    let reads = reader.reads();
     allocated + reads.iter().map(|range| range.end - range.start).sum::<u64>()
 }
 
@@ -79,7 +79,7 @@ fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
     let contents = std::iter::once(base.complete()).chain(differences);
     let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
     let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let proxy = open::proxy(bytes);
     assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
@@ -96,7 +96,7 @@ fn many_maps(count: usize) -> Vec<u8> {
 #[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn attributes_of_a_view_are_not_searched_from_the_first() {
     let read = |count: usize| {
-        let mesh = openctm::Mesh::at(&Source::from_bytes(many_maps(count)), 0, &Options::default()).unwrap();
+        let mesh = open::body(many_maps(count));
         let view = mesh.view().unwrap();
         searching(|| {
             let found = view.attributes().iter().map(|info| view.attribute(&info.semantic).unwrap().unwrap());
@@ -158,13 +158,7 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
             );
         })
     };
-    assert_eq!(
-        iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3)), &Options::default())
-            .unwrap()
-            .meshes()
-            .len(),
-        3
-    );
+    assert_eq!(open::model(many_meshes_and_arrays(3)).meshes().len(), 3);
     assert_linear(view(1000), view(4000));
 }
 
@@ -181,9 +175,7 @@ fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
         let entry = Llsd::Map(fields.into_iter().chain([hash]).collect());
         writer = writer.key(name, entry);
     }
-    let asset =
-        meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())
-            .unwrap();
+    let asset = open::asset(writer.to_bytes());
     let findings = asset.check_hashes().unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.rule.name).collect();
     assert_eq!(names, ["hash", "blocks that overlap"]);
@@ -230,9 +222,7 @@ fn custom_data_of_a_mesh_is_not_compared_with_all_before() {
         for number in 0..count {
             writer = writer.custom(24, &number.to_string(), 1, 0, &[0]);
         }
-        let document =
-            meshmap::tmf::Document::from_source(Source::from_bytes(writer.to_bytes()), &Options::default())
-                .unwrap();
+        let document = open::document(writer.to_bytes());
         searching(|| assert_eq!(document.mesh(0).unwrap().view().unwrap().attributes().len(), count + 1))
     };
     assert_searches_are_linear(view(10_000), view(40_000));
@@ -252,7 +242,7 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
         (0..count).for_each(|_| file.extend(offset.to_le_bytes()));
         file.extend(cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
         file.extend(fixtures::cgeo::snapshot_bytes(&snapshot, dialect));
-        let proxy = cgeo::Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+        let proxy = open::proxy(file);
         searching(|| {
             let mut played = 0;
             proxy.play(0..count).capacity(1 << 20).for_each(|_, mesh| {
@@ -295,7 +285,7 @@ fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     let reader = Recorder::new(file);
     let again = open(&Source::ranged(reader.clone())).unwrap();
     assert_eq!(again.vertex_arrays().len(), COUNT);
-    let reads = reader.reads.lock().unwrap().len();
+    let reads = reader.reads().len();
     assert!(reads < 2000, "{reads}");
 }
 
@@ -323,13 +313,13 @@ fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
 
     let reader = Recorder::new(file);
     assert_eq!(read(&Source::ranged(reader.clone())).unwrap(), indices);
-    let reads = reader.reads.lock().unwrap().len();
+    let reads = reader.reads().len();
     assert!(reads < 20, "{reads}");
 
     let reader = Recorder::new(build("custom segments of different names", COUNT));
-    let document = tmf::Document::from_source(Source::ranged(reader.clone()), &Options::default()).unwrap();
+    let document = open::document(reader.clone());
     assert_eq!(document.mesh(0).unwrap().custom().unwrap().len(), COUNT);
-    let reads = reader.reads.lock().unwrap().len();
+    let reads = reader.reads().len();
     assert!(reads < 20, "{reads}");
 }
 

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    Array, ErrorKind, Format, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic,
-    Severity, Source, Strictness,
+    Array, ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
+    Strictness,
 };
 use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
+use meshmap_testing::open;
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -37,7 +38,7 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
         let mut shifted = vec![0; shift];
         shifted.extend(&file);
         let bytes = bytes::Bytes::from(shifted).slice(shift..);
-        let mesh = Mesh::at(&Source::from_bytes(bytes.clone()), 0, &Options::default()).unwrap();
+        let mesh = open::body(bytes.clone());
         let arrays = mesh.arrays().unwrap();
         let all = [
             arrays.triangles.as_bytes(),
@@ -158,7 +159,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
             "bodies[0].attribute_maps[1].values"
         ]
     );
-    let reads = || std::mem::take(&mut *reader.reads.lock().unwrap());
+    let reads = || reader.take();
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
     // Bytes that are not LZMA are an error of the stream; only the reads matter here.
@@ -184,7 +185,7 @@ fn decoded_arrays_are_shared_by_all_clones() {
 fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let all = open::bodies(file.clone());
     assert_eq!((all.meshes().len(), all.findings()), (3, &[][..]));
     let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
@@ -202,7 +203,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
     assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
 
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
     assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
@@ -218,7 +219,7 @@ fn damaged_body_spoils_itself_only() {
     let mut cut = good.clone();
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let all = open::bodies(file.clone());
     assert_eq!(all.meshes().len(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
     assert_eq!(damaged.rule, rule("damaged_body"));
@@ -542,10 +543,10 @@ fn comments_of_up_to_4_kib_are_held() {
         let comment = vec![b'c'; len];
         let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
         let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
-        let all = Bodies::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        let all = open::bodies(recorder.clone());
+        recorder.take();
         assert_eq!(all.mesh(3).unwrap().comment().unwrap().as_bytes(), comment);
-        assert_eq!(recorder.reads.lock().unwrap().len(), reads, "{len}");
+        assert_eq!(recorder.reads().len(), reads, "{len}");
     }
 }
 

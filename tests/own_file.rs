@@ -10,7 +10,7 @@ use bytes::Bytes;
 use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, MeshFile, Options, Parallelism, ReadRange, Result, Source};
 use meshmap_testing::calls::{Caller, Look, Looked, on};
-use meshmap_testing::{fixtures, with_watchdog};
+use meshmap_testing::{fixtures, open, with_watchdog};
 
 const DEADLOCK: ErrorKind = ErrorKind::Io(io::ErrorKind::Deadlock);
 
@@ -75,17 +75,6 @@ impl Digests {
 impl Caller for Digests {
     fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
         self.see(name, job())
-    }
-
-    fn each<I, T: Look>(
-        &mut self,
-        name: &str,
-        items: impl IntoIterator<Item = I>,
-        mut job: impl FnMut(I) -> Result<T>,
-    ) {
-        for item in items {
-            self.see(name, job(item));
-        }
     }
 
     fn looks(&self) -> bool {
@@ -208,7 +197,7 @@ mod cache {
         let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
         for (name, is_refused, job) in USES {
             let reader = Reentrant::new(&body);
-            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &Options::default()).unwrap();
+            let proxy = open::proxy(Source::ranged(Arc::clone(&reader)));
             let cache = SnapshotCache::new(64 << 20);
             cache.get(&proxy, 1, Parts::ALL).unwrap();
             let inner = Arc::new(Mutex::new(None));

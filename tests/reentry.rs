@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Parts, Proxy};
-use meshmap::{Codec, MeshFile, Options, ReadRange, Source};
-use meshmap_testing::{fixtures, with_watchdog};
+use meshmap::{Codec, Options, ReadRange, Source};
+use meshmap_testing::{fixtures, open, with_watchdog};
 use rayon::prelude::*;
 
 /// Fetches what it is asked for in pieces, in parallel.
@@ -44,7 +44,7 @@ fn proxy() -> Proxy {
     // Larger than what is read when it is opened.
     let (_, snapshots) = fixtures::cgeo::animation(40, 16);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
-    Proxy::from_source(Source::ranged(Parallel(file.into())), &Options::default()).unwrap()
+    open::proxy(Source::ranged(Parallel(file.into())))
 }
 
 #[test]
@@ -85,9 +85,7 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         let (_, snapshots) = fixtures::cgeo::animation(40, 16);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
         for last in [16, 5] {
-            let proxy =
-                Proxy::from_source(Source::ranged(Everyone(file.clone().into())), &Options::default())
-                    .unwrap();
+            let proxy = open::proxy(Source::ranged(Everyone(file.clone().into())));
             let mut seen = 0;
             proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
                 mesh.unwrap();
@@ -140,8 +138,7 @@ fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
     ];
     in_a_small_pool(|| {
         for body in files {
-            let file =
-                MeshFile::from_source(Source::ranged(Parallel(body.into())), &Options::default()).unwrap();
+            let file = open::file(Source::ranged(Parallel(body.into())));
             (0..16).into_par_iter().for_each(|_| {
                 file.validate().unwrap();
                 file.meshes().unwrap().for_each(|entry| drop(file.mesh(&entry.address).unwrap()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
-use meshmap_testing::{data, fixtures, with_watchdog};
+use meshmap_testing::{data, fixtures, open, with_watchdog};
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
@@ -77,11 +77,7 @@ fn many_threads_read_one_lazy_model() {
 
 fn sheets(side: u32, snapshots: usize) -> Proxy {
     let (_, snapshots) = fixtures::cgeo::animation(side, snapshots);
-    Proxy::from_source(
-        Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())),
-        &Options::default(),
-    )
-    .unwrap()
+    open::proxy(fixtures::cgeo::file(&snapshots, Dialect::default()))
 }
 
 /// All bytes of all snapshots, as playing hands them out.
@@ -120,7 +116,7 @@ fn uneven() -> Vec<u8> {
         *snapshot = fixtures::cgeo::animation(side, 1).1.remove(0);
     }
     let mut file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let blocks = proxy.snapshot(9).unwrap().blocks().unwrap();
     let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
     let middle = usize::try_from(mesh.range.start.midpoint(mesh.range.end)).unwrap();
@@ -233,15 +229,15 @@ fn long_streams_are_the_same_for_any_number_of_threads() {
 fn long_base_is_decoded_while_others_wait_for_it() {
     let (_, snapshots) = fixtures::cgeo::animation(300, 3);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let expected = played(&proxy);
     for threads in [1, 2, 8] {
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let proxy = open::proxy(file.clone());
         from_outside(threads, move || {
             let positions = proxy.snapshot(1).unwrap().positions().unwrap();
             assert_eq!(positions.len(), 300 * 300);
         });
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let proxy = open::proxy(file.clone());
         assert!(pool(threads).install(|| played(&proxy)) == expected, "{threads} threads");
     }
 }
@@ -359,7 +355,7 @@ mod cache {
         let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
         let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+        let proxy = open::proxy(bytes);
         let cache = SnapshotCache::new(1 << 20);
         let held = |kept: &usize| cache.try_get(&proxy, *kept, Parts::ALL).is_some();
         (0..32).for_each(|index| {
@@ -391,14 +387,14 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 4);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         let recorder = meshmap_testing::Recorder::new(file);
-        let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone())), &Options::default()).unwrap();
+        let proxy = open::proxy(Source::ranged(Late(recorder.clone())));
         let cache = SnapshotCache::new(64 << 20);
         cache.get(&proxy, 1, Parts::ALL).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        recorder.take();
         std::thread::scope(|scope| {
             (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())));
         });
-        let reads = recorder.reads.lock().unwrap().len();
+        let reads = recorder.reads().len();
         assert!(
             (1..=64).contains(&reads) && cache.stats().decodes == 2,
             "{reads} reads, {:?}",
@@ -432,8 +428,7 @@ mod cache {
             for threads in [1, 2, 8] {
                 let pool = pool(threads);
                 for round in 0..3_000_usize {
-                    let proxy =
-                        Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+                    let proxy = open::proxy(bytes.clone());
                     let cache = SnapshotCache::new(64 << 20);
                     pool.install(|| {
                         (0..6_usize).into_par_iter().for_each(|outer| {
@@ -516,7 +511,7 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 40);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         // Slow enough that this thread is not far behind, however busy the machine is.
-        let proxy = Proxy::from_source(Source::ranged(Slow(file.into(), 15)), &Options::default()).unwrap();
+        let proxy = open::proxy(Source::ranged(Slow(file.into(), 15)));
         for threads in [1, 2] {
             let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
             pool.install(|| cache.prefetch(&proxy, 0..40, Parts::ALL));
@@ -748,8 +743,7 @@ fn errors_are_the_same_for_any_number_of_threads() {
     let mut numbers = vec![0; count];
     (first..count).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
     let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
-    let document =
-        meshmap::tmf::Document::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let document = open::document(file);
     let array = document.mesh(0).unwrap().position_indices().unwrap();
     for threads in THREADS {
         let error = pool(*threads).install(|| array.read().unwrap_err());

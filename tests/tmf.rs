@@ -8,7 +8,7 @@ use meshmap::{
     VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
-use meshmap_testing::{Recorder, data};
+use meshmap_testing::{Recorder, data, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -299,7 +299,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
         .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
         .indices(2, 2, 0, &[0, 0, 0])
         .to_bytes();
-    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let document = open::file(file.clone());
     let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
@@ -414,19 +414,19 @@ fn limits_bound_what_is_decoded() {
 #[test]
 fn loaded_meshes_read_nothing_more() {
     let recorder = Recorder::new(grid(200));
-    let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let document = open::document(recorder.clone());
     let mesh = document.mesh(0).unwrap();
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     mesh.positions().unwrap().get(39_000).unwrap();
-    let one: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+    let one: u64 = recorder.bytes_read();
     assert!(one < 100, "{one} bytes for one vertex");
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     let loaded = mesh.load().unwrap();
-    assert!(recorder.reads.lock().unwrap().len() <= 1);
-    recorder.reads.lock().unwrap().clear();
+    assert!(recorder.reads().len() <= 1);
+    recorder.take();
     loaded.positions().unwrap().read().unwrap();
     loaded.indices().unwrap();
-    assert!(recorder.reads.lock().unwrap().is_empty());
+    assert!(recorder.reads().is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
 use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Options, Severity, Source, iqm};
-use meshmap_testing::{Recorder, data, exercise, fixtures};
+use meshmap_testing::{Recorder, data, exercise, fixtures, open};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
 /// lacks, with a range that begins in what there is.
@@ -203,7 +203,7 @@ fn small_assets() -> Vec<Vec<u8>> {
 #[test]
 fn every_truncation_of_an_asset_is_an_error() {
     for file in small_assets() {
-        let whole = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let whole = open::file(file.clone());
         // Bytes behind the last block mean nothing.
         let MeshFile::SlMesh(asset) = &whole else { panic!("another format") };
         let ends = asset.entries().filter(|entry| entry.name() != "some_block");

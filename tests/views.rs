@@ -8,7 +8,7 @@ use meshmap::{
     Attribute, Axis, Bytes, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry,
     MeshFile, MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
 };
-use meshmap_testing::{Recorder, data, fixtures, test_files};
+use meshmap_testing::{Recorder, data, fixtures, open, test_files};
 
 /// The valid files of all formats below a folder that are files of meshes.
 fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
@@ -143,12 +143,12 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
     let mut count = 0;
     for (path, bytes) in files(root) {
         let recorder = Recorder::new(bytes);
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+        let file = open::file(recorder.clone());
         for entry in file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default()) {
             let name = format!("{}: {}", path.display(), entry.address);
             let mesh = file.mesh(&entry.address).unwrap();
             let loaded = mesh.load().unwrap();
-            let reads = || recorder.reads.lock().unwrap().len();
+            let reads = || recorder.reads().len();
             let before = reads();
             let (first, second) = (intact(&loaded), intact(&loaded));
             let bounds = loaded.bounds().unwrap();
@@ -169,12 +169,12 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
 fn loading_spares_later_reads() {
     let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = open::file(recorder.clone());
     let mesh = file.mesh(&"bodies[0]".parse().unwrap()).unwrap();
     let read = |mesh: &MeshView| {
-        let before = recorder.reads.lock().unwrap().len();
+        let before = recorder.reads().len();
         mesh.attribute(&Semantic::Position).unwrap();
-        recorder.reads.lock().unwrap()[before..].iter().map(|read| read.end - read.start).sum::<u64>()
+        recorder.reads()[before..].iter().map(|read| read.end - read.start).sum::<u64>()
     };
     // The table of costs in the documentation of `attribute`.
     assert!(read(&mesh) >= 12 * mesh.vertex_count() as u64 && read(&mesh) > 0);

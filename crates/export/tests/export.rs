@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target, Turn};
-use meshmap_testing::{data, drawn, runs_against_normals, test_files};
+use meshmap_testing::{data, drawn, open, runs_against_normals, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
     let path = folder.join("out").with_extension(target.name());
@@ -89,9 +89,7 @@ fn glb_has_the_positions_and_triangles_of_every_mesh(root: &Path) {
 fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = fs::read(data::root().join("openctm/valid/conv_sphere_obj_MG1.ctm")).unwrap();
-    let open = |bytes: &[u8]| {
-        MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap()
-    };
+    let open = |bytes: &[u8]| open::file(bytes.to_vec());
     let normals = open(&bytes).items().find(|item| item.address.to_string() == "bodies[0].normals").unwrap();
     // After the five bytes of properties, which are read when the file is opened.
     bytes[normals.range.start as usize + 5..normals.range.end as usize].fill(0xff);
@@ -376,8 +374,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |target: Target| folder.path().join("out").with_extension(target.name());
     let clean = iqm::Writer::sheets(2, 3, 2).to_bytes();
-    let open =
-        |bytes: Vec<u8>| MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let open = |bytes: Vec<u8>| open::file(bytes);
     let ranges: Vec<_> = open(clean.clone())
         .as_iqm()
         .unwrap()
@@ -587,7 +584,7 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
     let folder = tempfile::tempdir().unwrap();
     let lod = Llsd::Array(vec![sheet(4, 5)]);
     let bytes = Writer::default().block("high_lod", &lod).block("skin", &skin(2)).to_bytes();
-    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let file = open::file(bytes);
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let outcome = convert.write_file(&file, &path).unwrap();
     assert!(outcome.changed.contains_key("joints that are not there, now the last joint"), "{outcome:?}");
@@ -710,12 +707,11 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
 fn numbers_that_are_none_are_named_unless_they_may_become_0() {
     let writer = meshmap_testing::fixtures::iqm::Writer::sheets(1, 3, 2);
     let bytes = writer.to_bytes();
-    let file =
-        MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+    let file = open::file(bytes.clone());
     let array = file.as_iqm().unwrap().vertex_arrays().next().unwrap();
     let mut bytes = bytes;
     bytes[array.range.start as usize + 4..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
-    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes), &Options::default()).unwrap();
+    let file = open::file(bytes);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.glb");
     let error = Convert::new(Target::Glb).write_file(&file, &path).unwrap_err().to_string();

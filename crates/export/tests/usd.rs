@@ -13,7 +13,7 @@ use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
 use meshmap_testing::{
     allocator::{Counting, counted},
-    runs_against_normals,
+    open, runs_against_normals,
 };
 use meshmap_testing::{data, drawn, has_bind_shape, test_files};
 use usdc::{Array, Prim, Stage};
@@ -60,7 +60,7 @@ fn proxy(snapshots: &[cgeo::Snapshot]) -> MeshFile {
         .with_codec(Codec::Stored)
         .with_size(SizeMeaning::Stored)
         .with_offset(OffsetTarget::StartTag);
-    MeshFile::from_source(Source::from_bytes(cgeo::file(snapshots, dialect)), &Options::default()).unwrap()
+    open::file(cgeo::file(snapshots, dialect))
 }
 
 /// A proxy of complete meshes.
@@ -344,7 +344,7 @@ fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
         let mut bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], dialect);
         let at = bytes.windows(5).position(|window| window == b"Sheet").unwrap();
         bytes[at..at + 5].copy_from_slice(name);
-        MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+        open::file(bytes)
     };
     let cases: [(&[u8; 5], &str, Option<&str>); 4] = [
         (b"Sheet", "Sheet", None),
@@ -366,7 +366,7 @@ fn meshes_of_the_same_name_have_names_of_their_own() {
     let mut bytes = meshmap_testing::fixtures::iqm::Writer::sheets(3, 3, 2).to_bytes();
     let at = bytes.windows(6).position(|window| window == b"sheet1").unwrap();
     bytes[at + 5] = b'0';
-    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let file = open::file(bytes);
     let (bytes, _) = plain(&file);
     let whole = stage(&bytes);
     let mut paths: Vec<&str> = whole.prims.iter().map(|prim| prim.path.as_str()).collect();

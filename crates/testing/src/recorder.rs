@@ -1,5 +1,6 @@
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -13,17 +14,43 @@ pub struct Recorder {
     pub tells_length: bool,
     /// The ranges that it was asked for, in order.
     pub reads: Mutex<Vec<Range<u64>>>,
+    /// The number of further reads that succeed.
+    left: AtomicUsize,
 }
 
 impl Recorder {
     /// A reader that reports its length.
     pub fn new(bytes: Vec<u8>) -> Arc<Self> {
-        Arc::new(Self { bytes, tells_length: true, reads: Mutex::default() })
+        Self::with(bytes, true)
     }
 
     /// A reader that does not report its length.
     pub fn of_unknown_length(bytes: Vec<u8>) -> Arc<Self> {
-        Arc::new(Self { bytes, tells_length: false, reads: Mutex::default() })
+        Self::with(bytes, false)
+    }
+
+    fn with(bytes: Vec<u8>, tells_length: bool) -> Arc<Self> {
+        Arc::new(Self { bytes, tells_length, reads: Mutex::default(), left: usize::MAX.into() })
+    }
+
+    /// Fails with a timeout after this many further reads.
+    pub fn fail_after(&self, reads: usize) {
+        self.left.store(reads, SeqCst);
+    }
+
+    /// The ranges since the last call, in order.
+    pub fn take(&self) -> Vec<Range<u64>> {
+        std::mem::take(&mut *self.reads.lock().unwrap())
+    }
+
+    /// The ranges so far, in order.
+    pub fn reads(&self) -> Vec<Range<u64>> {
+        self.reads.lock().unwrap().clone()
+    }
+
+    /// The number of bytes in the ranges so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.reads().iter().map(|range| range.end - range.start).sum()
     }
 }
 
@@ -33,6 +60,9 @@ impl ReadRange for Recorder {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        if self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         self.reads.lock().unwrap().push(range.clone());
         let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
         Ok(Bytes::copy_from_slice(&self.bytes[at(range.start)..at(range.end)]))

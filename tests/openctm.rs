@@ -5,12 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    Array, ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
+    ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
     Strictness,
 };
-use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
-use meshmap_testing::open;
+use meshmap_testing::{Recorder, in_steps, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -84,34 +83,6 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
             let length = |n: [f32; 3]| n.iter().map(|x| x * x).sum::<f32>().sqrt();
             assert!(normals.iter().all(|normal| (0.98..1.01).contains(&length(normal))));
         }
-    }
-}
-
-#[test]
-fn all_arrays_at_once_are_those_decoded_alone() {
-    for method in METHODS {
-        let file = Body::sheet(method, 20).to_bytes();
-        let (alone, together) = (open(file.clone()).unwrap(), open(file.clone()).unwrap());
-        let arrays = together.arrays().unwrap();
-        assert_eq!(arrays.normals, alone.normals().unwrap());
-        assert_eq!(arrays.positions, alone.positions().unwrap());
-        assert_eq!(arrays.triangles, alone.raw_triangles().unwrap());
-        let mut buffer = MeshBuffer::default();
-        let mut scratch = Scratch::default();
-        for side in [30, 20] {
-            let mesh = open(Body::sheet(method, side).to_bytes()).unwrap();
-            mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
-        }
-        assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
-        assert_eq!(Array::from_vec(buffer.triangles), arrays.triangles);
-        assert_eq!(Some(Array::from_vec(buffer.normals)), arrays.normals);
-        for (index, (coords, values)) in buffer.texcoords.into_iter().zip(buffer.attribute_maps).enumerate() {
-            assert_eq!(Array::from_vec(coords), arrays.texcoords[index]);
-            assert_eq!(Array::from_vec(values), arrays.attribute_maps[index]);
-        }
-        let mut normals = vec![[0.0; 3]; 400];
-        assert!(open(file).unwrap().normals_into(&mut normals, &mut scratch).unwrap());
-        assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
     }
 }
 
@@ -381,33 +352,6 @@ fn limits_hold_for_each_array_and_for_all() {
 }
 
 #[test]
-fn vectors_of_any_length_get_the_length_of_the_array() {
-    for method in METHODS {
-        let mesh = open(Body::sheet(method, 3).to_bytes()).unwrap();
-        let mut scratch = Scratch::default();
-        for length in [0, 1, 100] {
-            let (mut positions, mut normals) = (vec![[7.0; 3]; length], vec![[7.0; 3]; length]);
-            let (mut coords, mut values) = (vec![[7.0; 2]; length], vec![[7.0; 4]; length]);
-            mesh.positions_into(&mut positions, &mut scratch).unwrap();
-            assert!(mesh.normals_into(&mut normals, &mut scratch).unwrap());
-            mesh.uv_maps().next().unwrap().read_into(&mut coords, &mut scratch).unwrap();
-            mesh.attribute_maps().next().unwrap().read_into(&mut values, &mut scratch).unwrap();
-            let arrays = mesh.arrays().unwrap();
-            assert_eq!(mesh.raw_triangles().unwrap(), arrays.triangles);
-            assert_eq!(Array::from_vec(positions), arrays.positions);
-            assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
-            assert_eq!(Array::from_vec(coords), arrays.texcoords[0]);
-            assert_eq!(Array::from_vec(values), arrays.attribute_maps[0]);
-        }
-    }
-    let mut without = Body::sheet(MG2, 3);
-    without.flags = 0;
-    let mut normals = vec![[7.0; 3]];
-    let mesh = open(without.to_bytes()).unwrap();
-    assert!(!mesh.normals_into(&mut normals, &mut Scratch::default()).unwrap() && normals.is_empty());
-}
-
-#[test]
 fn decoding_stops_when_it_is_cancelled() {
     let mesh = open(Body::sheet(MG1, 3).to_bytes()).unwrap();
     let mut scratch = Scratch::default();
@@ -455,26 +399,13 @@ fn fragments_need_just_what_is_asked_for() {
     body.comment = vec![b'x'; 70_000];
     let file = body.to_bytes();
     let fragments = Fragments::new(Some(file.len() as u64));
-    let mut fetched = 0;
-    let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
-        match fragments.step(job).unwrap() {
-            Ok(done) => return done,
-            Err(ranges) => {
-                for range in ranges {
-                    fetched += range.end - range.start;
-                    fragments
-                        .supply(range.start, file[range.start as usize..range.end as usize].to_vec())
-                        .unwrap();
-                }
-            }
-        }
-    };
     let coords = |source: &Source| {
         let mesh = Mesh::at(source, 0, &Options::default())?;
         Ok(mesh.uv_maps().nth(1).unwrap().read()?.len())
     };
-    assert_eq!(run(&coords), 10_000);
-    assert!(fetched < file.len() as u64 / 2, "{fetched} of {} bytes", file.len());
+    assert_eq!(in_steps(&fragments, &file, coords).unwrap().0, 10_000);
+    let held = fragments.held();
+    assert!(held < file.len() as u64 / 2, "{held} of {} bytes", file.len());
 }
 
 #[test]

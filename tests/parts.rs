@@ -1,11 +1,10 @@
 //! Parts of CGeo meshes: the same values as in whole meshes, and nothing else decoded, read or held.
 
-use std::io;
-use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SizeMeaning};
-use meshmap::{Options, Parallelism, ReadRange, Scratch, Source};
+use meshmap::{Options, Parallelism, Scratch, Source};
 use meshmap_testing::{Recorder, data, fixtures, open};
 
 /// All combinations of parts.
@@ -515,23 +514,6 @@ fn snapshots_of_unknown_stored_size_are_fetched_whole() {
     }
 }
 
-/// A reader that records the ranges passed to `will_read`.
-struct Foretold(bytes::Bytes, Mutex<Vec<Range<u64>>>);
-
-impl ReadRange for Foretold {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.0.len() as u64))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
-        Ok(self.0.slice(range.start as usize..range.end as usize))
-    }
-
-    fn will_read(&self, range: Range<u64>) {
-        self.1.lock().unwrap().push(range);
-    }
-}
-
 #[test]
 fn readers_are_told_what_will_be_played() {
     let bytes = bytes::Bytes::from(sheets(40, 12));
@@ -542,7 +524,7 @@ fn readers_are_told_what_will_be_played() {
         range.start - 4..range.end
     };
     for (parts, is_backwards) in [(Parts::ALL, false), (Parts::ALL, true), (Parts::POSITIONS, false)] {
-        let reader = Arc::new(Foretold(bytes.clone(), Mutex::default()));
+        let reader = Recorder::new(bytes.to_vec());
         let options = Options::default().with_parallelism(Parallelism::Off);
         let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &options).unwrap();
         let mut play = proxy.play(2..11).parts(parts).stride(2);
@@ -552,7 +534,7 @@ fn readers_are_told_what_will_be_played() {
         let mut played = play.into_iter();
         played.next().unwrap().1.unwrap();
         // All fit into 16 MiB. The size of positions cannot be estimated before the first snapshot is decoded.
-        let told = |of: &Foretold| of.1.lock().unwrap().clone();
+        let told = |of: &Recorder| of.told.lock().unwrap().clone();
         let turns: Vec<usize> = if is_backwards { vec![8, 6, 4, 2] } else { vec![4, 6, 8, 10] };
         if parts == Parts::ALL {
             assert_eq!(told(&reader), turns.iter().map(|index| range(*index)).collect::<Vec<_>>());

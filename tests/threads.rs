@@ -1,12 +1,14 @@
 //! The same values for any number of threads, and no deadlock wherever the library is called from.
 #![cfg(feature = "rayon")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use meshmap::cgeo::{Dialect, Parts, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
-use meshmap_testing::{data, fixtures, open, with_watchdog};
+use meshmap_testing::{data, fixtures, hooked, open, with_watchdog};
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
@@ -250,27 +252,7 @@ fn base_is_decoded_once_whoever_asks() {
         let threads: Vec<_> = (0..32).map(|_| scope.spawn(|| proxy.base().unwrap())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(bases.iter().all(|base| std::sync::Arc::ptr_eq(base, &bases[0])));
-}
-
-/// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
-struct Parallel {
-    bytes: bytes::Bytes,
-    panics: std::sync::Arc<std::sync::atomic::AtomicBool>,
-}
-
-impl meshmap::ReadRange for Parallel {
-    fn len(&self) -> std::io::Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-        assert!(!self.panics.load(std::sync::atomic::Ordering::SeqCst), "a reader that panics");
-        // Another worker takes the long half, and this one looks for other work meanwhile.
-        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
-        rayon::join(|| wait(2), || wait(20));
-        Ok(self.bytes.slice(range.start as usize..range.end as usize))
-    }
+    assert!(bases.iter().all(|base| Arc::ptr_eq(base, &bases[0])));
 }
 
 /// A proxy that is longer than what opening reads.
@@ -279,10 +261,18 @@ fn long_proxy() -> Vec<u8> {
     fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored))
 }
 
-fn parallel(bytes: Vec<u8>) -> (Source, std::sync::Arc<std::sync::atomic::AtomicBool>) {
-    let panics = std::sync::Arc::default();
-    let reader = Parallel { bytes: bytes.into(), panics: std::sync::Arc::clone(&panics) };
-    (Source::ranged(reader), panics)
+/// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
+fn parallel(bytes: Vec<u8>) -> (Source, Arc<AtomicBool>) {
+    let panics = Arc::new(AtomicBool::new(false));
+    let also = Arc::clone(&panics);
+    let source = hooked(bytes, move |_| {
+        assert!(!also.load(SeqCst), "a reader that panics");
+        // Another worker takes the long half, and this one looks for other work meanwhile.
+        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
+        rayon::join(|| wait(2), || wait(20));
+        Ok(())
+    });
+    (source, panics)
 }
 
 /// A sheet and its differences, and a body, which are both decoded once and kept.
@@ -300,10 +290,10 @@ fn readers_that_use_rayon_do_not_hang_what_is_made_once() {
 fn from_outside(threads: usize, job: impl Fn() + Send + Sync + 'static) {
     const JOBS: usize = 8;
     with_watchdog(Duration::from_secs(60), || {
-        let (pool, job) = (pool(threads), std::sync::Arc::new(job));
+        let (pool, job) = (pool(threads), Arc::new(job));
         let (done, wait) = std::sync::mpsc::channel();
         for number in 0..JOBS {
-            let (job, done) = (std::sync::Arc::clone(&job), done.clone());
+            let (job, done) = (Arc::clone(&job), done.clone());
             pool.spawn(move || {
                 if number == 1 {
                     std::thread::sleep(Duration::from_millis(1));
@@ -376,7 +366,7 @@ mod cache {
                 (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(meshes.iter().all(|mesh| std::sync::Arc::ptr_eq(mesh, &meshes[0])));
+        assert!(meshes.iter().all(|mesh| Arc::ptr_eq(mesh, &meshes[0])));
         let stats = cache.stats();
         assert_eq!((stats.decodes, stats.repeated_decodes, stats.hits + stats.misses), (1, 0, 64));
     }
@@ -386,34 +376,26 @@ mod cache {
     fn snapshot_that_64_threads_ask_for_is_read_at_most_once_by_each() {
         let (_, snapshots) = fixtures::cgeo::animation(60, 4);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let recorder = meshmap_testing::Recorder::new(file);
-        let proxy = open::proxy(Source::ranged(Late(recorder.clone())));
+        // A store that answers after a while, so that all threads ask before the first answer.
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&reads);
+        let proxy = open::proxy(hooked(file, move |_| {
+            counter.fetch_add(1, SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        }));
         let cache = SnapshotCache::new(64 << 20);
         cache.get(&proxy, 1, Parts::ALL).unwrap();
-        recorder.take();
+        reads.store(0, SeqCst);
         std::thread::scope(|scope| {
             (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())));
         });
-        let reads = recorder.reads().len();
+        let reads = reads.load(SeqCst);
         assert!(
             (1..=64).contains(&reads) && cache.stats().decodes == 2,
             "{reads} reads, {:?}",
             cache.stats()
         );
-    }
-
-    /// A store that answers after a while, so that all threads ask before the first answer.
-    struct Late(std::sync::Arc<meshmap_testing::Recorder>);
-
-    impl meshmap::ReadRange for Late {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            self.0.len()
-        }
-
-        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-            std::thread::sleep(Duration::from_millis(20));
-            self.0.read(range)
-        }
     }
 
     /// Random requests from every thread of a pool, inside one another, on fresh caches: one decode a slot, no hang.
@@ -450,17 +432,11 @@ mod cache {
     }
 
     /// A custom reader that takes this number of milliseconds.
-    struct Slow(bytes::Bytes, u64);
-
-    impl meshmap::ReadRange for Slow {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            Ok(Some(self.0.len() as u64))
-        }
-
-        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-            std::thread::sleep(Duration::from_millis(self.1));
-            Ok(self.0.slice(range.start as usize..range.end as usize))
-        }
+    fn slow(bytes: Vec<u8>, milliseconds: u64) -> Source {
+        hooked(bytes, move |_| {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            Ok(())
+        })
     }
 
     /// Nine snapshots, asked for nine times by eight threads while they are prefetched: nine decodes with any source.
@@ -471,7 +447,7 @@ mod cache {
             let (_, snapshots) = fixtures::cgeo::animation(30, 9);
             fixtures::cgeo::file(&snapshots, Dialect::default()).into()
         };
-        let sources = || [Source::from_bytes(bytes.clone()), Source::ranged(Slow(bytes.clone(), 1))];
+        let sources = || [Source::from_bytes(bytes.clone()), slow(bytes.to_vec(), 1)];
         let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
             for request in 0..9 * 9 {
                 assert_eq!(
@@ -511,7 +487,7 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 40);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         // Slow enough that this thread is not far behind, however busy the machine is.
-        let proxy = open::proxy(Source::ranged(Slow(file.into(), 15)));
+        let proxy = open::proxy(slow(file, 15));
         for threads in [1, 2] {
             let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
             pool.install(|| cache.prefetch(&proxy, 0..40, Parts::ALL));

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{
-    Attribute, Axis, Bytes, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry,
-    MeshFile, MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
+    Attribute, Axis, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry, MeshFile,
+    MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
 };
-use meshmap_testing::{Recorder, data, fixtures, open, test_files};
+use meshmap_testing::{Recorder, data, fixtures, in_steps, open, test_files};
 
 /// The valid files of all formats below a folder that are files of meshes.
 fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
@@ -249,28 +249,15 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
 
 #[test]
 fn loading_asks_fragments_for_all_attributes_at_once() {
-    let bytes = Bytes::from(fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes());
+    let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let fragments = Fragments::new(Some(bytes.len() as u64));
-    let run = |job: &dyn Fn(&Source) -> meshmap::Result<MeshView>| {
-        let mut rounds = 0;
-        loop {
-            match fragments.step(job).unwrap() {
-                Ok(mesh) => return (mesh, rounds),
-                Err(ranges) => {
-                    rounds += 1;
-                    for Range { start, end } in ranges {
-                        fragments.supply(start, bytes.slice(start as usize..end as usize)).unwrap();
-                    }
-                }
-            }
-        }
-    };
-    let (mesh, _) = run(&|source| {
+    let open = |source: &Source| {
         MeshFile::from_source(source.clone(), &Options::default())?.mesh(&"bodies[0]".parse().unwrap())
-    });
+    };
+    let (mesh, _) = in_steps(&fragments, &bytes, open).unwrap();
     assert!(mesh.attributes().len() > 1);
-    let (_, rounds) = run(&|_| mesh.load());
-    assert_eq!(rounds, 1);
+    let (_, steps) = in_steps(&fragments, &bytes, |_| mesh.load()).unwrap();
+    assert_eq!(steps, 2);
 }
 
 // -- group -------------------------------------------------------------------------------------------------------------

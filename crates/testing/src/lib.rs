@@ -27,6 +27,6 @@ mod steps;
 mod watchdog;
 
 pub use drawn::{drawn, has_bind_shape, runs_against_normals};
-pub use recorder::Recorder;
+pub use recorder::{Recorder, hooked};
 pub use steps::{in_pieces, in_steps};
 pub use watchdog::with_watchdog;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use meshmap::ReadRange;
+use meshmap::{ReadRange, Source};
 
 /// A reader of memory that keeps account of what it was asked for.
 pub struct Recorder {
@@ -14,6 +14,8 @@ pub struct Recorder {
     pub tells_length: bool,
     /// The ranges that it was asked for, in order.
     pub reads: Mutex<Vec<Range<u64>>>,
+    /// The ranges of `will_read`, in order.
+    pub told: Mutex<Vec<Range<u64>>>,
     /// The number of further reads that succeed.
     left: AtomicUsize,
 }
@@ -30,7 +32,8 @@ impl Recorder {
     }
 
     fn with(bytes: Vec<u8>, tells_length: bool) -> Arc<Self> {
-        Arc::new(Self { bytes, tells_length, reads: Mutex::default(), left: usize::MAX.into() })
+        let (reads, told) = Default::default();
+        Arc::new(Self { bytes, tells_length, reads, told, left: usize::MAX.into() })
     }
 
     /// Fails with a timeout after this many further reads.
@@ -64,7 +67,37 @@ impl ReadRange for Recorder {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.reads.lock().unwrap().push(range.clone());
-        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
-        Ok(Bytes::copy_from_slice(&self.bytes[at(range.start)..at(range.end)]))
+        Ok(part(&self.bytes, &range))
     }
+
+    fn will_read(&self, range: Range<u64>) {
+        self.told.lock().unwrap().push(range);
+    }
+}
+
+/// The bytes of a range, as far as there are any.
+fn part(bytes: &[u8], range: &Range<u64>) -> Bytes {
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    Bytes::copy_from_slice(&bytes[at(range.start)..at(range.end)])
+}
+
+struct Hooked<F>(Bytes, F);
+
+impl<F: Fn(&Range<u64>) -> io::Result<()> + Send + Sync> ReadRange for Hooked<F> {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.1(&range)?;
+        Ok(part(&self.0, &range))
+    }
+}
+
+/// A reader of memory that calls a function before each read. What it reads are copies, and it keeps no account.
+pub fn hooked(
+    bytes: impl Into<Bytes>,
+    before: impl Fn(&Range<u64>) -> io::Result<()> + Send + Sync + 'static,
+) -> Source {
+    Source::ranged(Hooked(bytes.into(), before))
 }

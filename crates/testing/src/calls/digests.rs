@@ -46,7 +46,7 @@ pub fn digests(source: &Source, options: &Options, most: usize) -> Result<Vec<Di
     digests.missing.map_or(Ok(digests.all), Err)
 }
 
-/// `true` if a source that does not know its length sees something else in a file: where it is shorter than it declares, the end of
+/// `true` if a source that does not know its length sees something else in a file: if it is shorter than it declares, the end of
 /// the last snapshot of a CGeo file, and what follows the last part.
 pub fn needs_length(file: &Result<MeshFile>) -> bool {
     match file {

@@ -6,8 +6,8 @@ use std::io::Write;
 use bytes::Bytes;
 use meshmap::iqm::Model;
 use meshmap::{
-    Address, Attribute, Error, ErrorKind, F16, Format, Fragments, IndexFormat, MeshFile, Options, Semantic,
-    Source, VertexFormat,
+    Address, Attribute, Error, ErrorKind, F16, Format, Fragments, MeshFile, Options, Semantic, Source,
+    VertexFormat,
 };
 use meshmap_testing::{Recorder, data, fixtures, open};
 
@@ -325,21 +325,6 @@ fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshma
 }
 
 #[test]
-fn attributes_are_written_packed_or_interleaved() {
-    let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
-    let values = positions.to_f32::<3>();
-    let (packed, _) = written(&positions, VertexFormat::FLOAT32X3, 12).unwrap();
-    let expected: Vec<u8> = values.iter().flatten().flat_map(|value| value.to_ne_bytes()).collect();
-    assert_eq!(packed, expected);
-
-    let (apart, _) = written(&positions, VertexFormat::FLOAT32X3, 20).unwrap();
-    for (element, value) in apart.chunks(20).zip(&values) {
-        assert_eq!(element[..12], value.map(f32::to_ne_bytes).concat());
-        assert_eq!(element[12..], [0xEE; 8]);
-    }
-}
-
-#[test]
 fn attributes_widen_and_get_a_fourth_lane() {
     let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
     let (wide, _) = written(&positions, VertexFormat::FLOAT32X4, 16).unwrap();
@@ -429,16 +414,6 @@ fn halves_and_bytes_become_floats() {
     let expected: Vec<_> =
         raw.iter().map(|lanes| lanes.map(|lane| (f32::from(lane) / 127.).max(-1.))).collect();
     assert_eq!(bytes.to_f32::<3>(), expected);
-}
-
-#[test]
-fn indices_are_written_narrow_and_wide() {
-    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let indices = file.mesh(&file.meshes().unwrap().next().unwrap().address).unwrap().indices().clone();
-    let mut narrow = Vec::new();
-    indices.write_chunks(IndexFormat::Uint16, |_, bytes| narrow.extend_from_slice(bytes)).unwrap();
-    let expected: Vec<u8> = indices.iter().flat_map(|index| (index as u16).to_ne_bytes()).collect();
-    assert_eq!(narrow, expected);
 }
 
 #[test]

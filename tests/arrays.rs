@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use meshmap::{
-    Address, ArrayData, ArrayEntry, Bounds, ErrorKind, Format, IndexFormat, Limits, MeshFile, Options,
+    Address, ArrayData, ArrayEntry, Bounds, Cause, ErrorKind, Format, IndexFormat, Limits, MeshFile, Options,
     Result, Scratch, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, exercise, open};
@@ -103,9 +103,14 @@ fn assert_read_into(file: &MeshFile, address: &Address) {
     let mut slice = vec![[7.0_f32; 3]; vector.len()];
     file.read_into(address, &mut slice[..], &mut scratch).unwrap();
     assert_eq!(bits(&slice), expected, "{address}");
-    slice.push([0.0; 3]);
-    let error = file.read_into(address, &mut slice[..], &mut scratch).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{address}");
+    for length in [slice.len() + 1].into_iter().chain(slice.len().checked_sub(1)) {
+        let mut out = vec![[7.0_f32; 3]; length];
+        let error = file.read_into(address, &mut out[..], &mut scratch).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{address}");
+        let cause = Cause::Length { expected: slice.len() as u64, found: length as u64 };
+        assert_eq!(*error.cause(), cause, "{address}");
+        assert!(out.iter().all(|triple| *triple == [7.0; 3]), "{address}");
+    }
 }
 
 /// Every address is unique and accepted, and all ways to read an array give the same values.

@@ -320,27 +320,13 @@ fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
 
 #[test]
 fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
-    /// A reader that does not know its length.
-    struct Endless(bytes::Bytes);
-
-    impl meshmap::ReadRange for Endless {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            Ok(None)
-        }
-
-        fn read(&self, range: Range<u64>) -> std::io::Result<bytes::Bytes> {
-            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
-            Ok(self.0.slice(at(range.start)..at(range.end)))
-        }
-    }
-
     let patch = |mut file: Vec<u8>, numbers: &[(usize, u32)]| {
         for (at, number) in numbers {
             file[*at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
         // More than is read when a file is opened, which would show the length.
         file.resize(file.len() + (96 << 10), 0);
-        bytes::Bytes::from(file)
+        file
     };
     let iqm = fixtures::iqm::Writer::sheets(1, 2, 2).animated(4, 2).to_bytes();
     let files = [
@@ -361,31 +347,15 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
                     .map(drop),
             }
         };
-        let (result, count) = counted(|| read(Source::ranged(Endless(file.clone()))));
+        let reader = Recorder::of_unknown_length(file.clone());
+        let (result, count) = counted(|| read(Source::ranged(reader)));
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
         assert!(count.peak < 16 * MIB, "{format}: {count:?}");
 
         // The length is known after the file is opened, and shorter than the array.
         let fragments = Fragments::new(None);
-        let (result, count) = counted(|| {
-            loop {
-                match fragments.step(|source| read(source.clone()))? {
-                    Ok(()) => return Ok(()),
-                    Err(ranges) => {
-                        let len = file.len() as u64;
-                        if ranges.iter().any(|range| range.end > len) {
-                            fragments.set_len(len)?;
-                        }
-                        for range in ranges {
-                            let [start, end] = [range.start.min(len), range.end.min(len)];
-                            fragments.supply(start, file.slice(start as usize..end as usize))?;
-                        }
-                    }
-                }
-            }
-        });
-        let error: meshmap::Error = result.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Truncated, "{format}");
+        let (result, count) = counted(|| in_steps(&fragments, &file, |source| read(source.clone())));
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
         assert!(count.peak < 16 * MIB, "{format}: {count:?}");
     }
 }
@@ -451,18 +421,6 @@ mod cgeo {
             snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)?;
         }
         Ok(())
-    }
-
-    test_files!(bad_files_take_no_more_than_the_limit);
-
-    fn bad_files_take_no_more_than_the_limit(root: &Path) {
-        const LIMIT: i64 = 32 * MIB;
-        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT as u64);
-        for path in data::files(&root.join("cgeo/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
-            assert!(count.peak < 2 * LIMIT, "{}: {count:?}", path.display());
-        }
     }
 
     /// A file that is refused when it is opened takes no memory to speak of.
@@ -617,16 +575,6 @@ mod slmesh {
         result = result.and(asset.physics_mesh().map(drop));
         result = result.and(asset.physics_convex().map(drop));
         result.and(asset.skin().map(drop))
-    }
-
-    test_files!(bad_files_take_no_more_than_twice_the_limit);
-
-    fn bad_files_take_no_more_than_twice_the_limit(root: &Path) {
-        for path in data::files(&root.join("slmesh/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(&bytes));
-            assert!(count.peak < 64 * MIB, "{}: {count:?}", path.display());
-        }
     }
 
     fn stored(content: &[u8]) -> bytes::Bytes {
@@ -814,18 +762,6 @@ fn documents_that_announce_billions_take_next_to_nothing() {
     }
 }
 
-test_files!(bad_documents_take_next_to_nothing);
-
-fn bad_documents_take_next_to_nothing(root: &Path) {
-    for path in data::files(&root.join("tmf/bad")) {
-        let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-        let (result, count) = counted(|| decode_document(&bytes));
-        // A file that opens is decoded, and a bit can become a number.
-        let most = MIB + if result.is_ok() { 100 * bytes.len() as i64 } else { bytes.len() as i64 };
-        assert!(count.peak < most, "{}: {count:?} {result:?}", path.display());
-    }
-}
-
 #[test]
 fn decoding_documents_into_buffers_takes_next_to_nothing() {
     let document = open::document(fixtures::tmf::grid(100));
@@ -930,22 +866,6 @@ mod openctm {
             });
             assert!(result.unwrap());
             assert_eq!(count.total, 0, "{method:?}: {count:?}");
-        }
-    }
-
-    fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
-        let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &alone())?;
-        file.validate()?;
-        file.meshes().unwrap().try_for_each(|entry| file.mesh(&entry.address).map(drop))
-    }
-
-    test_files!(bad_bodies_take_no_more_than_their_size);
-
-    fn bad_bodies_take_no_more_than_their_size(root: &Path) {
-        for path in data::files(&root.join("openctm/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(&bytes));
-            assert!(count.peak < 16 * bytes.len() as i64 + MIB, "{}: {count:?}", path.display());
         }
     }
 

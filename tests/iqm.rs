@@ -56,28 +56,6 @@ fn animations_are_found_by_name_and_by_time() {
 }
 
 #[test]
-fn frames_are_the_same_alone_and_together() {
-    let names = [
-        "skin_multi_anim.iqm",
-        "v1_skin_anim.iqm",
-        "anim_constant.iqm",
-        "frames_odd.iqm",
-        "ours_masks_a.iqm",
-    ];
-    // The last one has a pose for each mask.
-    for name in &names[..if cfg!(miri) { 4 } else { 5 }] {
-        let frames = model(name).frames();
-        let all = frames.read().unwrap();
-        assert_eq!(all.len(), frames.len() as usize * frames.pose_count(), "{name}");
-        for (frame, expected) in all.chunks(frames.pose_count()).enumerate() {
-            for (pose, expected) in expected.iter().enumerate() {
-                assert_eq!(frames.pose(frame as u32, pose).unwrap(), *expected, "{name}");
-            }
-        }
-    }
-}
-
-#[test]
 fn frames_and_buffers_out_of_range_are_errors() {
     let frames = model("skin_multi_anim.iqm").frames();
     let mut pose = vec![Trs::default(); frames.pose_count()];
@@ -236,17 +214,6 @@ fn arrays_of_another_format_are_no_typed_arrays() {
     assert_eq!(error.address().unwrap().to_string(), "vertex_arrays[0]");
     assert_eq!((&*error.cause().expected(), &*error.cause().found()), ("f32x3", "f16x3"));
     assert!(model.vertex_array_of(&VertexArrayType::Position).unwrap().is_some());
-}
-
-#[test]
-fn signed_integers_are_normalized_as_on_a_gpu() {
-    let normals = model("fmt_byte.iqm").vertex_array_of(&VertexArrayType::Normal).unwrap().unwrap();
-    let raw = normals.as_bytes().iter().map(|byte| f64::from(byte.cast_signed()));
-    let decoded = normals.to_f32::<3>();
-    assert_eq!(raw.len(), decoded.as_flattened().len());
-    for (raw, decoded) in raw.zip(decoded.as_flattened()) {
-        assert_eq!(*decoded, ((raw / 127.).max(-1.)) as f32);
-    }
 }
 
 /// Normals that the SDK's compiler stored as bytes have length 1, within the precision of a byte: the compiler encodes

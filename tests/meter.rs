@@ -406,35 +406,6 @@ fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn names_of_a_long_text_are_those_of_a_short_one() {
-    let _alone = alone();
-    let small = fixtures::iqm::small();
-    let model = open::model(small.clone());
-    let text = model.text().unwrap();
-    // The same file, with its text at the end, and two MiB of zeros after it.
-    let start = small.len() as u32;
-    let mut long = small;
-    long.extend(&text);
-    long.resize(long.len() + (2 << 20), 0);
-    let filesize = long.len() as u32;
-    long[20..24].copy_from_slice(&filesize.to_le_bytes());
-    long[28..32].copy_from_slice(&(filesize - start).to_le_bytes());
-    long[32..36].copy_from_slice(&start.to_le_bytes());
-    let names = |model: &iqm::Model| {
-        let meshes = model.meshes().map(|mesh| (mesh.name, mesh.material)).collect::<Vec<_>>();
-        let arrays = model.vertex_arrays().map(|array| format!("{:?}", array.kind)).collect::<Vec<_>>();
-        (meshes, arrays, model.joints().map(|joint| joint.name).collect::<Vec<_>>())
-    };
-    let in_memory = open::model(long.clone());
-    let read = Sparse { len: long.len() as u64, parts: vec![(0, long)] };
-    let lazy = open::model(Source::ranged(read));
-    assert_eq!(names(&in_memory), names(&model));
-    assert_eq!(names(&lazy), names(&model));
-    assert_eq!(lazy.findings(), in_memory.findings());
-    assert_eq!(lazy.text().unwrap(), in_memory.text().unwrap());
-}
-
-#[test]
 fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let _alone = alone();
     let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::MG1, 150);
@@ -624,6 +595,18 @@ fn lists_of_empty_map_channels_count() {
         let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
         assert_eq!(found.is_ok(), is_read);
         assert!(is_read || found == expected, "{found:?}");
+    }
+}
+
+/// Every call on every damaged file, at limits of a few MiB.
+#[test]
+#[cfg_attr(miri, ignore = "reads many files")]
+fn damaged_files_take_no_more_than_the_limits() {
+    let _alone = alone();
+    for path in Format::ALL.iter().flat_map(|format| meshmap_testing::data::folder(&format!("{format}/bad")))
+    {
+        println!("{}", path.display());
+        meshmap_testing::calls::assert_bounded(&std::fs::read(path).unwrap().into());
     }
 }
 

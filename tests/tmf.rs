@@ -1,8 +1,6 @@
 //! TMF: the values of both layouts, arrays by element, by range and whole, welded views, findings.
 
-use std::fs;
-
-use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement};
+use meshmap::tmf::{CustomValues, Document, FileLayout};
 use meshmap::{
     ErrorKind, Finding, Format, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness,
     VertexFormat,
@@ -21,60 +19,6 @@ fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
 
 fn has(findings: &[Finding], rule: Rule) -> bool {
     findings.iter().any(|finding| finding.rule == rule)
-}
-
-/// Element by element, by ranges and by iteration, an array is what it is as a whole.
-fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<Packed<T>>) {
-    let Some(array) = array else { return };
-    let whole = array.read().unwrap().to_vec();
-    assert_eq!(whole.len(), array.len());
-    let iterated: Vec<T> = array.iter().collect::<Result<_, _>>().unwrap();
-    assert_eq!(format!("{iterated:?}"), format!("{whole:?}"));
-    let step = whole.len().div_ceil(200).max(1);
-    for index in (0..whole.len()).step_by(step) {
-        let alone = array.get(index).unwrap().unwrap();
-        assert_eq!(format!("{alone:?}"), format!("{:?}", whole[index]), "{index}");
-        let end = whole.len().min(index + 19);
-        let mut part = vec![T::default(); end - index];
-        array.read_range_into(index..end, &mut part).unwrap();
-        assert_eq!(format!("{part:?}"), format!("{:?}", &whole[index..end]), "{index}");
-    }
-    assert!(array.get(whole.len()).unwrap().is_none() && array.get(usize::MAX).unwrap().is_none());
-    let too_many = array.read_range_into(0..whole.len() + 1, &mut vec![T::default(); whole.len() + 1]);
-    assert_eq!(too_many.unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(
-        array.read_into(&mut vec![T::default(); whole.len() + 1]).unwrap_err().kind(),
-        ErrorKind::OutOfRange
-    );
-}
-
-#[test]
-fn elements_ranges_and_whole_arrays_agree() {
-    let mut files: Vec<Vec<u8>> =
-        data::folder("tmf/valid").iter().map(|path| fs::read(path).unwrap()).collect();
-    files.push(grid(60));
-    for file in files {
-        for mesh in read(file).unwrap().meshes() {
-            assert_agrees(mesh.positions());
-            assert_agrees(mesh.normals());
-            assert_agrees(mesh.texcoords(0));
-            assert_agrees(mesh.tangents());
-            assert_agrees(mesh.position_indices());
-            assert_agrees(mesh.normal_indices());
-            assert_agrees(mesh.texcoord_indices());
-            assert_agrees(mesh.tangent_indices());
-            for custom in mesh.custom().unwrap() {
-                match custom.values {
-                    CustomValues::Index(values) | CustomValues::Integer(values) => {
-                        assert_agrees(Some(values))
-                    }
-                    CustomValues::Float(values) => assert_agrees(Some(values)),
-                    CustomValues::ColorRgba(values) => assert_agrees(Some(values)),
-                    other => panic!("{other:?}"),
-                }
-            }
-        }
-    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
+use meshmap::{Codec, Format, MeshFile, Semantic};
 use meshmap_export::{Convert, Error, Outcome, Render, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshmap::cgeo::Dialect;
 use meshmap::iqm::{Model, Trs};
-use meshmap::{MeshFile, Options, Semantic, Source};
+use meshmap::{MeshFile, Semantic};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo;

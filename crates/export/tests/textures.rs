@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use meshmap::{MeshFile, Options, Source};
+use meshmap::MeshFile;
 use meshmap_export::{Convert, Index, Outcome, Target};
 use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;

@@ -293,16 +293,8 @@ fn paths_are_whole_without_a_terminal() {
     }
 }
 
-/// One bad file is also an object.
 #[test]
-fn there_is_an_object_for_every_file() {
-    for path in ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"] {
-        let output = meshmap(&["info", "--json"], &[&data::root().join(path)]);
-        assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
-        let objects = objects(&output);
-        assert_eq!(objects.len(), 1);
-        assert!(objects[0]["error"]["message"].is_string());
-    }
+fn a_file_that_is_not_there_is_an_object() {
     let missing = objects(&meshmap(&["info", "--json"], &[Path::new("/nowhere/at/all.iqm")]));
     assert_eq!(missing[0]["error"]["kind"], "not_found");
 }
@@ -382,21 +374,6 @@ fn verify_tells_all_that_info_tells(root: &Path) {
     }
 }
 
-test_files!(files_that_verify_passes_have_a_digest);
-
-fn files_that_verify_passes_have_a_digest(root: &Path) {
-    for folder in folders(root, "bad").iter().chain(&folders(root, "valid")) {
-        for object in objects(&meshmap(&["verify", "--json"], &[folder]))
-            .iter()
-            .filter(|object| object["error"].is_null())
-        {
-            let path = Path::new(object["path"].as_str().unwrap());
-            let output = meshmap(&["digest"], &[path]);
-            assert_eq!(output.status.code(), Some(0), "{}: {}", path.display(), text(&output.stderr));
-        }
-    }
-}
-
 /// An asset that is cut off: what is incomplete, what is missing, and what is whole.
 #[test]
 fn verify_tells_every_broken_block_and_what_is_intact() {
@@ -407,7 +384,7 @@ fn verify_tells_every_broken_block_and_what_is_intact() {
     let output = meshmap(&["verify"], &[&path]);
     let printed = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
-    assert!(printed.contains("file cut off at 6,1") && printed.contains(" of 8,828 bytes"), "{printed}");
+    assert!(printed.contains("file cut off at 6,179 of 8,828 bytes"), "{printed}");
     for state in [" incomplete  ", " missing     "] {
         assert!(printed.contains(state), "{printed}");
     }
@@ -686,14 +663,6 @@ fn other_files_are_called_what_they_are() {
         let output = meshmap(&["info"], &[&path]);
         assert!(text(&output.stderr).contains(name), "{}", text(&output.stderr));
     }
-    let path = folder.path().join("cut.cgeo");
-    fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..300]).unwrap();
-    let output = meshmap(&["info"], &[&path]);
-    assert!(
-        text(&output.stderr).contains("cgeo: header (0x5..0x1d8) is cut off: expected 467 bytes"),
-        "{}",
-        text(&output.stderr)
-    );
 }
 
 #[test]

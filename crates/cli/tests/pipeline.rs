@@ -38,128 +38,28 @@ fn broken(object: &Value) -> BTreeSet<(String, String)> {
     parts.filter(|(_, state)| !matches!(state.as_str(), "intact" | "not checked")).collect()
 }
 
-/// The parts of a value that do not fit a schema; as much of the language as the schema of the command uses.
-fn misfits(value: &Value, schema: &Value, place: &str, found: &mut Vec<String>) {
-    let mut complaints: Vec<String> = Vec::new();
-    for (keyword, wanted) in schema.as_object().unwrap() {
-        match keyword.as_str() {
-            "$schema" | "title" | "description" => {}
-            "type" => {
-                let is = |name: &str| match name {
-                    "null" => value.is_null(),
-                    "string" => value.is_string(),
-                    "boolean" => value.is_boolean(),
-                    "integer" => value.is_i64() || value.is_u64(),
-                    "number" => value.is_number(),
-                    "array" => value.is_array(),
-                    "object" => value.is_object(),
-                    other => panic!("a type {other}"),
-                };
-                let fits = match wanted {
-                    Value::Array(names) => names.iter().any(|name| is(name.as_str().unwrap())),
-                    name => is(name.as_str().unwrap()),
-                };
-                if !fits {
-                    complaints.push("type".to_owned());
-                }
-            }
-            "enum" => {
-                if !wanted.as_array().unwrap().contains(value) {
-                    complaints.push("not among the values".to_owned());
-                }
-            }
-            "const" => {
-                if wanted != value {
-                    complaints.push("another constant".to_owned());
-                }
-            }
-            "minimum" => {
-                if value.as_f64().is_some_and(|number| number < wanted.as_f64().unwrap()) {
-                    complaints.push("too small".to_owned());
-                }
-            }
-            "minItems" | "maxItems" => {
-                let limit = wanted.as_u64().unwrap() as usize;
-                let wrong = |len: usize| if keyword == "minItems" { len < limit } else { len > limit };
-                if value.as_array().is_some_and(|items| wrong(items.len())) {
-                    complaints.push(keyword.clone());
-                }
-            }
-            "required" => {
-                if let Some(object) = value.as_object() {
-                    for name in wanted.as_array().unwrap() {
-                        if !object.contains_key(name.as_str().unwrap()) {
-                            complaints.push(format!("no {name}"));
-                        }
-                    }
-                }
-            }
-            "items" => {
-                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                    misfits(item, wanted, &format!("{place}[{index}]"), found);
-                }
-            }
-            "properties" => {
-                for (name, property) in value.as_object().into_iter().flatten() {
-                    if let Some(schema) = wanted.get(name) {
-                        misfits(property, schema, &format!("{place}.{name}"), found);
-                    }
-                }
-            }
-            "additionalProperties" => {
-                for (name, property) in value.as_object().into_iter().flatten() {
-                    match wanted {
-                        _ if schema.get("properties").is_some_and(|known| known.get(name).is_some()) => {}
-                        Value::Bool(false) => found.push(format!("{place}: a property {name}")),
-                        schema => misfits(property, schema, &format!("{place}.{name}"), found),
-                    }
-                }
-            }
-            "anyOf" => {
-                let fits = |schema: &Value| {
-                    let mut found = Vec::new();
-                    misfits(value, schema, place, &mut found);
-                    found.is_empty()
-                };
-                if !wanted.as_array().unwrap().iter().any(fits) {
-                    complaints.push("none of the alternatives".to_owned());
-                }
-            }
-            other => panic!("a keyword {other}"),
-        }
-    }
-    found.extend(complaints.into_iter().map(|what| format!("{place}: {what}: {value}")));
-}
-
-#[test]
-fn misfits_are_found() {
-    let schema = serde_json::json!({"type": "object", "required": ["a"], "additionalProperties": false,
-        "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]}}});
-    let fits = |value: Value| {
-        let mut found = Vec::new();
-        misfits(&value, &schema, "", &mut found);
-        found.is_empty()
-    };
-    assert!(fits(serde_json::json!({"a": null})) && fits(serde_json::json!({"a": [1, 2]})));
-    for wrong in [r#"{}"#, r#"{"a": [-1]}"#, r#"{"a": ["x"]}"#, r#"{"a": null, "b": 1}"#, r#"[]"#] {
-        assert!(!fits(serde_json::from_str(wrong).unwrap()), "{wrong}");
+/// Asserts that objects are as the schema says that a command prints.
+fn assert_fit(objects: &[Value], command: &str) {
+    let schema = serde_json::from_slice(&meshmap(&[command, "--schema"], &[]).stdout).unwrap();
+    let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+    compiler.add_resource("printed.json", schema).unwrap();
+    let schema = compiler.compile("printed.json", &mut schemas).unwrap();
+    assert!(schemas.validate(&Value::Array(Vec::new()), schema).is_err(), "{command}: fits everything");
+    for object in objects {
+        // With `#`, the error names each place.
+        schemas.validate(object, schema).unwrap_or_else(|error| panic!("{}: {error:#}", object["path"]));
     }
 }
 
 test_files!(every_object_fits_the_schema);
 
 fn every_object_fits_the_schema(root: &Path) {
-    let schema: Value = serde_json::from_slice(&meshmap(&["info", "--schema"], &[]).stdout).unwrap();
     let folders: Vec<PathBuf> = ["valid", "bad"].iter().flat_map(|kind| folders(root, kind)).collect();
     let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     for arguments in [&["info", "--json"][..], &["info", "--json", "--full"], &["verify", "--json"]] {
         let objects = objects(&meshmap(arguments, &paths));
         assert!(objects.len() > 300, "{}", objects.len());
-        for object in objects {
-            let mut found = Vec::new();
-            misfits(&object, &schema, "", &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{}", object["path"]);
-        }
+        assert_fit(&objects, "info");
     }
 }
 
@@ -175,16 +75,10 @@ fn objects_of_all_commands_fit_their_schemas() {
     let cases: [(&[&str], usize); 4] =
         [(&convert, 20), (&render, 20), (&["diff", "--json"], 20), (&["catalog", "--json", "-o", &table], 1)];
     for (arguments, least) in cases {
-        let schema: Value =
-            serde_json::from_slice(&meshmap(&[arguments[0], "--schema"], &[]).stdout).unwrap();
         let paths: Vec<&Path> = both.iter().map(PathBuf::as_path).collect();
         let objects = objects(&meshmap(arguments, &paths));
         assert!(objects.len() >= least, "{arguments:?}: {}", objects.len());
-        for object in &objects {
-            let mut found = Vec::new();
-            misfits(object, &schema, "", &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{arguments:?} {}", object["path"]);
-        }
+        assert_fit(&objects, arguments[0]);
         let states: BTreeSet<&str> = objects.iter().filter_map(|object| object["state"].as_str()).collect();
         assert!(states.len() > 1 || arguments[0] == "catalog", "{arguments:?}: {states:?}");
     }

@@ -6,75 +6,66 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use meshmap::cgeo::{Dialect, Parts, Proxy};
-use meshmap::iqm::{Model, Trs};
-use meshmap::{Options, Parallelism, Source};
-use meshmap_testing::{data, fixtures, hooked, open, with_watchdog};
+use meshmap::{MeshFile, Options, Parallelism, Source};
+use meshmap_testing::calls::{assert_same, digests_on};
+use meshmap_testing::{fixtures, hooked, open, with_watchdog};
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
 /// Miri looks at every access of every thread: what it runs is as small as it can be.
 const THREADS: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 8] };
 
-fn many_frames(parallelism: Parallelism) -> Model {
-    let options = Options::default().with_parallelism(parallelism);
-    Model::from_source(Source::from_bytes(fixtures::iqm::long_animation()), &options).unwrap()
-}
-
 fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-fn bytes(frames: &[Trs]) -> &[u8] {
-    frames.as_bytes()
-}
-
-#[test]
-fn frames_are_the_same_for_any_number_of_threads() {
-    let expected = many_frames(Parallelism::Off).frames().read().unwrap();
-    assert!(expected.len() > if cfg!(miri) { 300 } else { 50_000 });
-    let model = many_frames(Parallelism::Rayon);
-    for &threads in THREADS {
-        let found = pool(threads).install(|| model.frames().read().unwrap());
-        assert!(bytes(&found) == bytes(&expected), "{threads} threads");
+/// Files of every format with work for several threads; for Miri, for which compressing takes minutes, two small ones.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    use fixtures::openctm::{MG1, MG2};
+    let grid = fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 });
+    let mut files = vec![("iqm", fixtures::iqm::long_animation()), ("tmf", grid)];
+    if !cfg!(miri) {
+        // If several arrays cannot be decoded, the same one is always reported.
+        let mut damaged = rough_body(MG2);
+        let blocks = open::body(damaged.clone()).blocks();
+        let lengths = || blocks.iter().map(|block| block.range.end - block.range.start);
+        assert!(lengths().sum::<u64>() - lengths().max().unwrap() > 16 << 10, "enough for another thread");
+        blocks.iter().for_each(|block| damaged[block.range.start as usize] = 1);
+        files.extend([
+            ("cgeo, one snapshot damaged", uneven()),
+            ("slmesh", fixtures::slmesh::large(110)),
+            ("openctm, MG1", rough_body(MG1)),
+            ("openctm, MG2", rough_body(MG2)),
+            ("openctm, every block damaged", damaged),
+        ]);
     }
+    files
 }
 
+/// All calls, by one thread, and by many at once on files that they share: one in memory, and one that is read by ranges.
 #[test]
-fn nested_parallel_calls_end() {
-    with_watchdog(Duration::from_secs(120), || {
-        let model = many_frames(Parallelism::Rayon);
-        let expected = model.frames().read().unwrap();
+fn every_call_is_the_same_for_any_number_of_threads() {
+    const MOST: usize = if cfg!(miri) { 2 } else { 8 };
+    for (name, bytes) in files() {
+        let open = |source: Source, parallelism| {
+            let options = Options::default().with_parallelism(parallelism);
+            let file = MeshFile::from_source(source.clone(), &options).unwrap();
+            move || digests_on(&file, &source, &options, MOST).unwrap()
+        };
+        let expected = open(Source::from_bytes(bytes.clone()), Parallelism::Off)();
         for &threads in THREADS {
-            pool(threads).install(|| {
-                (0..if cfg!(miri) { 2 } else { 64 }).into_par_iter().for_each(|_| {
-                    let found = model.frames().read().unwrap();
-                    assert!(bytes(&found) == bytes(&expected));
-                });
+            let sources = [Source::from_bytes(bytes.clone()), hooked(bytes.clone(), |_| Ok(()))];
+            let files = sources.map(|source| open(source, Parallelism::Rayon));
+            let check = |number: usize| {
+                assert_same(&format!("{name}, {threads} threads"), &files[number % 2](), &expected, true);
+            };
+            with_watchdog(Duration::from_secs(120), || {
+                let pool = pool(threads);
+                pool.install(|| (0..4).into_par_iter().for_each(check));
+                pool.install(|| check(0));
             });
         }
-    });
-}
-
-#[test]
-fn many_threads_read_one_lazy_model() {
-    let path = data::valid("iqm", "skin_multi_anim.iqm");
-    let model = Model::open(path).unwrap();
-    let expected = model.frames().read().unwrap();
-    let (threads, rounds) = if cfg!(miri) { (2, 5) } else { (16_usize, 200) };
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (model, expected) = (&model, &expected);
-            scope.spawn(move || {
-                let frames = model.frames();
-                for round in 0..rounds {
-                    let frame = (round * 7 + thread) % frames.len() as usize;
-                    let mut pose = vec![Trs::default(); frames.pose_count()];
-                    frames.read_frame_into(frame as u32, &mut pose).unwrap();
-                    assert!(bytes(&pose) == bytes(&expected[frame * pose.len()..][..pose.len()]));
-                }
-            });
-        }
-    });
+    }
 }
 
 fn sheets(side: u32, snapshots: usize) -> Proxy {
@@ -97,11 +88,7 @@ fn played(proxy: &Proxy) -> Vec<u8> {
 
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-fn playing_is_the_same_for_any_number_of_threads() {
-    let expected = pool(1).install(|| played(&sheets(20, 40)));
-    for threads in [2, 8] {
-        assert!(pool(threads).install(|| played(&sheets(20, 40))) == expected, "{threads} threads");
-    }
+fn playing_ends_where_the_caller_ends_it() {
     let mut seen = Vec::new();
     sheets(5, 40).play(3..30).capacity(1 << 20).for_each(|index, _| {
         seen.push(index);
@@ -581,46 +568,6 @@ mod cache {
     }
 }
 
-/// All arrays of a grid in two segments each, with elements that no segment begins a byte with.
-fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
-    let mesh = document.mesh(0).unwrap();
-    let vertices = mesh.positions().unwrap();
-    let mut all = vertices.read().unwrap().as_bytes().to_vec();
-    let mut part = vec![[0.0; 3]; vertices.len() - 3];
-    vertices.read_range_into(3..vertices.len(), &mut part).unwrap();
-    all.extend_from_slice(part.as_bytes());
-    all.extend_from_slice(mesh.normals().unwrap().read().unwrap().as_bytes());
-    all.extend_from_slice(mesh.texcoords(0).unwrap().read().unwrap().as_bytes());
-    all.extend_from_slice(mesh.indices().unwrap().positions.unwrap().as_bytes());
-    all
-}
-
-#[test]
-fn packed_arrays_are_the_same_for_any_number_of_threads() {
-    let open = |parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        let source = Source::from_bytes(fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 }));
-        meshmap::tmf::Document::from_source(source, &options).unwrap()
-    };
-    let expected = decoded(&open(Parallelism::Off));
-    for threads in THREADS {
-        assert!(
-            pool(*threads).install(|| decoded(&open(Parallelism::Rayon))) == expected,
-            "{threads} threads"
-        );
-    }
-    with_watchdog(Duration::from_secs(120), || {
-        let document = open(Parallelism::Rayon);
-        for threads in THREADS {
-            pool(*threads).install(|| {
-                (0..if cfg!(miri) { 1 } else { 16 })
-                    .into_par_iter()
-                    .for_each(|_| assert!(decoded(&document) == expected));
-            });
-        }
-    });
-}
-
 /// A body that compresses so badly that several threads are worth waking.
 fn rough_body(method: [u8; 4]) -> Vec<u8> {
     rough_sheet(method, 120)
@@ -640,78 +587,6 @@ fn rough_sheet(method: [u8; 4], side: u16) -> Vec<u8> {
     body.to_bytes()
 }
 
-/// All arrays of a body, decoded at once.
-fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
-    let arrays = mesh.arrays().unwrap();
-    let mut all = arrays.triangles.as_bytes().to_vec();
-    all.extend_from_slice(arrays.positions.as_bytes());
-    all.extend_from_slice(arrays.normals.unwrap().as_bytes());
-    arrays.texcoords.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
-    arrays.attribute_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
-    all
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-fn bodies_are_the_same_for_any_number_of_threads() {
-    use meshmap_testing::fixtures::openctm::{MG1, MG2};
-    for method in [MG1, MG2] {
-        let bytes = bytes::Bytes::from(rough_body(method));
-        let open = |parallelism| {
-            let options = Options::default().with_parallelism(parallelism);
-            let source = Source::from_bytes(bytes.clone());
-            meshmap::openctm::Mesh::at(&source, 0, &options).unwrap()
-        };
-        let lengths =
-            open(Parallelism::Off).blocks().into_iter().map(|block| block.range.end - block.range.start);
-        let largest = lengths.clone().max().unwrap();
-        assert!(lengths.sum::<u64>() - largest > 16 << 10, "enough for another thread");
-        let expected = body_bytes(&open(Parallelism::Off));
-        let view = open(Parallelism::Off).normals().unwrap().unwrap();
-        for threads in [1, 2, 8] {
-            let found = pool(threads).install(|| body_bytes(&open(Parallelism::Rayon)));
-            assert!(found == expected, "{threads} threads");
-        }
-        with_watchdog(Duration::from_secs(120), || {
-            for threads in [1, 2, 8] {
-                for round in 0..4 {
-                    let mesh = open(Parallelism::Rayon);
-                    pool(threads).install(|| {
-                        (0..16).into_par_iter().for_each(|job| {
-                            // Some ask only for normals, which takes the other arrays from under those who ask for all.
-                            if (job + round) % 3 == 0 {
-                                assert!(mesh.normals().unwrap().unwrap() == view);
-                            } else {
-                                assert!(body_bytes(&mesh) == expected);
-                            }
-                        });
-                    });
-                }
-            }
-        });
-    }
-}
-
-/// If several arrays cannot be decoded, the same one is always reported.
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
-    let mut file = rough_body(fixtures::openctm::MG2);
-    let open = |file: &[u8], parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        meshmap::openctm::Mesh::at(&Source::from_bytes(file.to_vec()), 0, &options).unwrap()
-    };
-    for block in open(&file, Parallelism::Off).blocks() {
-        file[block.range.start as usize] = 1;
-    }
-    let expected = open(&file, Parallelism::Off).arrays().unwrap_err().to_string();
-    assert!(expected.contains("bodies[0].indices"), "{expected}");
-    for threads in [1, 2, 8] {
-        let error = pool(threads).install(|| open(&file, Parallelism::Rayon).arrays().unwrap_err());
-        assert_eq!(error.to_string(), expected);
-    }
-}
-
 /// The first wrong index is reported, whichever thread finds one first.
 #[test]
 fn errors_are_the_same_for_any_number_of_threads() {
@@ -726,40 +601,6 @@ fn errors_are_the_same_for_any_number_of_threads() {
         let found = error.cause().found().replace(',', "");
         assert_eq!(found, (first as u64 | 1 << 32).to_string(), "{error}");
     }
-}
-
-/// Everything that an asset decodes to: integers, and floats of all faces.
-fn all_of(asset: &meshmap::slmesh::Asset) -> Vec<u8> {
-    let decoded = asset.decode_all().unwrap();
-    let mut all = format!("{:?} {:?}", decoded.skin, decoded.physics_convex).into_bytes();
-    for mesh in decoded.lods.iter().flatten().flatten() {
-        all.extend_from_slice(mesh.content());
-        mesh.faces().for_each(|face| all.extend_from_slice(face.positions().unwrap().as_bytes()));
-    }
-    all
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-fn assets_are_the_same_for_any_number_of_threads() {
-    use meshmap::slmesh::Asset;
-    // Beside the largest block, there is enough to wake another thread for.
-    let bytes = fixtures::slmesh::large(110);
-    let open = |parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        Asset::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
-    };
-    let expected = all_of(&open(Parallelism::Off));
-    with_watchdog(Duration::from_secs(120), || {
-        let asset = open(Parallelism::Rayon);
-        for threads in [1, 2, 8] {
-            let pool = pool(threads);
-            assert!(pool.install(|| all_of(&asset)) == expected, "{threads} threads");
-            pool.install(|| {
-                (0..8).into_par_iter().for_each(|_| assert!(all_of(&asset) == expected));
-            });
-        }
-    });
 }
 
 /// The faces of a mesh are asked for one by one, by many threads inside one another.

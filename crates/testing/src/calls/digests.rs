@@ -3,8 +3,8 @@
 use meshmap::{Error, ErrorKind, Format, MeshFile, Options, Result, Source};
 
 use super::caller::Caller;
-use super::every;
 use super::look::{Look, Looked};
+use super::{every, on};
 
 /// The name of a call, and the digest of its value or error.
 pub type Digest = (String, u64);
@@ -43,6 +43,17 @@ impl Caller for Digests {
 pub fn digests(source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
     let mut digests = Digests { most, all: Vec::new(), missing: None };
     every(source, options, &mut digests);
+    digests.missing.map_or(Ok(digests.all), Err)
+}
+
+/// The same for the calls on an open file.
+///
+/// # Errors
+///
+/// Like [`digests`].
+pub fn digests_on(file: &MeshFile, source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
+    let mut digests = Digests { most, all: Vec::new(), missing: None };
+    on(file, source, options, &mut digests);
     digests.missing.map_or(Ok(digests.all), Err)
 }
 

@@ -606,24 +606,19 @@ fn names_cannot_disturb_the_page() {
 
 #[test]
 fn hulls_are_those_of_the_list_and_boxes_those_of_the_points() {
-    let convex = |object: &Value| object["slmesh"]["physics_convex"].clone();
-    let files = data::folder("slmesh/valid");
-    let with_hulls: Vec<Value> = files
-        .iter()
-        .map(|file| convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0)))
-        .filter(|convex| convex["hulls"].as_u64().is_some_and(|hulls| hulls > 0))
-        .collect();
-    assert!(!with_hulls.is_empty());
-    for (file, convex) in
-        files.iter().map(|file| (file, convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0))))
-    {
-        let digest = meshmap(&["digest"], &[file]);
+    let mut compared = 0;
+    for file in data::folder("slmesh/valid") {
+        let object = objects(&meshmap(&["info", "--json"], &[&file])).remove(0);
+        let digest = meshmap(&["digest"], &[&file]);
         let digest: Value = serde_json::from_slice(&digest.stdout).unwrap();
         let listed = digest["arrays"]["physics_convex.hull_sizes"]["shape"][0].as_u64();
-        if let (Some(listed), Some(hulls)) = (listed, convex["hulls"].as_u64()) {
+        let hulls = object["slmesh"]["physics_convex"]["hulls"].as_u64();
+        if let (Some(listed), Some(hulls)) = (listed, hulls) {
             assert_eq!(listed, hulls, "{}", file.display());
+            compared += usize::from(hulls > 0);
         }
     }
+    assert!(compared > 0);
     let mg2 = data::valid("openctm", "cyl_MG2_multi.ctm");
     let object = objects(&meshmap(&["info", "--json"], &[&mg2])).remove(0);
     let grid = &object["openctm"]["bodies"][0]["mg2"];

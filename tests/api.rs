@@ -11,6 +11,35 @@ use meshmap::{
 };
 use meshmap_testing::{Recorder, data, fixtures, open};
 
+/// `Debug` of a file and of a mesh has no array in it, and names the counts.
+#[test]
+fn files_and_meshes_are_printed_in_a_few_words() {
+    for (format, name, of_file) in [
+        ("cgeo", "anim_a.cgeo", "CGeo(Proxy { version: "),
+        ("iqm", "skin_multi_anim.iqm", "Iqm(Model { version: "),
+        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm("),
+        ("slmesh", "nodemv_02_static_4lod.slmesh", "SlMesh("),
+        ("tmf", "v021_degenerate_triangle.tmf", "Tmf(Document { file_layout: "),
+    ] {
+        let file = MeshFile::open(data::valid(format, name)).unwrap();
+        let entry = file.meshes().unwrap().next().unwrap();
+        let view = file.mesh(&entry.address).unwrap();
+        let counts = format!("{} vertices, {} triangles", view.vertex_count(), view.triangle_count());
+        assert!(format!("{file:?}").starts_with(of_file), "{file:?}");
+        assert!(format!("{view:?}").contains(&counts), "{view:?}");
+        let len = fs::metadata(data::valid(format, name)).unwrap().len();
+        let source = format!(r#"Source {{ kind: "reader", len: Some({len}) }}"#);
+        assert_eq!(format!("{:?}", file.source()), source);
+    }
+    let asset = open::asset(fs::read(data::valid("slmesh", "ours_skin_a.slmesh")).unwrap());
+    let mesh = asset.lod(meshmap::slmesh::Lod::High).unwrap().unwrap();
+    let counts = format!("{} faces, {} vertices, ", mesh.faces().count(), mesh.vertex_count());
+    assert!(format!("{mesh:?}").starts_with(&format!("Mesh(high_lod: {counts}")), "{mesh:?}");
+    let weights = mesh.faces().find_map(|face| face.weights()).unwrap();
+    let listed: Vec<Vec<_>> = weights.iter().map(Iterator::collect).collect();
+    assert_eq!(format!("{weights:?}"), format!("{listed:?}"));
+}
+
 /// Nothing that a user holds is tied to a thread, to a file or to whatever it was taken from.
 #[test]
 fn public_types_go_anywhere() {

@@ -10,7 +10,7 @@ use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
 use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Scratch, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
-use meshmap_testing::{Recorder, data, fixtures, in_steps, test_files};
+use meshmap_testing::{Recorder, data, fixtures, in_steps, open, test_files};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -64,9 +64,9 @@ fn corpus_opening_and_listing_reads_little() {
 
 fn assert_opening_reads_little(bytes: Vec<u8>) {
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = open::file(recorder.clone());
     assert!(file.items().count() > 5 && file.meshes().unwrap().len() > 0);
-    let reads = recorder.reads.lock().unwrap();
+    let reads = recorder.reads();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
 }
@@ -82,7 +82,7 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
         .indices(2, 2, 0, &[1, 2, 3, 3, 2, 1])
         .indices(6, 1, 0, &[0, 1, 0, 1, 1, 0]);
     for (bytes, vertices) in [(fixtures::tmf::grid(SIDE), SIDE * SIDE), (remapped.to_bytes(), 0)] {
-        let document = Document::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+        let document = open::document(bytes.clone());
         let view = document.mesh(0).unwrap().view().unwrap();
         let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
         let (bounds, count) = counted(|| view.bounds().unwrap());
@@ -92,11 +92,11 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
         assert!(count.peak < MIB && (all == 0 || count.peak < all), "{count:?} for {all}");
         // Few requests, however many pieces.
         let recorder = Recorder::new(bytes);
-        let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+        let document = open::document(recorder.clone());
         let view = document.mesh(0).unwrap().view().unwrap();
-        recorder.reads.lock().unwrap().clear();
+        recorder.take();
         assert_eq!(view.bounds().unwrap(), bounds);
-        assert!(recorder.reads.lock().unwrap().len() <= 2, "{:?}", recorder.reads);
+        assert!(recorder.reads().len() <= 2, "{:?}", recorder.reads);
     }
 }
 
@@ -104,7 +104,7 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
 fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
     let recorder = Recorder::new(bytes.to_vec());
     job(Source::ranged(recorder.clone()));
-    std::mem::take(&mut *recorder.reads.lock().unwrap())
+    recorder.take()
 }
 
 /// Compared with opening a file whose format is known. For IQM, the header is in what is read first, and nothing is read again.
@@ -137,21 +137,21 @@ fn opening_lazily_holds_little() {
 #[test]
 fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let recorder = Recorder::new(fixtures::iqm::long_animation());
-    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let model = open::model(recorder.clone());
     let frames = model.frames();
     let section =
         MeshFile::Iqm(model.clone()).items().find(|item| item.address.to_string() == "frames").unwrap().range;
     let stride = (section.end - section.start) / u64::from(frames.len());
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
 
     let mut pose = vec![Default::default(); frames.pose_count()];
     frames.read_frame_into(9_000, &mut pose).unwrap();
     let start = section.start + 9_000 * stride;
-    assert_eq!(*recorder.reads.lock().unwrap(), [start..start + stride]);
+    assert_eq!(recorder.reads(), [start..start + stride]);
 
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     assert_eq!(frames.pose(9_000, 2).unwrap(), pose[2]);
-    let reads = recorder.reads.lock().unwrap();
+    let reads = recorder.reads();
     assert!(reads.len() == 1 && reads[0].end - reads[0].start <= 20, "{reads:?}");
 }
 
@@ -239,9 +239,9 @@ fn zigzag(count: usize, stride: usize) -> Vec<u8> {
 fn extensions_all_over_a_lazy_file_take_a_read_each() {
     let file = zigzag(64, 4 << 10);
     let recorder = Recorder::new(file.clone());
-    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let model = open::model(recorder.clone());
     assert_eq!(model.extensions().len(), 64);
-    let reads = recorder.reads.lock().unwrap();
+    let reads = recorder.reads();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 65 && bytes < 2 * file.len() as u64, "{reads:?}");
     assert_modest("64 extensions", &file);
@@ -277,15 +277,15 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
         let file = fixtures::cgeo::file(&snapshots, dialect);
         for job in jobs {
             let recorder = Recorder::new(file.clone());
-            let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+            let proxy = open::proxy(recorder.clone());
             let fragments = Fragments::new(Some(file.len() as u64));
             let (stepped, _) =
                 in_steps(&fragments, &file, |source| Proxy::from_source(source.clone(), &Options::default()))
                     .unwrap();
             for index in 0..snapshots.len() {
-                recorder.reads.lock().unwrap().clear();
+                recorder.take();
                 let found = job(&proxy.snapshot(index).unwrap()).map_err(|error| error.to_string());
-                let reads = recorder.reads.lock().unwrap().len();
+                let reads = recorder.reads().len();
                 let snapshot = stepped.snapshot(index).unwrap();
                 let steps =
                     in_steps(&fragments, &file, |_| job(&snapshot)).map_err(|error| error.to_string());
@@ -320,27 +320,13 @@ fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
 
 #[test]
 fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
-    /// A reader that does not know its length.
-    struct Endless(bytes::Bytes);
-
-    impl meshmap::ReadRange for Endless {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            Ok(None)
-        }
-
-        fn read(&self, range: Range<u64>) -> std::io::Result<bytes::Bytes> {
-            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
-            Ok(self.0.slice(at(range.start)..at(range.end)))
-        }
-    }
-
     let patch = |mut file: Vec<u8>, numbers: &[(usize, u32)]| {
         for (at, number) in numbers {
             file[*at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
         // More than is read when a file is opened, which would show the length.
         file.resize(file.len() + (96 << 10), 0);
-        bytes::Bytes::from(file)
+        file
     };
     let iqm = fixtures::iqm::Writer::sheets(1, 2, 2).animated(4, 2).to_bytes();
     let files = [
@@ -361,31 +347,15 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
                     .map(drop),
             }
         };
-        let (result, count) = counted(|| read(Source::ranged(Endless(file.clone()))));
+        let reader = Recorder::of_unknown_length(file.clone());
+        let (result, count) = counted(|| read(Source::ranged(reader)));
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
         assert!(count.peak < 16 * MIB, "{format}: {count:?}");
 
         // The length is known after the file is opened, and shorter than the array.
         let fragments = Fragments::new(None);
-        let (result, count) = counted(|| {
-            loop {
-                match fragments.step(|source| read(source.clone()))? {
-                    Ok(()) => return Ok(()),
-                    Err(ranges) => {
-                        let len = file.len() as u64;
-                        if ranges.iter().any(|range| range.end > len) {
-                            fragments.set_len(len)?;
-                        }
-                        for range in ranges {
-                            let [start, end] = [range.start.min(len), range.end.min(len)];
-                            fragments.supply(start, file.slice(start as usize..end as usize))?;
-                        }
-                    }
-                }
-            }
-        });
-        let error: meshmap::Error = result.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Truncated, "{format}");
+        let (result, count) = counted(|| in_steps(&fragments, &file, |source| read(source.clone())));
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
         assert!(count.peak < 16 * MIB, "{format}: {count:?}");
     }
 }
@@ -410,7 +380,7 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     // A pose whose channels are constant costs nothing in the file, however many frames there are.
     let mut file = fs::read(data::valid("iqm", "anim_constant.iqm")).unwrap();
     set(&mut file, 0x5c, 100_000_000);
-    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let model = open::model(file);
     let (result, count) = counted(|| model.frames().read());
     assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(count.peak < 64 * KIB, "{count:?}");
@@ -423,7 +393,7 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
 
 #[test]
 fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
-    let model = Model::from_source(Source::from_bytes(fixtures::iqm::small()), &Options::default()).unwrap();
+    let model = open::model(fixtures::iqm::small());
     let frames = model.frames();
     let mut pose = vec![Default::default(); frames.pose_count()];
     let ((), count) = counted(|| {
@@ -451,18 +421,6 @@ mod cgeo {
             snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)?;
         }
         Ok(())
-    }
-
-    test_files!(bad_files_take_no_more_than_the_limit);
-
-    fn bad_files_take_no_more_than_the_limit(root: &Path) {
-        const LIMIT: i64 = 32 * MIB;
-        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT as u64);
-        for path in data::files(&root.join("cgeo/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
-            assert!(count.peak < 2 * LIMIT, "{}: {count:?}", path.display());
-        }
     }
 
     /// A file that is refused when it is opened takes no memory to speak of.
@@ -514,7 +472,7 @@ mod cgeo {
     /// Everything of the first snapshot, and then, into the same memory, of the others.
     fn assert_no_memory_after_warm_up(snapshots: &[fixtures::cgeo::Snapshot]) {
         let file = fixtures::cgeo::file(snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+        let proxy = open::proxy(file);
         let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let (mut positions, mut normals, mut channel, mut cloud) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -549,7 +507,7 @@ mod cgeo {
     fn shutters_take_no_memory_after_warm_up() {
         let (_, snapshots) = fixtures::cgeo::animation(40, 6);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+        let proxy = open::proxy(file);
         let timing = proxy.timing().unwrap();
         let (mut keys, mut out, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
         let mut shutters = || {
@@ -617,16 +575,6 @@ mod slmesh {
         result = result.and(asset.physics_mesh().map(drop));
         result = result.and(asset.physics_convex().map(drop));
         result.and(asset.skin().map(drop))
-    }
-
-    test_files!(bad_files_take_no_more_than_twice_the_limit);
-
-    fn bad_files_take_no_more_than_twice_the_limit(root: &Path) {
-        for path in data::files(&root.join("slmesh/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(&bytes));
-            assert!(count.peak < 64 * MIB, "{}: {count:?}", path.display());
-        }
     }
 
     fn stored(content: &[u8]) -> bytes::Bytes {
@@ -716,7 +664,7 @@ mod slmesh {
     #[test]
     fn total_of_all_blocks_is_limited_in_their_order() {
         let bytes = large(24);
-        let whole = Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+        let whole = open::asset(bytes.clone());
         let length = |lod| whole.lod(lod).unwrap().unwrap().content().len() as u64;
         let two = length(Lod::High) + length(Lod::Medium);
         let limits = Limits::default().with_free_ratio(0).with_max_total_bytes(two);
@@ -732,7 +680,7 @@ mod slmesh {
 
     #[test]
     fn level_of_detail_into_used_memory_takes_none() {
-        let asset = Asset::from_source(Source::from_bytes(large(40)), &Options::default()).unwrap();
+        let asset = open::asset(large(40));
         let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for lod in Lod::ALL {
             assert!(asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
@@ -814,22 +762,9 @@ fn documents_that_announce_billions_take_next_to_nothing() {
     }
 }
 
-test_files!(bad_documents_take_next_to_nothing);
-
-fn bad_documents_take_next_to_nothing(root: &Path) {
-    for path in data::files(&root.join("tmf/bad")) {
-        let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-        let (result, count) = counted(|| decode_document(&bytes));
-        // A file that opens is decoded, and a bit can become a number.
-        let most = MIB + if result.is_ok() { 100 * bytes.len() as i64 } else { bytes.len() as i64 };
-        assert!(count.peak < most, "{}: {count:?} {result:?}", path.display());
-    }
-}
-
 #[test]
 fn decoding_documents_into_buffers_takes_next_to_nothing() {
-    let document =
-        Document::from_source(Source::from_bytes(fixtures::tmf::grid(100)), &Options::default()).unwrap();
+    let document = open::document(fixtures::tmf::grid(100));
     let mesh = document.mesh(0).unwrap();
     let vertices = mesh.positions().unwrap();
     let mut out = vec![[0.0; 3]; vertices.len()];
@@ -921,9 +856,7 @@ mod openctm {
     fn decoding_into_memory_that_is_there_takes_none() {
         let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
         for method in [RAW, MG1, MG2] {
-            let mesh =
-                Mesh::at(&Source::from_bytes(Body::sheet(method, 40).to_bytes()), 0, &Options::default())
-                    .unwrap();
+            let mesh = open::body(Body::sheet(method, 40).to_bytes());
             mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
             let mut normals = vec![[0.0; 3]; mesh.vertex_count()];
             mesh.normals_into(&mut normals, &mut scratch).unwrap();
@@ -933,22 +866,6 @@ mod openctm {
             });
             assert!(result.unwrap());
             assert_eq!(count.total, 0, "{method:?}: {count:?}");
-        }
-    }
-
-    fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
-        let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &alone())?;
-        file.validate()?;
-        file.meshes().unwrap().try_for_each(|entry| file.mesh(&entry.address).map(drop))
-    }
-
-    test_files!(bad_bodies_take_no_more_than_their_size);
-
-    fn bad_bodies_take_no_more_than_their_size(root: &Path) {
-        for path in data::files(&root.join("openctm/bad")) {
-            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
-            let (_, count) = counted(|| read_all(&bytes));
-            assert!(count.peak < 16 * bytes.len() as i64 + MIB, "{}: {count:?}", path.display());
         }
     }
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Dialect;
 use meshmap::cgeo::Parts;
 use meshmap::{
-    ErrorKind, Format, IndexFormat, MeshFile, MeshView, Options, Role, Semantic, Source, VertexFormat,
-    VertexLayout,
+    ErrorKind, Format, IndexFormat, MeshFile, MeshView, Role, Semantic, VertexFormat, VertexLayout,
 };
-use meshmap_testing::{Recorder, data, fixtures, test_files};
+use meshmap_testing::{Recorder, data, fixtures, open, test_files};
 use zerocopy::IntoBytes;
 
 /// The good files of all formats below a folder.
@@ -277,7 +276,7 @@ fn entries_say_what_views_say(root: &Path) {
 fn listing_one_level_of_detail_reads_no_other() {
     let bytes = fixtures::slmesh::large(120);
     let recorder = Recorder::new(bytes.clone());
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = open::file(recorder.clone());
     let entries = file.meshes_where(|role| role == Role::Lod(3)).unwrap();
     assert_eq!(entries.count(), 8);
     let others: Vec<Range<u64>> = file
@@ -289,7 +288,7 @@ fn listing_one_level_of_detail_reads_no_other() {
         .collect();
     assert_eq!(others.len(), 3);
     let high = others.iter().max_by_key(|range| range.end - range.start).unwrap();
-    let reads = recorder.reads.lock().unwrap();
+    let reads = recorder.reads();
     assert!(reads.iter().all(|read| read.end <= high.start || read.start >= high.end), "{reads:?}");
     let read: u64 = reads.iter().map(|read| read.end - read.start).sum();
     assert!(read < bytes.len() as u64 / 5, "{read} of {}", bytes.len());
@@ -299,7 +298,7 @@ fn listing_one_level_of_detail_reads_no_other() {
 fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let (_, snapshots) = fixtures::cgeo::animation(6, 1);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let entry = file.meshes().unwrap().next().unwrap();
     let mesh = file.mesh(&entry.address).unwrap();
     let whole = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap();

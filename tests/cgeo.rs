@@ -4,16 +4,15 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bytes::Bytes;
 use meshmap::cgeo::{
     Dialect, MeshBuffer, OffsetTarget, Parts, Proxy, SizeMeaning, Timing, UnitEvidence, Wrap, raw,
 };
 use meshmap::{
-    Cause, Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Rule, Scratch, Semantic, Severity,
-    Source, Strictness,
+    Codec, ErrorKind, Format, Limits, MeshFile, Options, Rule, Scratch, Semantic, Severity, Source,
+    Strictness,
 };
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
-use meshmap_testing::{Recorder, data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, hooked, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -21,7 +20,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
-    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::proxy(bytes)
 }
 
 fn sheet() -> (Vec<Mesh>, Vec<Snapshot>) {
@@ -107,6 +106,8 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
             (81, 81, 1, 128)
         );
         assert_eq!(snapshot.texcoords(1).unwrap_err().kind(), ErrorKind::OutOfRange);
+        let error = snapshot.texcoords_into(1, &mut [][..], &mut Scratch::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
         assert_eq!(snapshot.is_complete(&mut Scratch::default()).unwrap(), index == 0);
     }
 }
@@ -374,7 +375,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
         let (file, array) = (bytes.as_ptr_range(), array.as_bytes().as_ptr_range());
         file.start <= array.start && array.end <= file.end
     };
-    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(bytes.clone());
     let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
     for array in [first.positions(), first.normals(), first.texcoords(0)] {
         assert!(lies_in(&array.unwrap()));
@@ -382,8 +383,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
     assert!(!lies_in(&second.positions().unwrap()));
     // A part does not keep alive what was read for something else.
-    let lazy =
-        Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec())), &Options::default()).unwrap();
+    let lazy = open::proxy(Recorder::new(bytes.to_vec()));
     assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
     assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
 }
@@ -415,13 +415,10 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let (_, snapshots) = animation(110, 8);
     let bytes = file(&snapshots, Dialect::default());
     let recorder = Recorder::new(bytes);
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(recorder.clone());
     let read = || {
-        let mut reads = recorder.reads.lock().unwrap();
-        let taken =
-            (reads.len(), reads.iter().map(|range| range.end - range.start).sum::<u64>(), reads.clone());
-        reads.clear();
-        taken
+        let reads = recorder.take();
+        (reads.len(), reads.iter().map(|range| range.end - range.start).sum::<u64>(), reads)
     };
     let (count, opened, _) = read();
     assert!(count <= 3 && opened <= 128 << 10, "{count} reads, {opened} bytes");
@@ -710,44 +707,6 @@ mod cache {
     }
 }
 
-#[test]
-fn arrays_are_decoded_into_slices_of_exactly_their_length() {
-    use meshmap::{Array, Result};
-    type Into<'a> = &'a mut dyn FnMut(&mut [[f32; 3]]) -> Result<()>;
-    let check = |what: &str, expected: &Array<[f32; 3]>, into: Into<'_>| {
-        let mut out = vec![[7.0; 3]; expected.len()];
-        into(&mut out).unwrap();
-        assert_eq!(Array::from_vec(out), *expected, "{what}");
-        for length in [expected.len() + 1, expected.len().wrapping_sub(1)] {
-            let mut out = vec![[7.0; 3]; length.min(expected.len() + 1)];
-            let error = into(&mut out).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::OutOfRange, "{what}");
-            let cause = Cause::Length { expected: expected.len() as u64, found: out.len() as u64 };
-            assert_eq!(*error.cause(), cause, "{what}");
-            assert!(out.iter().all(|triple| *triple == [7.0; 3]), "{what}");
-        }
-    };
-    for name in ["anim_a.cgeo", "uncompressed_a.cgeo", "topology_a.cgeo"] {
-        let proxy = Proxy::open(data::valid("cgeo", name)).unwrap();
-        for index in 0..proxy.snapshot_count() {
-            let (snapshot, mut scratch) = (proxy.snapshot(index).unwrap(), Scratch::default());
-            let what = |array: &str| format!("{name}: snapshots[{index}].{array}");
-            let positions = snapshot.positions().unwrap();
-            check(&what("positions"), &positions, &mut |out| snapshot.positions_into(out, &mut scratch));
-            let normals = snapshot.normals().unwrap();
-            check(&what("normals"), &normals, &mut |out| snapshot.normals_into(out, &mut scratch));
-            for set in 0..snapshot.counts(&mut Scratch::default()).unwrap().texcoord_sets as usize {
-                let texcoords = snapshot.texcoords(set).unwrap();
-                check(&what("texcoords"), &texcoords, &mut |out| {
-                    snapshot.texcoords_into(set, out, &mut scratch)
-                });
-            }
-            let error = snapshot.texcoords_into(usize::MAX, &mut [][..], &mut scratch).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::OutOfRange);
-        }
-    }
-}
-
 /// The least memory that is too much for a stream of this length: a count is compared with what is left of the stream, after
 /// the bytes before it.
 #[test]
@@ -913,21 +872,6 @@ fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
     }
 }
 
-/// Fails instead of reading after the first bytes.
-#[derive(Debug)]
-struct Failing(Vec<u8>);
-
-impl ReadRange for Failing {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(1 << 20))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> io::Result<Bytes> {
-        let bytes = self.0.get(range.start as usize..range.end as usize);
-        bytes.map(|bytes| bytes.to_vec().into()).ok_or_else(|| io::Error::other("failed"))
-    }
-}
-
 #[test]
 fn files_that_end_in_their_header_are_recognized_by_its_text() {
     let (_, snapshots) = animation(3, 2);
@@ -962,7 +906,11 @@ fn files_that_end_in_their_header_are_recognized_by_its_text() {
     // An error of the reader is not the end of the file.
     let mut head = bytes[..4096.min(bytes.len())].to_vec();
     head[1..5].copy_from_slice(&500_000_u32.to_le_bytes());
-    let error = Format::detect(&Source::ranged(Arc::new(Failing(head)))).unwrap_err();
+    let end = head.len() as u64;
+    head.resize(1 << 20, 0);
+    let fails =
+        hooked(head, move |range| if range.end > end { Err(io::Error::other("failed")) } else { Ok(()) });
+    let error = Format::detect(&fails).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
 }
 
@@ -994,10 +942,10 @@ fn arrays_of_an_offset_that_is_repeated_are_read_once() {
     let mut bytes = file(&snapshots, Dialect::default());
     let reads = |bytes: &[u8]| {
         let recorder = Recorder::new(bytes.to_vec());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        let file = open::file(recorder.clone());
+        recorder.take();
         let count = file.arrays().filter(|entry| entry.is_ok()).count();
-        (count, recorder.reads.lock().unwrap().len())
+        (count, recorder.reads().len())
     };
     let (count, all) = reads(&bytes);
     let (from, to) = (table_entry(&bytes, 3), table_entry(&bytes, 2));

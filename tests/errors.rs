@@ -8,8 +8,8 @@ use std::path::Path;
 
 use meshmap::cgeo::Parts;
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Error, ErrorKind, MeshFile, Options, ReadRange, Source, cgeo, iqm, openctm, slmesh, tmf};
-use meshmap_testing::data;
+use meshmap::{Error, ErrorKind, MeshFile, Options, Source, cgeo, iqm, openctm, slmesh, tmf};
+use meshmap_testing::{data, hooked, open};
 
 /// An error and what caused it, as programs print them.
 fn chain(error: &Error) -> String {
@@ -49,16 +49,8 @@ fn what_a_file_does_not_have_is_told_with_its_path() {
 
 #[test]
 fn reader_that_fails_is_quoted_once() {
-    struct Broken;
-    impl ReadRange for Broken {
-        fn len(&self) -> io::Result<Option<u64>> {
-            Ok(Some(1 << 40))
-        }
-        fn read(&self, _: Range<u64>) -> io::Result<bytes::Bytes> {
-            Err(io::Error::new(io::ErrorKind::ConnectionReset, "the store\nis gone"))
-        }
-    }
-    let error = MeshFile::from_source(Source::ranged(Broken), &Options::default()).unwrap_err();
+    let gone = |_: &Range<u64>| Err(io::Error::new(io::ErrorKind::ConnectionReset, "the store\nis gone"));
+    let error = MeshFile::from_source(hooked(vec![0; 1 << 20], gone), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "cannot read signature (0x0..0x1000)");
     assert_eq!(chain(&error), "cannot read signature (0x0..0x1000): the store\nis gone");
@@ -110,9 +102,7 @@ fn errors_deep_in_a_file_name_it() {
     assert_eq!(error.path(), Some(&*path), "{error}");
     // Findings are the same for files and memory.
     let of_file = proxy.validate().unwrap();
-    let of_memory =
-        cgeo::Proxy::from_source(Source::from_bytes(std::fs::read(&path).unwrap()), &Options::default())
-            .unwrap();
+    let of_memory = open::proxy(std::fs::read(&path).unwrap());
     assert_eq!(of_file, of_memory.validate().unwrap());
     assert!(!of_file.is_empty());
 }

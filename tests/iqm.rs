@@ -7,7 +7,7 @@ use meshmap::{
     Address, ErrorKind, Format, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity,
     Source, Strictness,
 };
-use meshmap_testing::{Recorder, data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -53,28 +53,6 @@ fn animations_are_found_by_name_and_by_time() {
     assert_eq!(nofps.frames_at(0.15, 10.), Some((29, 30, 0.5)));
     assert_eq!(nofps.frames_at(0.15, 0.), None);
     assert_eq!(idle.frames_at(f64::NAN, 10.), None);
-}
-
-#[test]
-fn frames_are_the_same_alone_and_together() {
-    let names = [
-        "skin_multi_anim.iqm",
-        "v1_skin_anim.iqm",
-        "anim_constant.iqm",
-        "frames_odd.iqm",
-        "ours_masks_a.iqm",
-    ];
-    // The last one has a pose for each mask.
-    for name in &names[..if cfg!(miri) { 4 } else { 5 }] {
-        let frames = model(name).frames();
-        let all = frames.read().unwrap();
-        assert_eq!(all.len(), frames.len() as usize * frames.pose_count(), "{name}");
-        for (frame, expected) in all.chunks(frames.pose_count()).enumerate() {
-            for (pose, expected) in expected.iter().enumerate() {
-                assert_eq!(frames.pose(frame as u32, pose).unwrap(), *expected, "{name}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -238,17 +216,6 @@ fn arrays_of_another_format_are_no_typed_arrays() {
     assert!(model.vertex_array_of(&VertexArrayType::Position).unwrap().is_some());
 }
 
-#[test]
-fn signed_integers_are_normalized_as_on_a_gpu() {
-    let normals = model("fmt_byte.iqm").vertex_array_of(&VertexArrayType::Normal).unwrap().unwrap();
-    let raw = normals.as_bytes().iter().map(|byte| f64::from(byte.cast_signed()));
-    let decoded = normals.to_f32::<3>();
-    assert_eq!(raw.len(), decoded.as_flattened().len());
-    for (raw, decoded) in raw.zip(decoded.as_flattened()) {
-        assert_eq!(*decoded, ((raw / 127.).max(-1.)) as f32);
-    }
-}
-
 /// Normals that the SDK's compiler stored as bytes have length 1, within the precision of a byte: the compiler encodes
 /// `(2 * raw + 1) / 255`, which differs from `raw / 127` by at most 1/255.
 #[test]
@@ -325,7 +292,7 @@ fn meshes_that_declare_the_same_vertices_have_only_those_that_they_use() {
         let shared = findings.iter().find(|finding| finding.rule == rule("shared_vertices")).unwrap();
         assert_eq!((shared.count, shared.address.as_ref().unwrap().to_string().as_str()), (3, "meshes[0]"));
     }
-    let listed = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let listed = open::file(file);
     // The counts are the declared ones, because no triangles are read for them.
     let counts = listed.meshes().unwrap().map(|entry| entry.counts.unwrap().vertices);
     assert_eq!(counts.collect::<Vec<_>>(), [900, 300, 300]);
@@ -337,7 +304,7 @@ fn index_out_of_range_is_found_by_each_check() {
     let triangles = get(&file, 0x3c);
     let vertexes = get(&file, 0x30) as u32;
     set(&mut file, triangles + 20, vertexes);
-    let model = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let model = open::model(file.clone());
     let error = model.triangles().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     let place = triangles as u64 + 20..triangles as u64 + 24;
@@ -414,7 +381,7 @@ fn findings_of_damaged_fields_name_them() {
     for (field, value, rule) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
-        let model = Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap();
+        let model = open::model(damaged);
         let findings = model.validate().unwrap();
         assert!(findings.iter().any(|finding| finding.rule == rule), "{rule:?}: {findings:?}");
     }
@@ -444,8 +411,7 @@ fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
     }
     let table = get(&file, 0x28);
     (0..count as usize).for_each(|mesh| set(&mut file, table + mesh * 24 + 20, 20_000));
-    let findings =
-        Model::from_source(Source::from_bytes(file), &Options::default()).unwrap().validate().unwrap();
+    let findings = open::model(file).validate().unwrap();
     assert!(
         findings
             .iter()
@@ -465,8 +431,7 @@ fn split_models_join() {
     for field in [0x24, 0x28, 0x2c, 0x30, 0x34, 0x38, 0x3c, 0x40, 0x44, 0x48] {
         set(&mut animation, field, 0);
     }
-    let [whole, mesh, animation] = [whole, mesh, animation]
-        .map(|file| Model::from_source(Source::from_bytes(file), &Options::default()).unwrap());
+    let [whole, mesh, animation] = [whole, mesh, animation].map(|file| open::model(file));
     assert_eq!((mesh.poses().len(), animation.joints().len(), animation.meshes().len()), (0, 0, 0));
     let joined = mesh.attach(&animation).unwrap();
     assert_eq!(joined.frames().read().unwrap(), whole.frames().read().unwrap());
@@ -492,7 +457,7 @@ fn figure(joints: &[(&'static str, Option<u32>)]) -> Model {
     };
     let joints: Vec<_> = joints.iter().map(joint).collect();
     let file = fixtures::iqm::Writer::figure(&[], &joints, 24.0, &frames).to_bytes();
-    Model::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+    open::model(file)
 }
 
 #[test]
@@ -558,7 +523,7 @@ fn skeletons_that_differ_do_not_join() {
     let whole = fixtures::iqm::small();
     let without_joints = |mut file: Vec<u8>| {
         (0x44..0x4c).step_by(4).for_each(|field| set(&mut file, field, 0));
-        Model::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+        open::model(file)
     };
     let error = refused(&mesh, &without_joints(whole.clone())).to_string();
     assert!(error.contains("expected 3 poses"), "{error}");
@@ -592,10 +557,10 @@ fn extensions_of_fte_are_typed() {
 #[test]
 fn skins_longer_than_their_data_are_malformed() {
     let mut file = fs::read(data::valid("iqm", "ext_fte_skins.iqm")).unwrap();
-    let model = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let model = open::model(file.clone());
     let skins = model.extensions().find(|extension| extension.name == "FTE_SKINS").unwrap();
     set(&mut file, skins.range.start as usize, u32::MAX);
-    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let model = open::model(file);
     assert_eq!(model.fte_skins().unwrap_err().kind(), ErrorKind::Malformed);
 }
 
@@ -629,7 +594,7 @@ fn names_need_not_be_utf8() {
 
 /// The rules that the structure of a file breaks, and how often.
 fn structure_of(file: Vec<u8>) -> Vec<(Rule, u64)> {
-    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let model = open::model(file);
     model.findings().iter().map(|finding| (finding.rule, finding.count)).collect()
 }
 
@@ -740,7 +705,7 @@ fn files_without_frames_may_have_any_number_of_channels() {
     }
     let channels = get(&file, 0x60) as u32;
     set(&mut file, 0x60, channels + 1);
-    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let model = open::model(file);
     assert_eq!((model.poses().len(), model.frames().len()), (5, 0));
 }
 
@@ -750,7 +715,7 @@ fn header_alone_is_a_file() {
     file.truncate(124);
     file[0x18..].fill(0);
     set(&mut file, 0x14, 124);
-    let model = Model::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let model = open::model(file);
     assert_eq!((model.meshes().len(), model.findings()), (0, &[][..]));
 }
 
@@ -769,7 +734,7 @@ fn extensions_in_a_cycle_are_refused() {
     // A list that goes on after the announced number of nodes is read that far.
     let mut longer = file;
     set(&mut longer, 0x74, 1);
-    let model = Model::from_source(Source::from_bytes(longer), &Options::default()).unwrap();
+    let model = open::model(longer);
     assert_eq!(model.extensions().count(), 1);
     assert!(model.findings().iter().any(|finding| finding.rule == rule("extension_count")));
 }
@@ -788,7 +753,7 @@ fn opening_reads_small_files_whole_and_the_tables_of_large_ones() {
         } else {
             Model::from_source(source, &Options::default()).unwrap();
         }
-        std::mem::take(&mut *recorder.reads.lock().unwrap())
+        recorder.take()
     };
     for (len, is_detected, is_whole) in
         [(HEAD, false, true), (HEAD, true, true), (HEAD + 1, false, true), (HEAD + 1, true, false)]
@@ -816,8 +781,7 @@ fn names_of_a_long_text_are_those_of_a_short_one() {
     let names = |model: &Model| -> Vec<_> {
         model.meshes().map(|mesh| mesh.name).chain(model.joints().map(|joint| joint.name)).collect()
     };
-    let expected =
-        names(&Model::from_source(Source::from_bytes(fixtures::iqm::small()), &Options::default()).unwrap());
+    let expected = names(&open::model(fixtures::iqm::small()));
     let (file, _) = with_long_text();
     for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file))] {
         assert_eq!(names(&Model::from_source(source, &Options::default()).unwrap()), expected);
@@ -868,9 +832,9 @@ fn data_next_to_its_extension_is_read_with_it() {
         set(&mut file, field, value as u32);
     }
     let recorder = Recorder::new(file);
-    let model = Model::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let model = open::model(recorder.clone());
     let extension = model.extensions().next().unwrap();
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     assert_eq!(model.source().read(extension.range).unwrap()[..], [7; 8]);
-    assert_eq!(*recorder.reads.lock().unwrap(), []);
+    assert_eq!(recorder.reads(), []);
 }

@@ -13,6 +13,7 @@ use meshmap::{
 };
 use meshmap_testing::allocator::{Counting, counted_in_process};
 use meshmap_testing::fixtures;
+use meshmap_testing::open;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
 #[global_allocator]
@@ -60,7 +61,7 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
         .segment(25, 0, &numbers)
         .indices(6, 0, 0, &[0, 0, 0])
         .to_bytes();
-    let document = Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let document = open::document(file.clone());
     let shared: Address = "meshes[0].segments[2]".parse().unwrap();
     let item = MeshFile::Tmf(document.clone()).items().find(|item| item.address == shared).unwrap();
     assert_eq!(item.decoded, Some(CORNERS * 4 * 3));
@@ -258,7 +259,7 @@ fn playing_counts_what_is_really_held() {
     const SNAPSHOTS: usize = 40;
     // 27 bytes each.
     let file = uneven(SNAPSHOTS, 80_000);
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let mut seen = Vec::new();
     let ((), peak) = peak(|| {
         proxy.play(0..SNAPSHOTS).capacity(5 * MIB).for_each(|index, mesh| {
@@ -274,7 +275,7 @@ fn playing_counts_what_is_really_held() {
 #[test]
 fn snapshots_larger_than_the_capacity_are_played_one_by_one() {
     let _alone = alone();
-    let proxy = Proxy::from_source(Source::from_bytes(uneven(9, 80_000)), &Options::default()).unwrap();
+    let proxy = open::proxy(uneven(9, 80_000));
     let mut triangles = 0;
     let ((), peak) = peak(|| {
         proxy.play(0..9).capacity(1).for_each(|_, mesh| {
@@ -405,35 +406,6 @@ fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn names_of_a_long_text_are_those_of_a_short_one() {
-    let _alone = alone();
-    let small = fixtures::iqm::small();
-    let model = iqm::Model::from_source(Source::from_bytes(small.clone()), &Options::default()).unwrap();
-    let text = model.text().unwrap();
-    // The same file, with its text at the end, and two MiB of zeros after it.
-    let start = small.len() as u32;
-    let mut long = small;
-    long.extend(&text);
-    long.resize(long.len() + (2 << 20), 0);
-    let filesize = long.len() as u32;
-    long[20..24].copy_from_slice(&filesize.to_le_bytes());
-    long[28..32].copy_from_slice(&(filesize - start).to_le_bytes());
-    long[32..36].copy_from_slice(&start.to_le_bytes());
-    let names = |model: &iqm::Model| {
-        let meshes = model.meshes().map(|mesh| (mesh.name, mesh.material)).collect::<Vec<_>>();
-        let arrays = model.vertex_arrays().map(|array| format!("{:?}", array.kind)).collect::<Vec<_>>();
-        (meshes, arrays, model.joints().map(|joint| joint.name).collect::<Vec<_>>())
-    };
-    let in_memory = iqm::Model::from_source(Source::from_bytes(long.clone()), &Options::default()).unwrap();
-    let read = Sparse { len: long.len() as u64, parts: vec![(0, long)] };
-    let lazy = iqm::Model::from_source(Source::ranged(read), &Options::default()).unwrap();
-    assert_eq!(names(&in_memory), names(&model));
-    assert_eq!(names(&lazy), names(&model));
-    assert_eq!(lazy.findings(), in_memory.findings());
-    assert_eq!(lazy.text().unwrap(), in_memory.text().unwrap());
-}
-
-#[test]
 fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let _alone = alone();
     let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::MG1, 150);
@@ -466,7 +438,7 @@ fn listing_the_items_of_a_million_meshes_takes_no_list() {
     file.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
     file.extend(250_000_u32.to_le_bytes());
     file.resize(file.len() + 1_000_000, 0);
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let (count, peak) = peak(|| file.items().count());
     assert_eq!(count, 250_000);
     assert!(peak < 4 << 10, "{peak}");
@@ -553,11 +525,7 @@ fn what_is_not_compressed_is_added_without_a_copy() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(150, 3);
     let dialect = Dialect::default().with_codec(Codec::Stored);
-    let proxy = Proxy::from_source(
-        Source::from_bytes(fixtures::cgeo::file(&snapshots, dialect)),
-        &Options::default(),
-    )
-    .unwrap();
+    let proxy = open::proxy(fixtures::cgeo::file(&snapshots, dialect));
     let (mut out, mut scratch) = (Vec::with_capacity(150 * 150), Scratch::default());
     let (_, peak) = peak(|| {
         (1..3)
@@ -601,7 +569,7 @@ fn proxy_of_twenty_million_triangles_is_read_by_default() {
     file.extend(offset.to_le_bytes());
     file.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
     file.extend(fixtures::cgeo::snapshot_bytes(&vec![(raw::TAG_MESH_DATA, content)], dialect));
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let address = &file.meshes().unwrap().next().unwrap().address;
     let view = file.mesh(address).unwrap();
     assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
@@ -627,6 +595,18 @@ fn lists_of_empty_map_channels_count() {
         let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
         assert_eq!(found.is_ok(), is_read);
         assert!(is_read || found == expected, "{found:?}");
+    }
+}
+
+/// Every call on every damaged file, at limits of a few MiB.
+#[test]
+#[cfg_attr(miri, ignore = "reads many files")]
+fn damaged_files_take_no_more_than_the_limits() {
+    let _alone = alone();
+    for path in Format::ALL.iter().flat_map(|format| meshmap_testing::data::folder(&format!("{format}/bad")))
+    {
+        println!("{}", path.display());
+        meshmap_testing::calls::assert_bounded(&std::fs::read(path).unwrap().into());
     }
 }
 
@@ -673,7 +653,7 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(100, 1);
     let body = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(body), &Options::default()).unwrap();
+    let proxy = open::proxy(body);
     let meter = Arc::new(Meter::new(&Limits::default(), 0));
     let mut decoded = 0_u64;
     let error = loop {

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    Array, ErrorKind, Format, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic,
-    Severity, Source, Strictness,
+    ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
+    Strictness,
 };
-use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
+use meshmap_testing::{Recorder, in_steps, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -37,7 +37,7 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
         let mut shifted = vec![0; shift];
         shifted.extend(&file);
         let bytes = bytes::Bytes::from(shifted).slice(shift..);
-        let mesh = Mesh::at(&Source::from_bytes(bytes.clone()), 0, &Options::default()).unwrap();
+        let mesh = open::body(bytes.clone());
         let arrays = mesh.arrays().unwrap();
         let all = [
             arrays.triangles.as_bytes(),
@@ -87,34 +87,6 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
 }
 
 #[test]
-fn all_arrays_at_once_are_those_decoded_alone() {
-    for method in METHODS {
-        let file = Body::sheet(method, 20).to_bytes();
-        let (alone, together) = (open(file.clone()).unwrap(), open(file.clone()).unwrap());
-        let arrays = together.arrays().unwrap();
-        assert_eq!(arrays.normals, alone.normals().unwrap());
-        assert_eq!(arrays.positions, alone.positions().unwrap());
-        assert_eq!(arrays.triangles, alone.raw_triangles().unwrap());
-        let mut buffer = MeshBuffer::default();
-        let mut scratch = Scratch::default();
-        for side in [30, 20] {
-            let mesh = open(Body::sheet(method, side).to_bytes()).unwrap();
-            mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
-        }
-        assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
-        assert_eq!(Array::from_vec(buffer.triangles), arrays.triangles);
-        assert_eq!(Some(Array::from_vec(buffer.normals)), arrays.normals);
-        for (index, (coords, values)) in buffer.texcoords.into_iter().zip(buffer.attribute_maps).enumerate() {
-            assert_eq!(Array::from_vec(coords), arrays.texcoords[index]);
-            assert_eq!(Array::from_vec(values), arrays.attribute_maps[index]);
-        }
-        let mut normals = vec![[0.0; 3]; 400];
-        assert!(open(file).unwrap().normals_into(&mut normals, &mut scratch).unwrap());
-        assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
-    }
-}
-
-#[test]
 fn buffer_of_a_mesh_with_normals_has_none_after_one_without() {
     let mut buffer = MeshBuffer::default();
     let mut without = Body::sheet(MG1, 4);
@@ -158,7 +130,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
             "bodies[0].attribute_maps[1].values"
         ]
     );
-    let reads = || std::mem::take(&mut *reader.reads.lock().unwrap());
+    let reads = || reader.take();
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
     // Bytes that are not LZMA are an error of the stream; only the reads matter here.
@@ -184,7 +156,7 @@ fn decoded_arrays_are_shared_by_all_clones() {
 fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let all = open::bodies(file.clone());
     assert_eq!((all.meshes().len(), all.findings()), (3, &[][..]));
     let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
@@ -202,7 +174,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
     assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
 
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
     assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
@@ -218,7 +190,7 @@ fn damaged_body_spoils_itself_only() {
     let mut cut = good.clone();
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
-    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let all = open::bodies(file.clone());
     assert_eq!(all.meshes().len(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
     assert_eq!(damaged.rule, rule("damaged_body"));
@@ -380,33 +352,6 @@ fn limits_hold_for_each_array_and_for_all() {
 }
 
 #[test]
-fn vectors_of_any_length_get_the_length_of_the_array() {
-    for method in METHODS {
-        let mesh = open(Body::sheet(method, 3).to_bytes()).unwrap();
-        let mut scratch = Scratch::default();
-        for length in [0, 1, 100] {
-            let (mut positions, mut normals) = (vec![[7.0; 3]; length], vec![[7.0; 3]; length]);
-            let (mut coords, mut values) = (vec![[7.0; 2]; length], vec![[7.0; 4]; length]);
-            mesh.positions_into(&mut positions, &mut scratch).unwrap();
-            assert!(mesh.normals_into(&mut normals, &mut scratch).unwrap());
-            mesh.uv_maps().next().unwrap().read_into(&mut coords, &mut scratch).unwrap();
-            mesh.attribute_maps().next().unwrap().read_into(&mut values, &mut scratch).unwrap();
-            let arrays = mesh.arrays().unwrap();
-            assert_eq!(mesh.raw_triangles().unwrap(), arrays.triangles);
-            assert_eq!(Array::from_vec(positions), arrays.positions);
-            assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
-            assert_eq!(Array::from_vec(coords), arrays.texcoords[0]);
-            assert_eq!(Array::from_vec(values), arrays.attribute_maps[0]);
-        }
-    }
-    let mut without = Body::sheet(MG2, 3);
-    without.flags = 0;
-    let mut normals = vec![[7.0; 3]];
-    let mesh = open(without.to_bytes()).unwrap();
-    assert!(!mesh.normals_into(&mut normals, &mut Scratch::default()).unwrap() && normals.is_empty());
-}
-
-#[test]
 fn decoding_stops_when_it_is_cancelled() {
     let mesh = open(Body::sheet(MG1, 3).to_bytes()).unwrap();
     let mut scratch = Scratch::default();
@@ -454,26 +399,13 @@ fn fragments_need_just_what_is_asked_for() {
     body.comment = vec![b'x'; 70_000];
     let file = body.to_bytes();
     let fragments = Fragments::new(Some(file.len() as u64));
-    let mut fetched = 0;
-    let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
-        match fragments.step(job).unwrap() {
-            Ok(done) => return done,
-            Err(ranges) => {
-                for range in ranges {
-                    fetched += range.end - range.start;
-                    fragments
-                        .supply(range.start, file[range.start as usize..range.end as usize].to_vec())
-                        .unwrap();
-                }
-            }
-        }
-    };
     let coords = |source: &Source| {
         let mesh = Mesh::at(source, 0, &Options::default())?;
         Ok(mesh.uv_maps().nth(1).unwrap().read()?.len())
     };
-    assert_eq!(run(&coords), 10_000);
-    assert!(fetched < file.len() as u64 / 2, "{fetched} of {} bytes", file.len());
+    assert_eq!(in_steps(&fragments, &file, coords).unwrap().0, 10_000);
+    let held = fragments.held();
+    assert!(held < file.len() as u64 / 2, "{held} of {} bytes", file.len());
 }
 
 #[test]
@@ -542,10 +474,10 @@ fn comments_of_up_to_4_kib_are_held() {
         let comment = vec![b'c'; len];
         let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
         let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
-        let all = Bodies::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        let all = open::bodies(recorder.clone());
+        recorder.take();
         assert_eq!(all.mesh(3).unwrap().comment().unwrap().as_bytes(), comment);
-        assert_eq!(recorder.reads.lock().unwrap().len(), reads, "{len}");
+        assert_eq!(recorder.reads().len(), reads, "{len}");
     }
 }
 

@@ -1,16 +1,15 @@
 //! Readers that use the file that they read: an error on threads that would wait for themselves, and no deadlock anywhere.
 
 use std::io;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use meshmap::cgeo::Dialect;
-use meshmap::{ErrorKind, MeshFile, Options, Parallelism, ReadRange, Result, Source};
+use meshmap::{ErrorKind, MeshFile, Options, Parallelism, Result, Source};
 use meshmap_testing::calls::{Caller, Look, Looked, on};
-use meshmap_testing::{fixtures, with_watchdog};
+use meshmap_testing::{fixtures, hooked, open, with_watchdog};
 
 const DEADLOCK: ErrorKind = ErrorKind::Io(io::ErrorKind::Deadlock);
 
@@ -20,38 +19,32 @@ struct Job {
     run: Box<dyn FnOnce() + Send>,
 }
 
-/// A reader of memory that runs a job before it returns the bytes.
+/// The job of a reader of memory, and the calls before it.
+#[derive(Default)]
 struct Reentrant {
-    bytes: Bytes,
     calls: AtomicUsize,
     job: Mutex<Option<Job>>,
 }
 
 impl Reentrant {
-    fn new(bytes: &Bytes) -> Arc<Self> {
-        Arc::new(Self { bytes: bytes.clone(), calls: AtomicUsize::new(0), job: Mutex::new(None) })
+    fn new(bytes: &Bytes) -> (Arc<Self>, Source) {
+        let reader = Arc::new(Self::default());
+        let inside = Arc::clone(&reader);
+        let source = hooked(bytes.clone(), move |_| {
+            let call = inside.calls.fetch_add(1, SeqCst);
+            let job = inside.job.lock().unwrap().take_if(|job| job.at == call);
+            if let Some(job) = job {
+                (job.run)();
+            }
+            Ok(())
+        });
+        (reader, source)
     }
 
     /// Counts calls from 0 again, and runs `run` in the call number `at`.
     fn set(&self, at: usize, run: impl FnOnce() + Send + 'static) {
         self.calls.store(0, SeqCst);
         *self.job.lock().unwrap() = Some(Job { at, run: Box::new(run) });
-    }
-}
-
-impl ReadRange for Reentrant {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let call = self.calls.fetch_add(1, SeqCst);
-        let job = self.job.lock().unwrap().take_if(|job| job.at == call);
-        if let Some(job) = job {
-            (job.run)();
-        }
-        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
-        Ok(self.bytes.slice(at(range.start)..at(range.end)))
     }
 }
 
@@ -62,41 +55,19 @@ struct Digests {
     values: Vec<(String, u64)>,
 }
 
-impl Digests {
-    fn see<T: Look>(&mut self, name: &str, result: Result<T>) -> Option<T> {
+impl Caller for Digests {
+    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
+        let result = job();
         self.refused += usize::from(result.as_ref().is_err_and(|error| error.kind() == DEADLOCK));
         let mut looked = Looked::default();
         result.look(&mut looked);
         self.values.push((name.to_owned(), looked.digest()));
         result.ok()
     }
-}
-
-impl Caller for Digests {
-    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
-        self.see(name, job())
-    }
-
-    fn each<I, T: Look>(
-        &mut self,
-        name: &str,
-        items: impl IntoIterator<Item = I>,
-        mut job: impl FnMut(I) -> Result<T>,
-    ) {
-        for item in items {
-            self.see(name, job(item));
-        }
-    }
 
     fn looks(&self) -> bool {
         true
     }
-}
-
-fn open(reader: &Arc<Reentrant>, options: &Options) -> (Source, MeshFile) {
-    let source = Source::ranged(Arc::clone(reader));
-    let file = MeshFile::from_source(source.clone(), options).unwrap();
-    (source, file)
 }
 
 /// Makes all calls, and in one call of the reader after the other makes all calls again.
@@ -107,8 +78,8 @@ fn check(body: Vec<u8>) {
     let body = Bytes::from(body);
     for parallelism in [Parallelism::Off, Parallelism::Rayon] {
         let options = Options::default().with_parallelism(parallelism);
-        let reader = Reentrant::new(&body);
-        let (source, file) = open(&reader, &options);
+        let (reader, source) = Reentrant::new(&body);
+        let file = MeshFile::from_source(source.clone(), &options).unwrap();
         reader.calls.store(0, SeqCst);
         let mut expected = Digests::default();
         on(&file, &source, &options, &mut expected);
@@ -116,8 +87,8 @@ fn check(body: Vec<u8>) {
         let calls = reader.calls.load(SeqCst);
         let mut refused = 0;
         for at in (0..calls).filter(|at| *at < ALL_OF || at % STEP == 0) {
-            let reader = Reentrant::new(&body);
-            let (source, file) = open(&reader, &options);
+            let (reader, source) = Reentrant::new(&body);
+            let file = MeshFile::from_source(source.clone(), &options).unwrap();
             let inner = Arc::new(Mutex::new(Digests::default()));
             let inside = (source.clone(), file.clone(), Arc::clone(&inner));
             reader.set(at, move || {
@@ -207,8 +178,8 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(40, 16);
         let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
         for (name, is_refused, job) in USES {
-            let reader = Reentrant::new(&body);
-            let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &Options::default()).unwrap();
+            let (reader, source) = Reentrant::new(&body);
+            let proxy = open::proxy(source);
             let cache = SnapshotCache::new(64 << 20);
             cache.get(&proxy, 1, Parts::ALL).unwrap();
             let inner = Arc::new(Mutex::new(None));
@@ -226,9 +197,8 @@ mod cache {
 #[test]
 fn the_error_names_the_reader() {
     let (_, snapshots) = fixtures::cgeo::animation(40, 16);
-    let reader = Reentrant::new(&fixtures::cgeo::file(&snapshots, Dialect::default()).into());
-    let (_, file) = open(&reader, &Options::default());
-    let proxy = file.as_cgeo().unwrap().clone();
+    let (reader, source) = Reentrant::new(&fixtures::cgeo::file(&snapshots, Dialect::default()).into());
+    let proxy = open::proxy(source);
     let text = Arc::new(Mutex::new(String::new()));
     let inside = (proxy.clone(), Arc::clone(&text));
     reader.set(0, move || {

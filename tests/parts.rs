@@ -1,12 +1,11 @@
 //! Parts of CGeo meshes: the same values as in whole meshes, and nothing else decoded, read or held.
 
-use std::io;
-use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SizeMeaning};
-use meshmap::{Options, Parallelism, ReadRange, Scratch, Source};
-use meshmap_testing::{data, fixtures};
+use meshmap::{Options, Parallelism, Scratch, Source};
+use meshmap_testing::{Recorder, data, fixtures, open};
 
 /// All combinations of parts.
 fn all_parts() -> impl Iterator<Item = Parts> {
@@ -84,12 +83,12 @@ fn names_and_bits_of_parts() {
 /// The stream of snapshot 1 is damaged in its last third, behind the positions.
 fn damaged() -> Proxy {
     let mut file = sheets(30, 3);
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let blocks = proxy.snapshot(1).unwrap().blocks().unwrap();
     let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
     let place = usize::try_from(mesh.range.end - 60).unwrap();
     file[place..place + 30].fill(0xff);
-    Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+    open::proxy(file)
 }
 
 #[test]
@@ -110,7 +109,7 @@ fn damage_behind_a_part_does_not_matter() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_goes_forwards_backwards_and_by_strides() {
-    let proxy = Proxy::from_source(Source::from_bytes(sheets(10, 11)), &Options::default()).unwrap();
+    let proxy = open::proxy(sheets(10, 11));
     let indices = |play: meshmap::cgeo::Play<'_>| {
         let player = play.into_iter();
         let announced = player.len();
@@ -162,7 +161,7 @@ fn one_thread_plays_in_the_same_memory() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn meshes_that_were_played_can_be_kept() {
-    let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12)), &Options::default()).unwrap();
+    let proxy = open::proxy(sheets(20, 12));
     let expected: Vec<_> =
         (0..12).map(|index| proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap()).collect();
     // More than fit the capacity: what the caller keeps stays as it is.
@@ -287,13 +286,7 @@ fn parts_are_the_same_from_any_source() {
 
 /// Compares sources of a file that is intact, cut off, and damaged in several places.
 fn parts_are_the_same(intact: &bytes::Bytes, is_compressed: bool, path: &std::path::Path) {
-    let extent = |index| {
-        Proxy::from_source(Source::from_bytes(intact.clone()), &Options::default())
-            .unwrap()
-            .snapshot(index)
-            .unwrap()
-            .range()
-    };
+    let extent = |index| open::proxy(intact.clone()).snapshot(index).unwrap().range();
     let mut files = vec![intact.to_vec(), intact[..intact.len() - 1_000_000].to_vec()];
     for (index, share) in [(0, 3), (2, 9)] {
         let mut damaged = intact.to_vec();
@@ -305,58 +298,20 @@ fn parts_are_the_same(intact: &bytes::Bytes, is_compressed: bool, path: &std::pa
     for (number, file) in files.into_iter().enumerate() {
         std::fs::write(path, &file).unwrap();
         let file = bytes::Bytes::from(file);
-        let expected =
-            everything(|| Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap());
+        let expected = everything(|| open::proxy(file.clone()));
         // Damage within numbers that are not compressed cannot be seen.
         let is_seen = if is_compressed { number > 0 } else { number == 1 };
         assert_eq!(is_seen, expected.iter().any(|line| line.contains("cgeo: ")), "{number}");
         let found = everything(|| Proxy::open(path).unwrap());
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
-        let found = everything(|| {
-            Proxy::from_source(Source::ranged(Recorder::new(file.clone())), &Options::default()).unwrap()
-        });
+        let found = everything(|| open::proxy(Recorder::new(file.to_vec())));
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
-    }
-}
-
-/// A reader that knows what it was asked for, and fails once a limit is passed.
-#[derive(Clone)]
-struct Recorder {
-    file: bytes::Bytes,
-    reads: std::sync::Arc<std::sync::Mutex<Vec<std::ops::Range<u64>>>>,
-    /// Reads that succeed.
-    left: std::sync::Arc<std::sync::atomic::AtomicUsize>,
-}
-
-impl Recorder {
-    fn new(file: bytes::Bytes) -> Self {
-        let left = std::sync::Arc::new(usize::MAX.into());
-        Self { file, reads: std::sync::Arc::default(), left }
-    }
-
-    fn take(&self) -> Vec<std::ops::Range<u64>> {
-        std::mem::take(&mut *self.reads.lock().unwrap())
-    }
-}
-
-impl meshmap::ReadRange for Recorder {
-    fn len(&self) -> std::io::Result<Option<u64>> {
-        Ok(Some(self.file.len() as u64))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-        use std::sync::atomic::Ordering::SeqCst;
-        if self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
-            return Err(std::io::ErrorKind::TimedOut.into());
-        }
-        self.reads.lock().unwrap().push(range.clone());
-        Ok(self.file.slice(range.start as usize..range.end as usize))
     }
 }
 
 /// The number of bytes from the beginning of a snapshot that its positions need.
 fn prefix_of_positions(index: usize) -> u64 {
-    let proxy = Proxy::from_source(Source::from_bytes(large().clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(large().clone());
     let snapshot = proxy.snapshot(index).unwrap();
     let block = snapshot.blocks().unwrap().pop().unwrap();
     let stream = &large()[block.range.start as usize..block.range.end as usize];
@@ -372,8 +327,8 @@ fn prefix_of_positions(index: usize) -> u64 {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn stores_are_asked_once_for_the_positions_of_a_difference() {
-    let recorder = Recorder::new(large().clone());
-    let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let recorder = Recorder::new(large().to_vec());
+    let proxy = open::proxy(recorder.clone());
     recorder.take();
     // The first snapshot, and a difference of which nothing is known yet.
     proxy.snapshot(1).unwrap().positions().unwrap();
@@ -444,7 +399,7 @@ fn uncompressed_positions_are_read_into_the_callers_memory() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("stored.cgeo");
     std::fs::write(&path, &file).unwrap();
-    let expected = Proxy::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let expected = open::proxy(file);
     let proxy = Proxy::open(&path).unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     for index in [0, 3, 1] {
@@ -463,18 +418,17 @@ fn uncompressed_positions_are_read_into_the_callers_memory() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn errors_of_reading_are_not_kept() {
-    use std::sync::atomic::Ordering::SeqCst;
-    let expected = Proxy::from_source(Source::from_bytes(large().clone()), &Options::default()).unwrap();
+    let expected = open::proxy(large().clone());
     let expected = expected.snapshot(2).unwrap().positions().unwrap();
     for succeed in 0..4 {
-        let recorder = Recorder::new(large().clone());
-        let proxy = Proxy::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
-        recorder.left.store(succeed, SeqCst);
+        let recorder = Recorder::new(large().to_vec());
+        let proxy = open::proxy(recorder.clone());
+        recorder.fail_after(succeed);
         let found = proxy.snapshot(2).unwrap().positions();
         if let Err(error) = found {
             assert!(matches!(error.kind(), meshmap::ErrorKind::Io(_)), "{error}");
         }
-        recorder.left.store(usize::MAX, SeqCst);
+        recorder.fail_after(usize::MAX);
         assert!(proxy.snapshot(2).unwrap().positions().unwrap() == expected, "{succeed}");
     }
 }
@@ -488,7 +442,7 @@ mod cache {
     use super::*;
 
     fn proxy(side: u32) -> Proxy {
-        Proxy::from_source(Source::from_bytes(sheets(side, 6)), &Options::default()).unwrap()
+        open::proxy(sheets(side, 6))
     }
 
     #[test]
@@ -568,7 +522,7 @@ fn snapshots_of_unknown_stored_size_are_fetched_whole() {
     let (_, snapshots) = fixtures::cgeo::animation(40, 4);
     for (size, is_part) in [(SizeMeaning::Stored, true), (SizeMeaning::Inflated, false)] {
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default().with_size(size));
-        let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+        let proxy = open::proxy(bytes);
         assert_eq!(proxy.dialect().size, size);
         let (mut positions, snapshot) = (Vec::new(), proxy.snapshot(2).unwrap());
         proxy.snapshot(1).unwrap().positions_into(&mut positions, &mut Scratch::default()).unwrap();
@@ -581,34 +535,17 @@ fn snapshots_of_unknown_stored_size_are_fetched_whole() {
     }
 }
 
-/// A reader that records the ranges passed to `will_read`.
-struct Foretold(bytes::Bytes, Mutex<Vec<Range<u64>>>);
-
-impl ReadRange for Foretold {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.0.len() as u64))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
-        Ok(self.0.slice(range.start as usize..range.end as usize))
-    }
-
-    fn will_read(&self, range: Range<u64>) {
-        self.1.lock().unwrap().push(range);
-    }
-}
-
 #[test]
 fn readers_are_told_what_will_be_played() {
     let bytes = bytes::Bytes::from(sheets(40, 12));
-    let whole = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+    let whole = open::proxy(bytes.clone());
     // With the start tag.
     let range = |index: usize| {
         let range = whole.snapshot(index).unwrap().range();
         range.start - 4..range.end
     };
     for (parts, is_backwards) in [(Parts::ALL, false), (Parts::ALL, true), (Parts::POSITIONS, false)] {
-        let reader = Arc::new(Foretold(bytes.clone(), Mutex::default()));
+        let reader = Recorder::new(bytes.to_vec());
         let options = Options::default().with_parallelism(Parallelism::Off);
         let proxy = Proxy::from_source(Source::ranged(Arc::clone(&reader)), &options).unwrap();
         let mut play = proxy.play(2..11).parts(parts).stride(2);
@@ -618,7 +555,7 @@ fn readers_are_told_what_will_be_played() {
         let mut played = play.into_iter();
         played.next().unwrap().1.unwrap();
         // All fit into 16 MiB. The size of positions cannot be estimated before the first snapshot is decoded.
-        let told = |of: &Foretold| of.1.lock().unwrap().clone();
+        let told = |of: &Recorder| of.told.lock().unwrap().clone();
         let turns: Vec<usize> = if is_backwards { vec![8, 6, 4, 2] } else { vec![4, 6, 8, 10] };
         if parts == Parts::ALL {
             assert_eq!(told(&reader), turns.iter().map(|index| range(*index)).collect::<Vec<_>>());

@@ -39,15 +39,6 @@ impl Caller for Errors {
         self.take(job())
     }
 
-    fn each<I, T: Look>(
-        &mut self,
-        _: &str,
-        items: impl IntoIterator<Item = I>,
-        mut job: impl FnMut(I) -> Result<T>,
-    ) {
-        items.into_iter().take(self.most()).for_each(|item| drop(self.take(job(item))));
-    }
-
     fn most(&self) -> usize {
         16
     }

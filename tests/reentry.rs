@@ -1,38 +1,22 @@
 //! Readers that use rayon themselves, in the pool that the library is called from.
 #![cfg(feature = "rayon")]
 
-use std::io;
-use std::ops::Range;
 use std::time::Duration;
 
-use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Parts, Proxy};
-use meshmap::{Codec, MeshFile, Options, ReadRange, Source};
-use meshmap_testing::{fixtures, with_watchdog};
+use meshmap::{Codec, Options, Source};
+use meshmap_testing::{fixtures, hooked, open, with_watchdog};
 use rayon::prelude::*;
 
 /// Fetches what it is asked for in pieces, in parallel.
-struct Parallel(Bytes);
-
-impl ReadRange for Parallel {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.0.len() as u64))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
-        let bytes = &self.0[at(range.start)..at(range.end)];
+fn parallel(bytes: Vec<u8>) -> Source {
+    hooked(bytes, |range| {
         // Whoever waits for others in a pool runs whatever else there is to do meanwhile, as it may happen in any join.
         rayon::yield_now();
-        let pieces: Vec<Vec<u8>> = bytes
-            .par_chunks(bytes.len().div_ceil(16).max(1))
-            .map(|piece| {
-                std::thread::sleep(Duration::from_micros(200));
-                piece.to_vec()
-            })
-            .collect();
-        Ok(pieces.concat().into())
-    }
+        let pieces = (range.end - range.start).min(16);
+        (0..pieces).into_par_iter().for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+        Ok(())
+    })
 }
 
 fn in_a_small_pool<T: Send>(job: impl FnOnce() -> T + Send) -> T {
@@ -44,7 +28,7 @@ fn proxy() -> Proxy {
     // Larger than what is read when it is opened.
     let (_, snapshots) = fixtures::cgeo::animation(40, 16);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
-    Proxy::from_source(Source::ranged(Parallel(file.into())), &Options::default()).unwrap()
+    open::proxy(parallel(file))
 }
 
 #[test]
@@ -62,21 +46,14 @@ fn playing_ends_where_the_reader_uses_the_same_pool() {
 }
 
 /// Needs every worker of the pool for each read.
-struct Everyone(Bytes);
-
-impl ReadRange for Everyone {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.0.len() as u64))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+fn everyone(bytes: Vec<u8>) -> Source {
+    hooked(bytes, |_| {
         if rayon::current_thread_index().is_some() {
             std::thread::sleep(Duration::from_millis(2));
             rayon::broadcast(|_| ());
         }
-        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
-        Ok(self.0.slice(at(range.start)..at(range.end)))
-    }
+        Ok(())
+    })
 }
 
 #[test]
@@ -85,9 +62,7 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         let (_, snapshots) = fixtures::cgeo::animation(40, 16);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
         for last in [16, 5] {
-            let proxy =
-                Proxy::from_source(Source::ranged(Everyone(file.clone().into())), &Options::default())
-                    .unwrap();
+            let proxy = open::proxy(everyone(file.clone()));
             let mut seen = 0;
             proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
                 mesh.unwrap();
@@ -140,8 +115,7 @@ fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
     ];
     in_a_small_pool(|| {
         for body in files {
-            let file =
-                MeshFile::from_source(Source::ranged(Parallel(body.into())), &Options::default()).unwrap();
+            let file = open::file(parallel(body));
             (0..16).into_par_iter().for_each(|_| {
                 file.validate().unwrap();
                 file.meshes().unwrap().for_each(|entry| drop(file.mesh(&entry.address).unwrap()));

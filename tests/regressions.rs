@@ -1,12 +1,30 @@
 //! Files that were found by fuzzing, or made like files of users, each named by the fault.
 
-use std::ops::Range;
+use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fs, io};
 
-use meshmap::{ErrorKind, Format, MeshFile, Options, ReadRange, Source};
-use meshmap_testing::{Recorder, data, exercise};
+use meshmap::{ErrorKind, Format, MeshFile, Options, Source};
+use meshmap_testing::{Recorder, data, exercise, fixtures};
+
+/// The valid files of each format, and made ones with every method.
+#[test]
+#[cfg_attr(miri, ignore = "reads many files")]
+fn valid_files_keep_all_promises() {
+    for format in Format::ALL {
+        for file in data::folder(&format!("{format}/valid")) {
+            println!("{}", file.display());
+            exercise::bytes(format, &fs::read(file).unwrap());
+        }
+    }
+    use fixtures::openctm::{Body, MG1, MG2, RAW};
+    for method in [RAW, MG1, MG2] {
+        let mut without = Body::sheet(method, 3);
+        (without.flags, without.uv_maps) = (0, Vec::new());
+        let bodies = [Body::sheet(method, 20), without, Body::sheet(method, 9)];
+        assert!(exercise::openctm::bytes(&bodies.map(|body| body.to_bytes()).concat()));
+    }
+    assert!(exercise::tmf::bytes(&fixtures::tmf::grid(60)));
+}
 
 /// The damaged files of each format, and the files that fuzzing found, in `regressions`.
 #[test]
@@ -88,23 +106,6 @@ fn names_that_share_long_text_thousands_of_times_exceed_a_limit() {
 /// A reader of unknown length is asked for nothing behind an end that an earlier read showed.
 #[test]
 fn reads_end_where_a_short_read_has_shown_the_end() {
-    struct Store(Vec<u8>, AtomicU64);
-    impl ReadRange for Store {
-        fn len(&self) -> io::Result<Option<u64>> {
-            Ok(None)
-        }
-
-        fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
-            let end = self.1.load(Ordering::Relaxed);
-            assert!(range.end <= end, "{range:?} of a source that ends at {end:#x}");
-            if range.end > self.0.len() as u64 {
-                self.1.store(self.0.len() as u64, Ordering::Relaxed);
-            }
-            let at = |offset: u64| (offset as usize).min(self.0.len());
-            Ok(self.0[at(range.start)..at(range.end)].to_vec().into())
-        }
-    }
-
     // The text reaches beyond the end, and the meshes lie far behind it.
     let mut file = b"INTERQUAKEMODEL\0".to_vec();
     file.resize(100_000, 0);
@@ -113,7 +114,10 @@ fn reads_end_where_a_short_read_has_shown_the_end() {
     {
         file[field..field + 4].copy_from_slice(&u32::to_le_bytes(value));
     }
-    let source = Source::ranged(Store(file, AtomicU64::new(u64::MAX)));
-    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
+    let reader = Recorder::of_unknown_length(file);
+    let error = MeshFile::from_source(Source::ranged(reader.clone()), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
+    let reads = reader.reads();
+    let shown = reads.iter().position(|range| range.end > 100_000).unwrap();
+    assert!(reads[shown + 1..].iter().all(|range| range.end <= 100_000), "{reads:x?}");
 }

@@ -10,7 +10,7 @@ use meshmap::{
     Semantic, Severity, Source, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
-use meshmap_testing::{Recorder, data, fixtures, test_files};
+use meshmap_testing::{Recorder, data, fixtures, open, test_files};
 use serde_json::{Value, json};
 
 /// A rule of the format.
@@ -19,7 +19,7 @@ fn rule(id: &str) -> Rule {
 }
 
 fn asset(bytes: Vec<u8>) -> Asset {
-    Asset::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::asset(bytes)
 }
 
 fn counts(mesh: &Mesh) -> (usize, usize) {
@@ -154,17 +154,6 @@ fn header_tells_what_it_has_and_where_blocks_are() {
     assert_eq!(MeshFile::SlMesh(asset.clone()).items().count(), 9);
     let (name, value) = asset.header().next().unwrap();
     assert_eq!((name.to_str(), &value[..]), (Some("version"), &b"i\0\0\0\x01"[..]));
-}
-
-#[test]
-fn versions_of_another_format_are_refused_unless_allowed() {
-    let bytes = Writer::default().key("version", Llsd::Integer(1999)).to_bytes();
-    let error = Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap_err();
-    assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "version"));
-    let options = Options::default().with_slmesh_max_version(2000);
-    let asset = Asset::from_source(Source::from_bytes(bytes), &options).unwrap();
-    assert_eq!(asset.version(), Some(1999));
-    assert!(asset.findings().iter().any(|finding| finding.rule == rule("version")));
 }
 
 #[test]
@@ -366,7 +355,7 @@ fn view_writes_what_a_gpu_takes() {
 
 #[test]
 fn file_lists_the_faces_of_all_meshes() {
-    let file = MeshFile::from_source(Source::from_bytes(everything()), &Options::default()).unwrap();
+    let file = open::file(everything());
     let meshes: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
@@ -423,20 +412,20 @@ fn first_of_equal_keys_counts_everywhere() {
 fn one_level_of_detail_costs_the_header_and_its_bytes() {
     let bytes = large(40);
     let recorder = Recorder::new(bytes.clone());
-    let asset = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let asset = open::asset(recorder.clone());
     let ranges = Lod::ALL.map(|lod| asset.lod_range(lod).unwrap().unwrap());
-    assert_eq!(*recorder.reads.lock().unwrap(), [0..4096]);
+    assert_eq!(recorder.reads(), [0..4096]);
     asset.lod(Lod::High).unwrap();
-    assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, ranges[0].clone()]);
+    assert_eq!(recorder.reads(), [0..4096, ranges[0].clone()]);
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     assert!(asset.lod_into(Lod::Medium, &mut buffer, &mut scratch).unwrap());
-    assert_eq!(*recorder.reads.lock().unwrap(), [ranges[1].clone()]);
+    assert_eq!(recorder.reads(), [ranges[1].clone()]);
     // Blocks within the first bytes are there already.
     assert!(ranges[3].end <= 4096, "{ranges:?}");
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     asset.lod(Lod::Lowest).unwrap().unwrap();
-    assert!(recorder.reads.lock().unwrap().is_empty());
+    assert!(recorder.reads().is_empty());
 }
 
 /// A file of any format reads as much as an asset: detection reads the header.
@@ -445,17 +434,17 @@ fn detection_reads_no_more_than_the_header_of_an_asset() {
     let bytes = large(100);
     for (lod, address) in [(Lod::High, "high_lod.faces[0]"), (Lod::Medium, "medium_lod.faces[0]")] {
         let recorder = Recorder::new(bytes.clone());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+        let file = open::file(recorder.clone());
         let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
         let block = asset.lod_range(lod).unwrap().unwrap();
         assert!(block.start >= 4096 && block.end - block.start < bytes.len() as u64, "{block:?}");
         asset.lod(lod).unwrap().unwrap();
-        assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block.clone()]);
+        assert_eq!(recorder.reads(), [0..4096, block.clone()]);
         // The same by address.
         let recorder = Recorder::new(bytes.clone());
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+        let file = open::file(recorder.clone());
         file.mesh(&address.parse().unwrap()).unwrap();
-        assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block]);
+        assert_eq!(recorder.reads(), [0..4096, block]);
     }
 }
 
@@ -463,10 +452,10 @@ fn detection_reads_no_more_than_the_header_of_an_asset() {
 fn low_level_of_detail_of_a_large_asset_is_less_than_a_twentieth_of_it() {
     let bytes = large(200);
     let recorder = Recorder::new(bytes.clone());
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = open::file(recorder.clone());
     let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
     asset.lod(Lod::Lowest).unwrap().unwrap();
-    let read: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+    let read: u64 = recorder.bytes_read();
     assert!(read * 20 < bytes.len() as u64, "{read} of {}", bytes.len());
 }
 
@@ -514,12 +503,10 @@ fn long_headers_are_read_in_growing_windows() {
     let bytes =
         Writer::default().key("filler", filler).block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).to_bytes();
     let recorder = Recorder::new(bytes.clone());
-    let asset = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let asset = open::asset(recorder.clone());
     assert_eq!(counts(&asset.lod(Lod::High).unwrap().unwrap()), (9, 8));
-    assert!(recorder.reads.lock().unwrap().len() <= 3, "{:?}", recorder.reads);
-    let blind =
-        Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone())), &Options::default())
-            .unwrap();
+    assert!(recorder.reads().len() <= 3, "{:?}", recorder.reads);
+    let blind = open::asset(Recorder::of_unknown_length(bytes.clone()));
     assert_eq!(counts(&blind.lod(Lod::High).unwrap().unwrap()), (9, 8));
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(50_000);
     let options = Options::default().with_limits(limits);
@@ -693,7 +680,7 @@ fn block_that_cannot_be_decoded_is_listed_and_its_view_is_the_error() {
         .stored("high_lod", b"no stream of deflate")
         .block("low_lod", &Llsd::Array(vec![sheet(4, 0)]))
         .to_bytes();
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     let entries: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(entries, ["high_lod", "low_lod.faces[0]"]);
     let drawn: Vec<_> = file.meshes_where(Role::is_drawn_by_default).unwrap().collect();
@@ -718,6 +705,7 @@ fn versions_up_to_the_greatest_that_is_allowed_are_read() {
         let bytes = Writer::default().key("version", Llsd::Integer(version)).to_bytes();
         let options = Options::default().with_slmesh_max_version(most);
         let asset = Asset::from_source(Source::from_bytes(bytes), &options)?;
+        assert_eq!(asset.version(), Some(version));
         Ok(asset.findings().iter().any(|finding| finding.rule == rule("version")))
     };
     let most = 999;
@@ -728,7 +716,10 @@ fn versions_up_to_the_greatest_that_is_allowed_are_read() {
         (most + 1, most + 1, Ok(true)),
         (most + 2, most + 1, Err(ErrorKind::Unsupported)),
     ] {
-        let found = read(version, allowed).map_err(|error: meshmap::Error| error.kind());
+        let found = read(version, allowed).map_err(|error: meshmap::Error| {
+            assert_eq!(error.what(), "version");
+            error.kind()
+        });
         assert_eq!(found, expected, "{version}, {allowed}");
     }
 }
@@ -879,7 +870,7 @@ fn headers_that_more_bytes_do_not_mend_are_refused_without_another_read() {
     for (bytes, kind) in [(longer_than_the_file, ErrorKind::Truncated), (malformed, ErrorKind::Malformed)] {
         let recorder = Recorder::new(bytes);
         let error = Asset::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap_err();
-        assert_eq!((error.kind(), &recorder.reads.lock().unwrap()[..]), (kind, &[0..4096][..]));
+        assert_eq!((error.kind(), &recorder.reads()[..]), (kind, &[0..4096][..]));
     }
 }
 

@@ -1,87 +1,88 @@
 //! The same values for any number of threads, and no deadlock wherever the library is called from.
 #![cfg(feature = "rayon")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use meshmap::cgeo::{Dialect, Parts, Proxy};
-use meshmap::iqm::{Model, Trs};
-use meshmap::{Options, Parallelism, Source};
-use meshmap_testing::{data, fixtures, with_watchdog};
+use meshmap::{MeshFile, Options, Parallelism, Source};
+use meshmap_testing::calls::{Digest, Look, Looked, assert_same, digests_on};
+use meshmap_testing::{fixtures, hooked, open, with_watchdog};
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
 /// Miri looks at every access of every thread: what it runs is as small as it can be.
 const THREADS: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 8] };
 
-fn many_frames(parallelism: Parallelism) -> Model {
-    let options = Options::default().with_parallelism(parallelism);
-    Model::from_source(Source::from_bytes(fixtures::iqm::long_animation()), &options).unwrap()
-}
-
 fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-fn bytes(frames: &[Trs]) -> &[u8] {
-    frames.as_bytes()
-}
-
-#[test]
-fn frames_are_the_same_for_any_number_of_threads() {
-    let expected = many_frames(Parallelism::Off).frames().read().unwrap();
-    assert!(expected.len() > if cfg!(miri) { 300 } else { 50_000 });
-    let model = many_frames(Parallelism::Rayon);
-    for &threads in THREADS {
-        let found = pool(threads).install(|| model.frames().read().unwrap());
-        assert!(bytes(&found) == bytes(&expected), "{threads} threads");
+/// Files of every format with work for several threads; for Miri, for which compressing takes minutes, two small ones.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    use fixtures::openctm::{MG1, MG2};
+    let grid = fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 });
+    let mut files = vec![("iqm", fixtures::iqm::long_animation()), ("tmf", grid)];
+    if !cfg!(miri) {
+        // If several arrays cannot be decoded, the same one is always reported.
+        let mut damaged = rough_body(MG2);
+        let blocks = open::body(damaged.clone()).blocks();
+        let lengths = || blocks.iter().map(|block| block.range.end - block.range.start);
+        assert!(lengths().sum::<u64>() - lengths().max().unwrap() > 16 << 10, "enough for another thread");
+        blocks.iter().for_each(|block| damaged[block.range.start as usize] = 1);
+        files.extend([
+            ("cgeo, one snapshot damaged", uneven()),
+            ("slmesh", fixtures::slmesh::large(110)),
+            ("openctm, MG1", rough_body(MG1)),
+            ("openctm, MG2", rough_body(MG2)),
+            ("openctm, every block damaged", damaged),
+        ]);
     }
+    files
 }
 
+/// The values and errors of all calls; for Miri, which takes an hour for them, of the arrays.
+fn all(file: &MeshFile, source: &Source, options: &Options) -> Vec<Digest> {
+    if cfg!(miri) {
+        let read = |entry: meshmap::Result<meshmap::ArrayEntry>| {
+            let (mut looked, entry) = (Looked::default(), entry.unwrap());
+            entry.read().look(&mut looked);
+            (entry.address.to_string(), looked.digest())
+        };
+        return file.arrays().map(read).collect();
+    }
+    digests_on(file, source, options, 8).unwrap()
+}
+
+/// All calls, by one thread, and by many at once on files that they share: one in memory, and one that is read by ranges.
 #[test]
-fn nested_parallel_calls_end() {
-    with_watchdog(Duration::from_secs(120), || {
-        let model = many_frames(Parallelism::Rayon);
-        let expected = model.frames().read().unwrap();
+fn every_call_is_the_same_for_any_number_of_threads() {
+    for (name, bytes) in files() {
+        let open = |source: Source, parallelism| {
+            let options = Options::default().with_parallelism(parallelism);
+            let file = MeshFile::from_source(source.clone(), &options).unwrap();
+            move || all(&file, &source, &options)
+        };
+        let expected = open(Source::from_bytes(bytes.clone()), Parallelism::Off)();
         for &threads in THREADS {
-            pool(threads).install(|| {
-                (0..if cfg!(miri) { 2 } else { 64 }).into_par_iter().for_each(|_| {
-                    let found = model.frames().read().unwrap();
-                    assert!(bytes(&found) == bytes(&expected));
-                });
+            let sources = [Source::from_bytes(bytes.clone()), hooked(bytes.clone(), |_| Ok(()))];
+            let files = sources.map(|source| open(source, Parallelism::Rayon));
+            let check = |number: usize| {
+                assert_same(&format!("{name}, {threads} threads"), &files[number % 2](), &expected, true);
+            };
+            with_watchdog(Duration::from_secs(120), || {
+                let pool = pool(threads);
+                pool.install(|| (0..4).into_par_iter().for_each(check));
+                pool.install(|| check(0));
             });
         }
-    });
-}
-
-#[test]
-fn many_threads_read_one_lazy_model() {
-    let path = data::valid("iqm", "skin_multi_anim.iqm");
-    let model = Model::open(path).unwrap();
-    let expected = model.frames().read().unwrap();
-    let (threads, rounds) = if cfg!(miri) { (2, 5) } else { (16_usize, 200) };
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (model, expected) = (&model, &expected);
-            scope.spawn(move || {
-                let frames = model.frames();
-                for round in 0..rounds {
-                    let frame = (round * 7 + thread) % frames.len() as usize;
-                    let mut pose = vec![Trs::default(); frames.pose_count()];
-                    frames.read_frame_into(frame as u32, &mut pose).unwrap();
-                    assert!(bytes(&pose) == bytes(&expected[frame * pose.len()..][..pose.len()]));
-                }
-            });
-        }
-    });
+    }
 }
 
 fn sheets(side: u32, snapshots: usize) -> Proxy {
     let (_, snapshots) = fixtures::cgeo::animation(side, snapshots);
-    Proxy::from_source(
-        Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())),
-        &Options::default(),
-    )
-    .unwrap()
+    open::proxy(fixtures::cgeo::file(&snapshots, Dialect::default()))
 }
 
 /// All bytes of all snapshots, as playing hands them out.
@@ -99,11 +100,7 @@ fn played(proxy: &Proxy) -> Vec<u8> {
 
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-fn playing_is_the_same_for_any_number_of_threads() {
-    let expected = pool(1).install(|| played(&sheets(20, 40)));
-    for threads in [2, 8] {
-        assert!(pool(threads).install(|| played(&sheets(20, 40))) == expected, "{threads} threads");
-    }
+fn playing_ends_where_the_caller_ends_it() {
     let mut seen = Vec::new();
     sheets(5, 40).play(3..30).capacity(1 << 20).for_each(|index, _| {
         seen.push(index);
@@ -120,7 +117,7 @@ fn uneven() -> Vec<u8> {
         *snapshot = fixtures::cgeo::animation(side, 1).1.remove(0);
     }
     let mut file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let blocks = proxy.snapshot(9).unwrap().blocks().unwrap();
     let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
     let middle = usize::try_from(mesh.range.start.midpoint(mesh.range.end)).unwrap();
@@ -233,15 +230,15 @@ fn long_streams_are_the_same_for_any_number_of_threads() {
 fn long_base_is_decoded_while_others_wait_for_it() {
     let (_, snapshots) = fixtures::cgeo::animation(300, 3);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let proxy = open::proxy(file.clone());
     let expected = played(&proxy);
     for threads in [1, 2, 8] {
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let proxy = open::proxy(file.clone());
         from_outside(threads, move || {
             let positions = proxy.snapshot(1).unwrap().positions().unwrap();
             assert_eq!(positions.len(), 300 * 300);
         });
-        let proxy = Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let proxy = open::proxy(file.clone());
         assert!(pool(threads).install(|| played(&proxy)) == expected, "{threads} threads");
     }
 }
@@ -254,27 +251,7 @@ fn base_is_decoded_once_whoever_asks() {
         let threads: Vec<_> = (0..32).map(|_| scope.spawn(|| proxy.base().unwrap())).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(bases.iter().all(|base| std::sync::Arc::ptr_eq(base, &bases[0])));
-}
-
-/// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
-struct Parallel {
-    bytes: bytes::Bytes,
-    panics: std::sync::Arc<std::sync::atomic::AtomicBool>,
-}
-
-impl meshmap::ReadRange for Parallel {
-    fn len(&self) -> std::io::Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-        assert!(!self.panics.load(std::sync::atomic::Ordering::SeqCst), "a reader that panics");
-        // Another worker takes the long half, and this one looks for other work meanwhile.
-        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
-        rayon::join(|| wait(2), || wait(20));
-        Ok(self.bytes.slice(range.start as usize..range.end as usize))
-    }
+    assert!(bases.iter().all(|base| Arc::ptr_eq(base, &bases[0])));
 }
 
 /// A proxy that is longer than what opening reads.
@@ -283,10 +260,18 @@ fn long_proxy() -> Vec<u8> {
     fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored))
 }
 
-fn parallel(bytes: Vec<u8>) -> (Source, std::sync::Arc<std::sync::atomic::AtomicBool>) {
-    let panics = std::sync::Arc::default();
-    let reader = Parallel { bytes: bytes.into(), panics: std::sync::Arc::clone(&panics) };
-    (Source::ranged(reader), panics)
+/// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
+fn parallel(bytes: Vec<u8>) -> (Source, Arc<AtomicBool>) {
+    let panics = Arc::new(AtomicBool::new(false));
+    let also = Arc::clone(&panics);
+    let source = hooked(bytes, move |_| {
+        assert!(!also.load(SeqCst), "a reader that panics");
+        // Another worker takes the long half, and this one looks for other work meanwhile.
+        let wait = |milliseconds| std::thread::sleep(Duration::from_millis(milliseconds));
+        rayon::join(|| wait(2), || wait(20));
+        Ok(())
+    });
+    (source, panics)
 }
 
 /// A sheet and its differences, and a body, which are both decoded once and kept.
@@ -304,10 +289,10 @@ fn readers_that_use_rayon_do_not_hang_what_is_made_once() {
 fn from_outside(threads: usize, job: impl Fn() + Send + Sync + 'static) {
     const JOBS: usize = 8;
     with_watchdog(Duration::from_secs(60), || {
-        let (pool, job) = (pool(threads), std::sync::Arc::new(job));
+        let (pool, job) = (pool(threads), Arc::new(job));
         let (done, wait) = std::sync::mpsc::channel();
         for number in 0..JOBS {
-            let (job, done) = (std::sync::Arc::clone(&job), done.clone());
+            let (job, done) = (Arc::clone(&job), done.clone());
             pool.spawn(move || {
                 if number == 1 {
                     std::thread::sleep(Duration::from_millis(1));
@@ -323,6 +308,8 @@ fn from_outside(threads: usize, job: impl Fn() + Send + Sync + 'static) {
 
 #[cfg(feature = "cache")]
 mod cache {
+    use std::sync::atomic::AtomicUsize;
+
     use meshmap::cgeo::{CacheStats, SnapshotCache};
 
     #[test]
@@ -359,7 +346,7 @@ mod cache {
         let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
         let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let proxy = Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+        let proxy = open::proxy(bytes);
         let cache = SnapshotCache::new(1 << 20);
         let held = |kept: &usize| cache.try_get(&proxy, *kept, Parts::ALL).is_some();
         (0..32).for_each(|index| {
@@ -380,7 +367,7 @@ mod cache {
                 (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(meshes.iter().all(|mesh| std::sync::Arc::ptr_eq(mesh, &meshes[0])));
+        assert!(meshes.iter().all(|mesh| Arc::ptr_eq(mesh, &meshes[0])));
         let stats = cache.stats();
         assert_eq!((stats.decodes, stats.repeated_decodes, stats.hits + stats.misses), (1, 0, 64));
     }
@@ -390,34 +377,26 @@ mod cache {
     fn snapshot_that_64_threads_ask_for_is_read_at_most_once_by_each() {
         let (_, snapshots) = fixtures::cgeo::animation(60, 4);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-        let recorder = meshmap_testing::Recorder::new(file);
-        let proxy = Proxy::from_source(Source::ranged(Late(recorder.clone())), &Options::default()).unwrap();
+        // A store that answers after a while, so that all threads ask before the first answer.
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&reads);
+        let proxy = open::proxy(hooked(file, move |_| {
+            counter.fetch_add(1, SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        }));
         let cache = SnapshotCache::new(64 << 20);
         cache.get(&proxy, 1, Parts::ALL).unwrap();
-        recorder.reads.lock().unwrap().clear();
+        reads.store(0, SeqCst);
         std::thread::scope(|scope| {
             (0..64).for_each(|_| drop(scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())));
         });
-        let reads = recorder.reads.lock().unwrap().len();
+        let reads = reads.load(SeqCst);
         assert!(
             (1..=64).contains(&reads) && cache.stats().decodes == 2,
             "{reads} reads, {:?}",
             cache.stats()
         );
-    }
-
-    /// A store that answers after a while, so that all threads ask before the first answer.
-    struct Late(std::sync::Arc<meshmap_testing::Recorder>);
-
-    impl meshmap::ReadRange for Late {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            self.0.len()
-        }
-
-        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-            std::thread::sleep(Duration::from_millis(20));
-            self.0.read(range)
-        }
     }
 
     /// Random requests from every thread of a pool, inside one another, on fresh caches: one decode a slot, no hang.
@@ -432,8 +411,7 @@ mod cache {
             for threads in [1, 2, 8] {
                 let pool = pool(threads);
                 for round in 0..3_000_usize {
-                    let proxy =
-                        Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+                    let proxy = open::proxy(bytes.clone());
                     let cache = SnapshotCache::new(64 << 20);
                     pool.install(|| {
                         (0..6_usize).into_par_iter().for_each(|outer| {
@@ -455,17 +433,11 @@ mod cache {
     }
 
     /// A custom reader that takes this number of milliseconds.
-    struct Slow(bytes::Bytes, u64);
-
-    impl meshmap::ReadRange for Slow {
-        fn len(&self) -> std::io::Result<Option<u64>> {
-            Ok(Some(self.0.len() as u64))
-        }
-
-        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
-            std::thread::sleep(Duration::from_millis(self.1));
-            Ok(self.0.slice(range.start as usize..range.end as usize))
-        }
+    fn slow(bytes: Vec<u8>, milliseconds: u64) -> Source {
+        hooked(bytes, move |_| {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            Ok(())
+        })
     }
 
     /// Nine snapshots, asked for nine times by eight threads while they are prefetched: nine decodes with any source.
@@ -476,7 +448,7 @@ mod cache {
             let (_, snapshots) = fixtures::cgeo::animation(30, 9);
             fixtures::cgeo::file(&snapshots, Dialect::default()).into()
         };
-        let sources = || [Source::from_bytes(bytes.clone()), Source::ranged(Slow(bytes.clone(), 1))];
+        let sources = || [Source::from_bytes(bytes.clone()), slow(bytes.to_vec(), 1)];
         let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
             for request in 0..9 * 9 {
                 assert_eq!(
@@ -516,7 +488,7 @@ mod cache {
         let (_, snapshots) = fixtures::cgeo::animation(60, 40);
         let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         // Slow enough that this thread is not far behind, however busy the machine is.
-        let proxy = Proxy::from_source(Source::ranged(Slow(file.into(), 15)), &Options::default()).unwrap();
+        let proxy = open::proxy(slow(file, 15));
         for threads in [1, 2] {
             let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
             pool.install(|| cache.prefetch(&proxy, 0..40, Parts::ALL));
@@ -610,46 +582,6 @@ mod cache {
     }
 }
 
-/// All arrays of a grid in two segments each, with elements that no segment begins a byte with.
-fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
-    let mesh = document.mesh(0).unwrap();
-    let vertices = mesh.positions().unwrap();
-    let mut all = vertices.read().unwrap().as_bytes().to_vec();
-    let mut part = vec![[0.0; 3]; vertices.len() - 3];
-    vertices.read_range_into(3..vertices.len(), &mut part).unwrap();
-    all.extend_from_slice(part.as_bytes());
-    all.extend_from_slice(mesh.normals().unwrap().read().unwrap().as_bytes());
-    all.extend_from_slice(mesh.texcoords(0).unwrap().read().unwrap().as_bytes());
-    all.extend_from_slice(mesh.indices().unwrap().positions.unwrap().as_bytes());
-    all
-}
-
-#[test]
-fn packed_arrays_are_the_same_for_any_number_of_threads() {
-    let open = |parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        let source = Source::from_bytes(fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 }));
-        meshmap::tmf::Document::from_source(source, &options).unwrap()
-    };
-    let expected = decoded(&open(Parallelism::Off));
-    for threads in THREADS {
-        assert!(
-            pool(*threads).install(|| decoded(&open(Parallelism::Rayon))) == expected,
-            "{threads} threads"
-        );
-    }
-    with_watchdog(Duration::from_secs(120), || {
-        let document = open(Parallelism::Rayon);
-        for threads in THREADS {
-            pool(*threads).install(|| {
-                (0..if cfg!(miri) { 1 } else { 16 })
-                    .into_par_iter()
-                    .for_each(|_| assert!(decoded(&document) == expected));
-            });
-        }
-    });
-}
-
 /// A body that compresses so badly that several threads are worth waking.
 fn rough_body(method: [u8; 4]) -> Vec<u8> {
     rough_sheet(method, 120)
@@ -669,78 +601,6 @@ fn rough_sheet(method: [u8; 4], side: u16) -> Vec<u8> {
     body.to_bytes()
 }
 
-/// All arrays of a body, decoded at once.
-fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
-    let arrays = mesh.arrays().unwrap();
-    let mut all = arrays.triangles.as_bytes().to_vec();
-    all.extend_from_slice(arrays.positions.as_bytes());
-    all.extend_from_slice(arrays.normals.unwrap().as_bytes());
-    arrays.texcoords.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
-    arrays.attribute_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
-    all
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-fn bodies_are_the_same_for_any_number_of_threads() {
-    use meshmap_testing::fixtures::openctm::{MG1, MG2};
-    for method in [MG1, MG2] {
-        let bytes = bytes::Bytes::from(rough_body(method));
-        let open = |parallelism| {
-            let options = Options::default().with_parallelism(parallelism);
-            let source = Source::from_bytes(bytes.clone());
-            meshmap::openctm::Mesh::at(&source, 0, &options).unwrap()
-        };
-        let lengths =
-            open(Parallelism::Off).blocks().into_iter().map(|block| block.range.end - block.range.start);
-        let largest = lengths.clone().max().unwrap();
-        assert!(lengths.sum::<u64>() - largest > 16 << 10, "enough for another thread");
-        let expected = body_bytes(&open(Parallelism::Off));
-        let view = open(Parallelism::Off).normals().unwrap().unwrap();
-        for threads in [1, 2, 8] {
-            let found = pool(threads).install(|| body_bytes(&open(Parallelism::Rayon)));
-            assert!(found == expected, "{threads} threads");
-        }
-        with_watchdog(Duration::from_secs(120), || {
-            for threads in [1, 2, 8] {
-                for round in 0..4 {
-                    let mesh = open(Parallelism::Rayon);
-                    pool(threads).install(|| {
-                        (0..16).into_par_iter().for_each(|job| {
-                            // Some ask only for normals, which takes the other arrays from under those who ask for all.
-                            if (job + round) % 3 == 0 {
-                                assert!(mesh.normals().unwrap().unwrap() == view);
-                            } else {
-                                assert!(body_bytes(&mesh) == expected);
-                            }
-                        });
-                    });
-                }
-            }
-        });
-    }
-}
-
-/// If several arrays cannot be decoded, the same one is always reported.
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
-    let mut file = rough_body(fixtures::openctm::MG2);
-    let open = |file: &[u8], parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        meshmap::openctm::Mesh::at(&Source::from_bytes(file.to_vec()), 0, &options).unwrap()
-    };
-    for block in open(&file, Parallelism::Off).blocks() {
-        file[block.range.start as usize] = 1;
-    }
-    let expected = open(&file, Parallelism::Off).arrays().unwrap_err().to_string();
-    assert!(expected.contains("bodies[0].indices"), "{expected}");
-    for threads in [1, 2, 8] {
-        let error = pool(threads).install(|| open(&file, Parallelism::Rayon).arrays().unwrap_err());
-        assert_eq!(error.to_string(), expected);
-    }
-}
-
 /// The first wrong index is reported, whichever thread finds one first.
 #[test]
 fn errors_are_the_same_for_any_number_of_threads() {
@@ -748,48 +608,13 @@ fn errors_are_the_same_for_any_number_of_threads() {
     let mut numbers = vec![0; count];
     (first..count).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
     let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
-    let document =
-        meshmap::tmf::Document::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let document = open::document(file);
     let array = document.mesh(0).unwrap().position_indices().unwrap();
     for threads in THREADS {
         let error = pool(*threads).install(|| array.read().unwrap_err());
         let found = error.cause().found().replace(',', "");
         assert_eq!(found, (first as u64 | 1 << 32).to_string(), "{error}");
     }
-}
-
-/// Everything that an asset decodes to: integers, and floats of all faces.
-fn all_of(asset: &meshmap::slmesh::Asset) -> Vec<u8> {
-    let decoded = asset.decode_all().unwrap();
-    let mut all = format!("{:?} {:?}", decoded.skin, decoded.physics_convex).into_bytes();
-    for mesh in decoded.lods.iter().flatten().flatten() {
-        all.extend_from_slice(mesh.content());
-        mesh.faces().for_each(|face| all.extend_from_slice(face.positions().unwrap().as_bytes()));
-    }
-    all
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-fn assets_are_the_same_for_any_number_of_threads() {
-    use meshmap::slmesh::Asset;
-    // Beside the largest block, there is enough to wake another thread for.
-    let bytes = fixtures::slmesh::large(110);
-    let open = |parallelism| {
-        let options = Options::default().with_parallelism(parallelism);
-        Asset::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
-    };
-    let expected = all_of(&open(Parallelism::Off));
-    with_watchdog(Duration::from_secs(120), || {
-        let asset = open(Parallelism::Rayon);
-        for threads in [1, 2, 8] {
-            let pool = pool(threads);
-            assert!(pool.install(|| all_of(&asset)) == expected, "{threads} threads");
-            pool.install(|| {
-                (0..8).into_par_iter().for_each(|_| assert!(all_of(&asset) == expected));
-            });
-        }
-    });
 }
 
 /// The faces of a mesh are asked for one by one, by many threads inside one another.

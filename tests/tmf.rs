@@ -1,14 +1,12 @@
 //! TMF: the values of both layouts, arrays by element, by range and whole, welded views, findings.
 
-use std::fs;
-
-use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement};
+use meshmap::tmf::{CustomValues, Document, FileLayout};
 use meshmap::{
     ErrorKind, Finding, Format, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness,
     VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
-use meshmap_testing::{Recorder, data};
+use meshmap_testing::{Recorder, data, open};
 
 /// A rule of the format.
 fn rule(id: &str) -> Rule {
@@ -21,60 +19,6 @@ fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
 
 fn has(findings: &[Finding], rule: Rule) -> bool {
     findings.iter().any(|finding| finding.rule == rule)
-}
-
-/// Element by element, by ranges and by iteration, an array is what it is as a whole.
-fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<Packed<T>>) {
-    let Some(array) = array else { return };
-    let whole = array.read().unwrap().to_vec();
-    assert_eq!(whole.len(), array.len());
-    let iterated: Vec<T> = array.iter().collect::<Result<_, _>>().unwrap();
-    assert_eq!(format!("{iterated:?}"), format!("{whole:?}"));
-    let step = whole.len().div_ceil(200).max(1);
-    for index in (0..whole.len()).step_by(step) {
-        let alone = array.get(index).unwrap().unwrap();
-        assert_eq!(format!("{alone:?}"), format!("{:?}", whole[index]), "{index}");
-        let end = whole.len().min(index + 19);
-        let mut part = vec![T::default(); end - index];
-        array.read_range_into(index..end, &mut part).unwrap();
-        assert_eq!(format!("{part:?}"), format!("{:?}", &whole[index..end]), "{index}");
-    }
-    assert!(array.get(whole.len()).unwrap().is_none() && array.get(usize::MAX).unwrap().is_none());
-    let too_many = array.read_range_into(0..whole.len() + 1, &mut vec![T::default(); whole.len() + 1]);
-    assert_eq!(too_many.unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(
-        array.read_into(&mut vec![T::default(); whole.len() + 1]).unwrap_err().kind(),
-        ErrorKind::OutOfRange
-    );
-}
-
-#[test]
-fn elements_ranges_and_whole_arrays_agree() {
-    let mut files: Vec<Vec<u8>> =
-        data::folder("tmf/valid").iter().map(|path| fs::read(path).unwrap()).collect();
-    files.push(grid(60));
-    for file in files {
-        for mesh in read(file).unwrap().meshes() {
-            assert_agrees(mesh.positions());
-            assert_agrees(mesh.normals());
-            assert_agrees(mesh.texcoords(0));
-            assert_agrees(mesh.tangents());
-            assert_agrees(mesh.position_indices());
-            assert_agrees(mesh.normal_indices());
-            assert_agrees(mesh.texcoord_indices());
-            assert_agrees(mesh.tangent_indices());
-            for custom in mesh.custom().unwrap() {
-                match custom.values {
-                    CustomValues::Index(values) | CustomValues::Integer(values) => {
-                        assert_agrees(Some(values))
-                    }
-                    CustomValues::Float(values) => assert_agrees(Some(values)),
-                    CustomValues::ColorRgba(values) => assert_agrees(Some(values)),
-                    other => panic!("{other:?}"),
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -299,7 +243,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
         .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
         .indices(2, 2, 0, &[0, 0, 0])
         .to_bytes();
-    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let document = open::file(file.clone());
     let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
@@ -414,19 +358,19 @@ fn limits_bound_what_is_decoded() {
 #[test]
 fn loaded_meshes_read_nothing_more() {
     let recorder = Recorder::new(grid(200));
-    let document = Document::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let document = open::document(recorder.clone());
     let mesh = document.mesh(0).unwrap();
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     mesh.positions().unwrap().get(39_000).unwrap();
-    let one: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+    let one: u64 = recorder.bytes_read();
     assert!(one < 100, "{one} bytes for one vertex");
-    recorder.reads.lock().unwrap().clear();
+    recorder.take();
     let loaded = mesh.load().unwrap();
-    assert!(recorder.reads.lock().unwrap().len() <= 1);
-    recorder.reads.lock().unwrap().clear();
+    assert!(recorder.reads().len() <= 1);
+    recorder.take();
     loaded.positions().unwrap().read().unwrap();
     loaded.indices().unwrap();
-    assert!(recorder.reads.lock().unwrap().is_empty());
+    assert!(recorder.reads().is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
 use meshmap::{ErrorKind, Finding, Fragments, MeshFile, Options, Severity, Source, iqm};
-use meshmap_testing::{Recorder, data, exercise, fixtures};
+use meshmap_testing::{Recorder, data, exercise, fixtures, in_steps, open};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
 /// lacks, with a range that begins in what there is.
@@ -109,18 +109,9 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
     let file = fixtures::iqm::small();
     for len in [0, 10, 123, 124, 1000, file.len() - 1] {
         let fragments = Fragments::new(Some(len as u64));
-        let error = loop {
-            match fragments.step(|source| MeshFile::from_source(source.clone(), &Options::default())) {
-                Ok(Err(ranges)) => {
-                    for range in ranges {
-                        let part = file[range.start as usize..range.end as usize].to_vec();
-                        fragments.supply(range.start, part).unwrap();
-                    }
-                }
-                Ok(Ok(_)) => panic!("{len} bytes were read"),
-                Err(error) => break error,
-            }
-        };
+        let open = |source: &Source| MeshFile::from_source(source.clone(), &Options::default());
+        let error =
+            in_steps(&fragments, &file, open).err().unwrap_or_else(|| panic!("{len} bytes were read"));
         assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::UnknownFormat), "{error}");
     }
 }
@@ -203,7 +194,7 @@ fn small_assets() -> Vec<Vec<u8>> {
 #[test]
 fn every_truncation_of_an_asset_is_an_error() {
     for file in small_assets() {
-        let whole = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        let whole = open::file(file.clone());
         // Bytes behind the last block mean nothing.
         let MeshFile::SlMesh(asset) = &whole else { panic!("another format") };
         let ends = asset.entries().filter(|entry| entry.name() != "some_block");

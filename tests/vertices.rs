@@ -12,7 +12,7 @@ use meshmap::{
 };
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{Mesh, animation, file, snapshot};
-use meshmap_testing::{data, test_files};
+use meshmap_testing::{data, open, test_files};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -27,7 +27,7 @@ fn layout() -> VertexLayout {
 }
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
-    Proxy::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::proxy(bytes)
 }
 
 /// The vertices of a snapshot, in memory that is filled with something else before.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{
-    Attribute, Axis, Bytes, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry,
-    MeshFile, MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
+    Attribute, Axis, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry, MeshFile,
+    MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
 };
-use meshmap_testing::{Recorder, data, fixtures, test_files};
+use meshmap_testing::{Recorder, data, fixtures, in_steps, open, test_files};
 
 /// The valid files of all formats below a folder that are files of meshes.
 fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
@@ -143,12 +143,12 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
     let mut count = 0;
     for (path, bytes) in files(root) {
         let recorder = Recorder::new(bytes);
-        let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+        let file = open::file(recorder.clone());
         for entry in file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default()) {
             let name = format!("{}: {}", path.display(), entry.address);
             let mesh = file.mesh(&entry.address).unwrap();
             let loaded = mesh.load().unwrap();
-            let reads = || recorder.reads.lock().unwrap().len();
+            let reads = || recorder.reads().len();
             let before = reads();
             let (first, second) = (intact(&loaded), intact(&loaded));
             let bounds = loaded.bounds().unwrap();
@@ -169,12 +169,12 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
 fn loading_spares_later_reads() {
     let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = open::file(recorder.clone());
     let mesh = file.mesh(&"bodies[0]".parse().unwrap()).unwrap();
     let read = |mesh: &MeshView| {
-        let before = recorder.reads.lock().unwrap().len();
+        let before = recorder.reads().len();
         mesh.attribute(&Semantic::Position).unwrap();
-        recorder.reads.lock().unwrap()[before..].iter().map(|read| read.end - read.start).sum::<u64>()
+        recorder.reads()[before..].iter().map(|read| read.end - read.start).sum::<u64>()
     };
     // The table of costs in the documentation of `attribute`.
     assert!(read(&mesh) >= 12 * mesh.vertex_count() as u64 && read(&mesh) > 0);
@@ -249,28 +249,15 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
 
 #[test]
 fn loading_asks_fragments_for_all_attributes_at_once() {
-    let bytes = Bytes::from(fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes());
+    let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let fragments = Fragments::new(Some(bytes.len() as u64));
-    let run = |job: &dyn Fn(&Source) -> meshmap::Result<MeshView>| {
-        let mut rounds = 0;
-        loop {
-            match fragments.step(job).unwrap() {
-                Ok(mesh) => return (mesh, rounds),
-                Err(ranges) => {
-                    rounds += 1;
-                    for Range { start, end } in ranges {
-                        fragments.supply(start, bytes.slice(start as usize..end as usize)).unwrap();
-                    }
-                }
-            }
-        }
-    };
-    let (mesh, _) = run(&|source| {
+    let open = |source: &Source| {
         MeshFile::from_source(source.clone(), &Options::default())?.mesh(&"bodies[0]".parse().unwrap())
-    });
+    };
+    let (mesh, _) = in_steps(&fragments, &bytes, open).unwrap();
     assert!(mesh.attributes().len() > 1);
-    let (_, rounds) = run(&|_| mesh.load());
-    assert_eq!(rounds, 1);
+    let (_, steps) = in_steps(&fragments, &bytes, |_| mesh.load()).unwrap();
+    assert_eq!(steps, 2);
 }
 
 // -- group -------------------------------------------------------------------------------------------------------------

@@ -1,24 +1,24 @@
-//! Whatever a server answers, a job over fragments asks for bytes that it does not have yet, or ends: with what the bytes that were
-//! supplied come to when they are in memory.
+//! Whatever a server answers, a job over fragments asks for bytes that it does not have yet, or ends: with what all calls return
+//! for these bytes in memory.
 #![no_main]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::task::{Context, Poll, Waker};
 
 use libfuzzer_sys::fuzz_target;
-use meshmap::{Bytes, Error, ErrorKind, Fragments, MeshFile, Result, Source};
+use meshmap::{Bytes, Error, ErrorKind, Fragments, Result, Source};
 use meshmap_fuzz::{Choices, assert_line, options, split};
+use meshmap_testing::calls::{Digest, assert_same, digests};
 
 /// Bytes of an input that decide what the server does.
 const CHOICES: usize = 32;
-/// Parts of each kind that a job reads.
+/// Items of each kind that a job reads.
 const MOST: usize = 8;
-/// Windows double, so that even a chain of headers through the whole file takes no more steps with honest answers.
-const MOST_STEPS: usize = 64;
+/// Windows double, so that even a chain of headers through the whole file takes no more than 64 steps with honest answers; the calls
+/// of a job need blocks after them.
+const MOST_STEPS: usize = 256;
 /// The most bytes that a server sends, and the length of the longest file that is compared.
 const LONGEST: u64 = 1 << 20;
 
@@ -32,49 +32,9 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Everything that a job sees of a file, as text. Only missing bytes and a file that does not open are errors.
-fn job(source: &Source) -> Result<String> {
-    let file = MeshFile::from_source(source.clone(), &options())?;
-    let mut seen =
-        format!("{} {:?} {:?}\n", file.format(), file.items().collect::<Vec<_>>(), file.findings());
-    let mut note = |what: &str, part: Result<String>| match part {
-        Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => Err(error),
-        part => writeln!(seen, "{what}: {part:?}").map_err(|_| unreachable!("text in memory")),
-    };
-    for array in file.arrays().take(MOST) {
-        note(
-            "array",
-            array.and_then(|array| Ok(format!("{} {}", array.address, hash(array.read()?.as_bytes())))),
-        )?;
-    }
-    let meshes = match file.meshes() {
-        Ok(meshes) => meshes.take(MOST).collect(),
-        Err(error) => {
-            note("meshes", Err(error))?;
-            Vec::new()
-        }
-    };
-    for entry in meshes {
-        let mesh = file.mesh(&entry.address);
-        let view = mesh
-            .map(|mesh| format!("{:?} {} {:?}", entry, mesh.vertex_count(), hash(&mesh.indices().to_vec())));
-        note("mesh", view)?;
-    }
-    note("findings", file.validate().map(|findings| format!("{findings:?}")))?;
-    Ok(seen)
-}
-
-fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn text(result: &Result<String>) -> std::result::Result<String, String> {
-    if let Err(error) = result {
-        assert_line(&error.to_string());
-    }
-    result.as_ref().cloned().map_err(Error::to_string)
+/// The values and errors of all calls. Only missing bytes are an error of the job.
+fn job(source: &Source) -> Result<Vec<Digest>> {
+    digests(source, &options(), MOST)
 }
 
 /// The expected contents of the fragments of a file: the first byte that was supplied at each offset.
@@ -163,10 +123,9 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
     let mut was_removed = false;
     let done = loop {
         let known = model.len;
-        match fragments.step(job) {
-            Ok(Ok(seen)) => break (known, Ok(seen)),
-            Err(error) => break (known, Err(error)),
-            Ok(Err(ranges)) => {
+        match fragments.step(job).expect("errors are values") {
+            Ok(seen) => break (known, seen),
+            Err(ranges) => {
                 model.assert_missing(&ranges);
                 // The server has claimed a length that it cannot answer for.
                 if ranges.iter().any(|range| range.end - range.start > LONGEST)
@@ -207,8 +166,8 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
         }
         _ => return,
     };
-    let expected = job(&Source::from_bytes(whole));
-    assert_eq!(text(&found), text(&expected), "of {known} bytes");
+    let expected = job(&Source::from_bytes(whole)).expect("memory has all bytes");
+    assert_same("in steps", &found, &expected, true);
 }
 
 /// Answers a range as a server that keeps to its protocol.
@@ -319,14 +278,17 @@ fn drive(body: &[u8], is_known: bool, choices: Choices<'_>) {
     let Poll::Ready(found) = std::pin::pin!(fragments.drive(job, fetch)).poll(&mut context) else {
         panic!("nothing waits here")
     };
-    let found = match found {
-        Ok(seen) => Ok(seen),
-        Err(Some(error)) => Err(error),
-        // The server's own.
-        Err(None) => return,
-    };
-    let (seen, (_, _, is_honest)) = (text(&found), &*state.borrow());
-    if *is_honest && is_known {
-        assert_eq!(seen, text(&job(&Source::from_bytes(body.to_vec()))));
+    let is_honest = state.borrow().2 && is_known;
+    match found {
+        Ok(found) if is_honest => {
+            let expected = job(&Source::from_bytes(body.to_vec())).expect("memory has all bytes");
+            assert_same("driven", &found, &expected, true);
+        }
+        Err(Some(error)) => {
+            assert_line(&error.to_string());
+            assert!(!is_honest, "{error}");
+        }
+        // The server's own errors, and values of bytes that are none of the file's.
+        _ => {}
     }
 }

@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshmap::{Bytes, Format, ReadRange, Source};
+use meshmap::{Bytes, Format, Source};
 use meshmap_catalog::inspect;
 use meshmap_catalog::rows::{self as catalog, Depth, Item, Options, Row};
 use meshmap_testing::kinds::small_before_large;
-use meshmap_testing::{data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, hooked};
 use serde_json::Value;
 
 use child::{Run as _, text};
@@ -101,7 +99,13 @@ fn decoders_that_panic_and_hashes_that_fail_leave_the_rows_of_the_headers() {
         (Options { hash: true, ..Options::default() }, "io", false),
     ] {
         let all = Bytes::from(bytes.clone());
-        let open = move || Ok(Source::ranged(Broken { bytes: all.clone(), end: len / 2, panics }));
+        // Everything behind the middle fails.
+        let open = move || {
+            Ok(hooked(all.clone(), move |range| {
+                assert!(!panics || range.end <= len / 2, "a defect");
+                if range.end > len / 2 { Err(std::io::Error::other("no network")) } else { Ok(()) }
+            }))
+        };
         let item = Item::source("store".to_owned(), Some("etag".to_owned()), open);
         let headers = catalog::of(&item, &Options::default());
         let rows = catalog::of(&item, &how);
@@ -111,27 +115,6 @@ fn decoders_that_panic_and_hashes_that_fail_leave_the_rows_of_the_headers() {
             assert_eq!((&row.address, row.vertices), (&header.address, header.vertices));
             assert_eq!(row.error_kind, Some(kind), "{row:?}");
         }
-    }
-}
-
-/// A reader of the first half of a file.
-struct Broken {
-    bytes: Bytes,
-    end: u64,
-    panics: bool,
-}
-
-impl ReadRange for Broken {
-    fn len(&self) -> std::io::Result<Option<u64>> {
-        Ok(Some(self.bytes.len() as u64))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
-        assert!(!self.panics || range.end <= self.end, "a defect");
-        if range.end > self.end {
-            return Err(std::io::Error::other("no network"));
-        }
-        Ok(self.bytes.slice(range.start as usize..range.end as usize))
     }
 }
 
@@ -289,30 +272,16 @@ fn large() -> Vec<u8> {
     file
 }
 
-/// A store that counts what is asked of it.
-struct Counted(Bytes, Arc<AtomicU64>);
-
-impl ReadRange for Counted {
-    fn len(&self) -> std::io::Result<Option<u64>> {
-        Ok(Some(self.0.len() as u64))
-    }
-
-    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
-        self.1.fetch_add(range.end - range.start, Ordering::Relaxed);
-        Ok(self.0.slice(range.start as usize..range.end as usize))
-    }
-}
-
 #[test]
 fn of_an_object_in_a_store_headers_alone_are_read() {
-    let (bytes, read) = (Bytes::from(large()), Arc::new(AtomicU64::new(0)));
-    let (store, counter) = (bytes.clone(), Arc::clone(&read));
-    let open = move || Ok(Source::ranged(Counted(store.clone(), Arc::clone(&counter))));
+    let reader = Recorder::new(large());
+    let store = reader.clone();
+    let open = move || Ok(Source::ranged(store.clone()));
     let item = Item::source("s3://assets/scan.ctm".to_owned(), Some("etag".to_owned()), open);
     let [row] = catalog::of(&item, &Options::default()).try_into().unwrap();
     assert_eq!((row.vertices, row.triangles, row.error), (Some(500_000), Some(1), None));
     assert_eq!((row.path.as_str(), row.identity.as_deref()), ("s3://assets/scan.ctm", Some("etag")));
-    assert!(read.load(Ordering::Relaxed) < bytes.len() as u64 / 20);
+    assert!(reader.bytes_read() < reader.bytes.len() as u64 / 20);
     let [row] = catalog::of(&item, &Options { hash: true, ..Options::default() }).try_into().unwrap();
     assert_eq!(row.hash.map(|hash| hash.len()), Some(64));
 }

@@ -549,16 +549,8 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     fs::create_dir(&input).unwrap();
-    let mut bytes = fixtures::slmesh::everything();
-    let file = meshmap::MeshFile::from_source(
-        meshmap::Source::from_bytes(bytes.clone()),
-        &meshmap::Options::default(),
-    )
-    .unwrap();
-    let skin = file.items().find(|item| item.address.to_string() == "skin").unwrap().range;
-    bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
     let damaged = input.join("damaged.slmesh");
-    fs::write(&damaged, bytes).unwrap();
+    fs::write(&damaged, fixtures::slmesh::damaged("skin")).unwrap();
     let verified = child::meshmap().args(["verify", "--json"]).arg(&damaged).run();
     let verified: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
     let message = verified["error"]["message"].as_str().unwrap();
@@ -586,13 +578,8 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
 #[test]
 fn parts_that_are_not_converted_are_checked_on_request() {
     let folder = tempfile::tempdir().unwrap();
-    let mut bytes = fixtures::slmesh::everything();
-    let source = meshmap::Source::from_bytes(bytes.clone());
-    let file = meshmap::MeshFile::from_source(source, &meshmap::Options::default()).unwrap();
-    let coarse = file.items().find(|item| item.address.to_string() == "lowest_lod").unwrap().range;
-    bytes[usize::try_from((coarse.start + coarse.end) / 2).unwrap()] ^= 0xff;
     let damaged = folder.path().join("damaged.slmesh");
-    fs::write(&damaged, bytes).unwrap();
+    fs::write(&damaged, fixtures::slmesh::damaged("lowest_lod")).unwrap();
     let output = folder.path().join("out.glb");
     let quick = convert(&["-o", output.to_str().unwrap()], &[&damaged]);
     assert_eq!(quick.status.code(), Some(0), "{}", text(&quick.stdout));

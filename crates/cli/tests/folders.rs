@@ -28,19 +28,9 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     fs::create_dir(&input).unwrap();
     fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join("good.iqm")).unwrap();
     fs::write(input.join("cut.iqm"), &fixtures::iqm::small()[..1000]).unwrap();
-    fs::write(input.join("damaged.slmesh"), damaged()).unwrap();
+    fs::write(input.join("damaged.slmesh"), fixtures::slmesh::damaged("skin")).unwrap();
     fs::copy(data::valid("iqm", "anim_only_joints.iqm"), input.join("walk.iqm")).unwrap();
     (folder, input)
-}
-
-/// An asset of which the skin cannot be decoded.
-fn damaged() -> Vec<u8> {
-    let mut bytes = fixtures::slmesh::everything();
-    let source = meshmap::Source::from_bytes(bytes.clone());
-    let file = meshmap::MeshFile::from_source(source, &meshmap::Options::default()).unwrap();
-    let skin = file.items().find(|item| item.address.to_string() == "skin").unwrap().range;
-    bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
-    bytes
 }
 
 #[test]

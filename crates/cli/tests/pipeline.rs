@@ -38,128 +38,28 @@ fn broken(object: &Value) -> BTreeSet<(String, String)> {
     parts.filter(|(_, state)| !matches!(state.as_str(), "intact" | "not checked")).collect()
 }
 
-/// The parts of a value that do not fit a schema; as much of the language as the schema of the command uses.
-fn misfits(value: &Value, schema: &Value, place: &str, found: &mut Vec<String>) {
-    let mut complaints: Vec<String> = Vec::new();
-    for (keyword, wanted) in schema.as_object().unwrap() {
-        match keyword.as_str() {
-            "$schema" | "title" | "description" => {}
-            "type" => {
-                let is = |name: &str| match name {
-                    "null" => value.is_null(),
-                    "string" => value.is_string(),
-                    "boolean" => value.is_boolean(),
-                    "integer" => value.is_i64() || value.is_u64(),
-                    "number" => value.is_number(),
-                    "array" => value.is_array(),
-                    "object" => value.is_object(),
-                    other => panic!("a type {other}"),
-                };
-                let fits = match wanted {
-                    Value::Array(names) => names.iter().any(|name| is(name.as_str().unwrap())),
-                    name => is(name.as_str().unwrap()),
-                };
-                if !fits {
-                    complaints.push("type".to_owned());
-                }
-            }
-            "enum" => {
-                if !wanted.as_array().unwrap().contains(value) {
-                    complaints.push("not among the values".to_owned());
-                }
-            }
-            "const" => {
-                if wanted != value {
-                    complaints.push("another constant".to_owned());
-                }
-            }
-            "minimum" => {
-                if value.as_f64().is_some_and(|number| number < wanted.as_f64().unwrap()) {
-                    complaints.push("too small".to_owned());
-                }
-            }
-            "minItems" | "maxItems" => {
-                let limit = wanted.as_u64().unwrap() as usize;
-                let wrong = |len: usize| if keyword == "minItems" { len < limit } else { len > limit };
-                if value.as_array().is_some_and(|items| wrong(items.len())) {
-                    complaints.push(keyword.clone());
-                }
-            }
-            "required" => {
-                if let Some(object) = value.as_object() {
-                    for name in wanted.as_array().unwrap() {
-                        if !object.contains_key(name.as_str().unwrap()) {
-                            complaints.push(format!("no {name}"));
-                        }
-                    }
-                }
-            }
-            "items" => {
-                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                    misfits(item, wanted, &format!("{place}[{index}]"), found);
-                }
-            }
-            "properties" => {
-                for (name, property) in value.as_object().into_iter().flatten() {
-                    if let Some(schema) = wanted.get(name) {
-                        misfits(property, schema, &format!("{place}.{name}"), found);
-                    }
-                }
-            }
-            "additionalProperties" => {
-                for (name, property) in value.as_object().into_iter().flatten() {
-                    match wanted {
-                        _ if schema.get("properties").is_some_and(|known| known.get(name).is_some()) => {}
-                        Value::Bool(false) => found.push(format!("{place}: a property {name}")),
-                        schema => misfits(property, schema, &format!("{place}.{name}"), found),
-                    }
-                }
-            }
-            "anyOf" => {
-                let fits = |schema: &Value| {
-                    let mut found = Vec::new();
-                    misfits(value, schema, place, &mut found);
-                    found.is_empty()
-                };
-                if !wanted.as_array().unwrap().iter().any(fits) {
-                    complaints.push("none of the alternatives".to_owned());
-                }
-            }
-            other => panic!("a keyword {other}"),
-        }
-    }
-    found.extend(complaints.into_iter().map(|what| format!("{place}: {what}: {value}")));
-}
-
-#[test]
-fn misfits_are_found() {
-    let schema = serde_json::json!({"type": "object", "required": ["a"], "additionalProperties": false,
-        "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]}}});
-    let fits = |value: Value| {
-        let mut found = Vec::new();
-        misfits(&value, &schema, "", &mut found);
-        found.is_empty()
-    };
-    assert!(fits(serde_json::json!({"a": null})) && fits(serde_json::json!({"a": [1, 2]})));
-    for wrong in [r#"{}"#, r#"{"a": [-1]}"#, r#"{"a": ["x"]}"#, r#"{"a": null, "b": 1}"#, r#"[]"#] {
-        assert!(!fits(serde_json::from_str(wrong).unwrap()), "{wrong}");
+/// Asserts that objects are as the schema says that a command prints.
+fn assert_fit(objects: &[Value], command: &str) {
+    let schema = serde_json::from_slice(&meshmap(&[command, "--schema"], &[]).stdout).unwrap();
+    let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+    compiler.add_resource("printed.json", schema).unwrap();
+    let schema = compiler.compile("printed.json", &mut schemas).unwrap();
+    assert!(schemas.validate(&Value::Array(Vec::new()), schema).is_err(), "{command}: fits everything");
+    for object in objects {
+        // With `#`, the error names each place.
+        schemas.validate(object, schema).unwrap_or_else(|error| panic!("{}: {error:#}", object["path"]));
     }
 }
 
 test_files!(every_object_fits_the_schema);
 
 fn every_object_fits_the_schema(root: &Path) {
-    let schema: Value = serde_json::from_slice(&meshmap(&["info", "--schema"], &[]).stdout).unwrap();
     let folders: Vec<PathBuf> = ["valid", "bad"].iter().flat_map(|kind| folders(root, kind)).collect();
     let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     for arguments in [&["info", "--json"][..], &["info", "--json", "--full"], &["verify", "--json"]] {
         let objects = objects(&meshmap(arguments, &paths));
         assert!(objects.len() > 300, "{}", objects.len());
-        for object in objects {
-            let mut found = Vec::new();
-            misfits(&object, &schema, "", &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{}", object["path"]);
-        }
+        assert_fit(&objects, "info");
     }
 }
 
@@ -175,16 +75,10 @@ fn objects_of_all_commands_fit_their_schemas() {
     let cases: [(&[&str], usize); 4] =
         [(&convert, 20), (&render, 20), (&["diff", "--json"], 20), (&["catalog", "--json", "-o", &table], 1)];
     for (arguments, least) in cases {
-        let schema: Value =
-            serde_json::from_slice(&meshmap(&[arguments[0], "--schema"], &[]).stdout).unwrap();
         let paths: Vec<&Path> = both.iter().map(PathBuf::as_path).collect();
         let objects = objects(&meshmap(arguments, &paths));
         assert!(objects.len() >= least, "{arguments:?}: {}", objects.len());
-        for object in &objects {
-            let mut found = Vec::new();
-            misfits(object, &schema, "", &mut found);
-            assert_eq!(found, Vec::<String>::new(), "{arguments:?} {}", object["path"]);
-        }
+        assert_fit(&objects, arguments[0]);
         let states: BTreeSet<&str> = objects.iter().filter_map(|object| object["state"].as_str()).collect();
         assert!(states.len() > 1 || arguments[0] == "catalog", "{arguments:?}: {states:?}");
     }
@@ -293,16 +187,8 @@ fn paths_are_whole_without_a_terminal() {
     }
 }
 
-/// One bad file is also an object.
 #[test]
-fn there_is_an_object_for_every_file() {
-    for path in ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"] {
-        let output = meshmap(&["info", "--json"], &[&data::root().join(path)]);
-        assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
-        let objects = objects(&output);
-        assert_eq!(objects.len(), 1);
-        assert!(objects[0]["error"]["message"].is_string());
-    }
+fn a_file_that_is_not_there_is_an_object() {
     let missing = objects(&meshmap(&["info", "--json"], &[Path::new("/nowhere/at/all.iqm")]));
     assert_eq!(missing[0]["error"]["kind"], "not_found");
 }
@@ -382,21 +268,6 @@ fn verify_tells_all_that_info_tells(root: &Path) {
     }
 }
 
-test_files!(files_that_verify_passes_have_a_digest);
-
-fn files_that_verify_passes_have_a_digest(root: &Path) {
-    for folder in folders(root, "bad").iter().chain(&folders(root, "valid")) {
-        for object in objects(&meshmap(&["verify", "--json"], &[folder]))
-            .iter()
-            .filter(|object| object["error"].is_null())
-        {
-            let path = Path::new(object["path"].as_str().unwrap());
-            let output = meshmap(&["digest"], &[path]);
-            assert_eq!(output.status.code(), Some(0), "{}: {}", path.display(), text(&output.stderr));
-        }
-    }
-}
-
 /// An asset that is cut off: what is incomplete, what is missing, and what is whole.
 #[test]
 fn verify_tells_every_broken_block_and_what_is_intact() {
@@ -407,7 +278,7 @@ fn verify_tells_every_broken_block_and_what_is_intact() {
     let output = meshmap(&["verify"], &[&path]);
     let printed = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
-    assert!(printed.contains("file cut off at 6,1") && printed.contains(" of 8,828 bytes"), "{printed}");
+    assert!(printed.contains("file cut off at 6,179 of 8,828 bytes"), "{printed}");
     for state in [" incomplete  ", " missing     "] {
         assert!(printed.contains(state), "{printed}");
     }
@@ -686,14 +557,6 @@ fn other_files_are_called_what_they_are() {
         let output = meshmap(&["info"], &[&path]);
         assert!(text(&output.stderr).contains(name), "{}", text(&output.stderr));
     }
-    let path = folder.path().join("cut.cgeo");
-    fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..300]).unwrap();
-    let output = meshmap(&["info"], &[&path]);
-    assert!(
-        text(&output.stderr).contains("cgeo: header (0x5..0x1d8) is cut off: expected 467 bytes"),
-        "{}",
-        text(&output.stderr)
-    );
 }
 
 #[test]
@@ -743,24 +606,19 @@ fn names_cannot_disturb_the_page() {
 
 #[test]
 fn hulls_are_those_of_the_list_and_boxes_those_of_the_points() {
-    let convex = |object: &Value| object["slmesh"]["physics_convex"].clone();
-    let files = data::folder("slmesh/valid");
-    let with_hulls: Vec<Value> = files
-        .iter()
-        .map(|file| convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0)))
-        .filter(|convex| convex["hulls"].as_u64().is_some_and(|hulls| hulls > 0))
-        .collect();
-    assert!(!with_hulls.is_empty());
-    for (file, convex) in
-        files.iter().map(|file| (file, convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0))))
-    {
-        let digest = meshmap(&["digest"], &[file]);
+    let mut compared = 0;
+    for file in data::folder("slmesh/valid") {
+        let object = objects(&meshmap(&["info", "--json"], &[&file])).remove(0);
+        let digest = meshmap(&["digest"], &[&file]);
         let digest: Value = serde_json::from_slice(&digest.stdout).unwrap();
         let listed = digest["arrays"]["physics_convex.hull_sizes"]["shape"][0].as_u64();
-        if let (Some(listed), Some(hulls)) = (listed, convex["hulls"].as_u64()) {
+        let hulls = object["slmesh"]["physics_convex"]["hulls"].as_u64();
+        if let (Some(listed), Some(hulls)) = (listed, hulls) {
             assert_eq!(listed, hulls, "{}", file.display());
+            compared += usize::from(hulls > 0);
         }
     }
+    assert!(compared > 0);
     let mg2 = data::valid("openctm", "cyl_MG2_multi.ctm");
     let object = objects(&meshmap(&["info", "--json"], &[&mg2])).remove(0);
     let grid = &object["openctm"]["bodies"][0]["mg2"];

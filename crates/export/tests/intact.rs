@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, Options, Semantic, Source};
+use meshmap::{Codec, Format, MeshFile, Semantic};
 use meshmap_export::{Convert, Error, Outcome, Render, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};
+use meshmap_testing::open;
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -109,7 +110,7 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
 }
 
 fn of_bytes(bytes: Vec<u8>) -> MeshFile {
-    MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::file(bytes)
 }
 
 #[test]
@@ -278,7 +279,7 @@ fn names_that_end_in_a_backslash_continue_no_line_of_obj() {
     for (bytes, objects, materials) in
         [(sheet, 1, 3), (surfaces, 5, surface_count), (bodies.to_bytes(), 3, 0)]
     {
-        let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+        let file = open::file(bytes);
         let path = folder.path().join("out.obj");
         let convert = Convert::new(Target::Obj);
         convert.write_file(&file, &path).unwrap();

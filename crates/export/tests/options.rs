@@ -6,10 +6,11 @@ use std::path::Path;
 
 use meshmap::cgeo::Dialect;
 use meshmap::iqm::{Model, Trs};
-use meshmap::{MeshFile, Options, Semantic, Source};
+use meshmap::{MeshFile, Semantic};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo;
+use meshmap_testing::open;
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -506,7 +507,7 @@ fn indices_beyond_their_array_reach_no_file() {
     let mut sheet = cgeo::Mesh::sheet(4, 1, 0.0);
     sheet.triangles[3][1][2] = u32::MAX;
     let bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], Dialect::default());
-    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let file = open::file(bytes);
     for target in Target::ALL {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out").with_extension(target.name());

@@ -11,7 +11,7 @@ use meshmap::{Axis, Cause, Format, Limits, MeshFile, Options, Parallelism, Sourc
 use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
-use meshmap_testing::{data, fixtures};
+use meshmap_testing::{data, fixtures, open};
 use sha2::{Digest, Sha256};
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
@@ -33,7 +33,7 @@ fn bodies(bodies: &[Parts<'_>]) -> MeshFile {
         };
         body.to_bytes()
     });
-    MeshFile::from_source(Source::from_bytes(bytes.collect::<Vec<u8>>()), &Options::default()).unwrap()
+    open::file(bytes.collect::<Vec<u8>>())
 }
 
 fn small() -> Render {
@@ -97,9 +97,7 @@ fn the_nearer_of_two_hides_the_farther_one() {
 fn colours_of_vertices_are_srgb_and_other_data_are_not_drawn() {
     let path = data::root().join("iqm/regressions/vertex_colors.iqm");
     let mut bytes = std::fs::read(&path).unwrap();
-    let open = |bytes: &[u8]| {
-        MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap()
-    };
+    let open = |bytes: &[u8]| open::file(bytes.to_vec());
     let drawn = picture(&small(), &open(&bytes));
     // Light is added in proportion, so that the reddest pixel has the ratios of the stored colour.
     let linear = |channel: u8| ((f64::from(channel) / 255.0 + 0.055) / 1.055).powf(2.4);
@@ -183,7 +181,7 @@ fn a_picture_is_turned_about_the_axis_that_points_up() {
 fn the_bytes_are_the_same_for_any_number_of_threads() {
     let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let rough = Body::sheet(RAW, 90).to_bytes();
-    let rough = MeshFile::from_source(Source::from_bytes(rough), &Options::default()).unwrap();
+    let rough = open::file(rough);
     for file in [&man, &rough] {
         let render = Render { size: Some([203, 157]), ..Render::default() };
         let bytes = |render: &Render| {
@@ -375,7 +373,7 @@ fn an_animation_may_have_pictures_on_which_nothing_is_seen() {
     meshes[1].positions.fill([0.5, 0.5, 0.0]);
     let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
     let file = cgeo::file(&snapshots, cgeo::dialects()[0]);
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = open::file(file);
     Render { animation: true, ..small() }.write_file(&file, &path).unwrap();
     let is_empty = |frame: &[u8]| frame.as_chunks::<3>().0.iter().all(|pixel| *pixel == GROUND);
     assert_eq!(frames(&path).iter().map(|frame| is_empty(frame)).collect::<Vec<_>>(), [false, true]);
@@ -404,7 +402,7 @@ fn the_scale_of_a_file_makes_no_difference() {
         let mut mesh = Mesh::sheet(6, 0, 0.0);
         mesh.positions.iter_mut().flatten().for_each(|number| *number *= scale);
         let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
-        MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap()
+        open::file(file)
     };
     let openctm = |scale: f32| {
         let body = Body::sheet(RAW, 6);
@@ -500,12 +498,12 @@ fn frames_and_snapshots_move() {
 #[test]
 fn names_of_animations_are_one_line() {
     let mut bytes = fixtures::iqm::small();
-    let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+    let file = open::file(bytes.clone());
     let name = file.as_iqm().unwrap().anims().next().unwrap().name.to_string_lossy().into_owned();
     let at =
         bytes.windows(name.len() + 1).position(|text| text == [name.as_bytes(), b"\0"].concat()).unwrap();
     bytes[at] = b'\n';
-    let file = MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap();
+    let file = open::file(bytes);
     let (_, rendered) = Render { frame: Some(2), ..small() }.picture(&file).unwrap();
     assert!(rendered.moment.starts_with(&format!("\\n{} frame 2", &name[1..])), "{}", rendered.moment);
 }

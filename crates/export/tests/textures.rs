@@ -4,15 +4,16 @@
 use std::fs;
 use std::path::Path;
 
-use meshmap::{MeshFile, Options, Source};
+use meshmap::MeshFile;
 use meshmap_export::{Convert, Index, Outcome, Target};
 use meshmap_testing::fixtures::{iqm, openctm};
+use meshmap_testing::open;
 use serde_json::Value;
 
 const WITH_TEXTURES: [Target; 5] = [Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Usdc];
 
 fn open(bytes: Vec<u8>) -> MeshFile {
-    MeshFile::from_source(Source::from_bytes(bytes), &Options::default()).unwrap()
+    open::file(bytes)
 }
 
 /// An OpenCTM file whose first UV map is for an image of this name.

@@ -2,7 +2,7 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     again allocator data recorder steps watchdog measure/interleave: tools that know no format
+//     again allocator data recorder open steps watchdog measure/interleave: tools that know no format
 //     fixtures exercise/check: writers of small files, and the checks of values
 //     bombs kinds measure: files that are made to be hard to read, and what is measured on them
 //     calls/look calls/caller: what becomes of the value of a call, and of the call
@@ -21,11 +21,12 @@ pub mod faulty;
 pub mod fixtures;
 pub mod kinds;
 pub mod measure;
+pub mod open;
 mod recorder;
 mod steps;
 mod watchdog;
 
 pub use drawn::{drawn, has_bind_shape, runs_against_normals};
-pub use recorder::Recorder;
-pub use steps::in_steps;
+pub use recorder::{Recorder, hooked};
+pub use steps::{in_pieces, in_steps};
 pub use watchdog::with_watchdog;

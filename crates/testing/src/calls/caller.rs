@@ -9,13 +9,17 @@ pub trait Caller {
     /// Makes a call. Returns nothing where it failed, or was not made.
     fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T>;
 
-    /// Makes a call for each of these, and takes them together.
+    /// Makes a call for each of these. A caller may also take them together.
     fn each<I, T: Look>(
         &mut self,
         name: &str,
         items: impl IntoIterator<Item = I>,
-        job: impl FnMut(I) -> Result<T>,
-    );
+        mut job: impl FnMut(I) -> Result<T>,
+    ) {
+        for item in items.into_iter().take(self.most()) {
+            self.call(name, || job(item));
+        }
+    }
 
     /// The most items of a kind that calls are made for.
     fn most(&self) -> usize {

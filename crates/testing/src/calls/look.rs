@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use meshmap::{Array, Attribute, Bounds, Error, Finding, Item, MeshView, Result, Text};
+use meshmap::{Array, Attribute, Bounds, Error, ErrorKind, Finding, Item, MeshView, Result, Text};
 
 /// The parts of a value that were seen.
 #[derive(Default)]
@@ -13,6 +13,8 @@ pub struct Looked {
     hasher: DefaultHasher,
     /// Errors in it.
     pub errors: usize,
+    /// The first error of bytes that were not there yet.
+    pub missing: Option<Error>,
 }
 
 impl Looked {
@@ -74,13 +76,11 @@ by_debug!(
     Item,
     meshmap::Address,
     meshmap::Block,
-    meshmap::MeshFile,
     meshmap::cgeo::Counts,
     meshmap::cgeo::Proxy,
     meshmap::cgeo::Section,
     meshmap::iqm::Model,
     meshmap::iqm::Trs,
-    meshmap::openctm::Bodies,
     meshmap::openctm::Mesh,
     meshmap::slmesh::Asset,
     meshmap::slmesh::CacheEntry,
@@ -92,6 +92,13 @@ by_debug!(
     meshmap::tmf::Mesh,
     std::ops::Range<u64>,
 );
+
+impl Look for meshmap::MeshFile {
+    fn look(&self, at: &mut Looked) {
+        at.debug(&(self.format(), self.findings()));
+        self.items().for_each(|item| item.look(at));
+    }
+}
 
 impl Look for Bytes {
     fn look(&self, at: &mut Looked) {
@@ -195,7 +202,11 @@ impl<T: Look> Look for Result<T> {
 impl Look for Error {
     fn look(&self, at: &mut Looked) {
         at.errors += 1;
-        at.debug(&self.to_string());
+        if matches!(self.kind(), ErrorKind::NeedBytes(_)) {
+            at.missing.get_or_insert_with(|| self.clone());
+        }
+        // Not every source has a path.
+        at.debug(&self.message());
     }
 }
 
@@ -248,6 +259,7 @@ impl Look for Seen {
     fn look(&self, at: &mut Looked) {
         if let Some(looked) = &self.looked {
             at.errors += looked.errors;
+            at.missing = at.missing.take().or(looked.missing.clone());
             at.debug(&looked.digest());
         }
     }

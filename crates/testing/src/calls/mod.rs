@@ -6,6 +6,7 @@
 mod bounds;
 mod caller;
 mod cgeo;
+mod digests;
 mod iqm;
 mod look;
 mod meter;
@@ -16,6 +17,7 @@ mod tmf;
 pub use bounds::{assert_bounded, most_memory};
 pub use caller::Caller;
 use caller::FEW;
+pub use digests::{Digest, assert_same, digests, digests_on, needs_length};
 pub use look::{Look, Looked, Seen};
 use meshmap::{
     Address, ArrayEntry, Axis, Conventions, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role,

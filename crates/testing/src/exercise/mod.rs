@@ -45,15 +45,6 @@ impl Caller for Errors {
         job().map_err(seen).ok()
     }
 
-    fn each<I, T: Look>(
-        &mut self,
-        _: &str,
-        items: impl IntoIterator<Item = I>,
-        mut job: impl FnMut(I) -> Result<T>,
-    ) {
-        items.into_iter().take(self.most()).for_each(|item| drop(job(item).map_err(seen)));
-    }
-
     fn most(&self) -> usize {
         16
     }

@@ -30,12 +30,12 @@ pub fn bytes(bytes: &[u8]) -> bool {
     };
     assert!(matches!(MeshFile::from_source(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
     bodies.findings().iter().for_each(assert_finding);
-    let mut end = 0;
+    let (mut end, mut buffer) = (0, MeshBuffer::default());
     for mesh in bodies.meshes().take(MOST) {
         assert_eq!(mesh.range().start, end, "bodies lie back to back");
         end = mesh.range().end;
         assert!(end <= bytes.len() as u64);
-        self::mesh(mesh, &options);
+        self::mesh(mesh, &options, &mut buffer);
     }
     let strict = Mesh::at(&source, 0, &options.with_strictness(Strictness::Strict)).map_err(seen);
     let first = bodies.mesh(0).expect("there is always one");
@@ -50,7 +50,8 @@ fn check<T>(result: Result<T>) -> Option<T> {
     result.map_err(seen).ok()
 }
 
-fn mesh(mesh: &Mesh, options: &Options) {
+/// The buffer has been used for other bodies.
+fn mesh(mesh: &Mesh, options: &Options, buffer: &mut MeshBuffer) {
     let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
     assert!(vertices > 0 && triangles > 0);
     let mut scratch = Scratch::default();
@@ -60,6 +61,9 @@ fn mesh(mesh: &Mesh, options: &Options) {
     let normals = check(mesh.normals());
     if let Some(Some(normals)) = &normals {
         same(Some(normals), vertices, |out| mesh.normals_into(out, &mut scratch).map(|there| assert!(there)));
+    } else if normals.is_some() {
+        let mut none = vec![[7.0; 3]];
+        assert!(!mesh.normals_into(&mut none, &mut scratch).unwrap() && none.is_empty());
     }
     let mut all_good = indices.is_some() && positions.is_some() && normals.is_some();
     for map in mesh.uv_maps().take(MOST) {
@@ -73,18 +77,23 @@ fn mesh(mesh: &Mesh, options: &Options) {
         all_good &= values.is_some();
     }
     let arrays = check(mesh.arrays());
-    let mut buffer = MeshBuffer::default();
-    let into = check(mesh.arrays_into(&mut buffer, &mut scratch));
+    let into = check(mesh.arrays_into(buffer, &mut scratch));
     assert_eq!(arrays.is_some(), into.is_some());
     if let Some(arrays) = arrays {
+        fn from<T: Element + zerocopy::IntoBytes + zerocopy::Immutable>(vector: &mut Vec<T>) -> Array<T> {
+            Array::from_vec(std::mem::take(vector))
+        }
         assert!(all_good && Some(&arrays.positions) == positions.as_ref());
-        assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
-        assert_eq!(Array::from_vec(buffer.triangles), arrays.triangles);
-        assert_eq!(arrays.normals.is_some(), mesh.has_normals());
-        assert_eq!(
-            arrays.normals.unwrap_or_else(|| Array::from_vec(Vec::new())),
-            Array::from_vec(buffer.normals)
-        );
+        assert_eq!(Some(&arrays.triangles), indices.as_ref());
+        assert_eq!((arrays.normals.is_some(), Some(&arrays.normals)), (mesh.has_normals(), normals.as_ref()));
+        assert_eq!(from(&mut buffer.positions), arrays.positions);
+        assert_eq!(from(&mut buffer.triangles), arrays.triangles);
+        assert_eq!(from(&mut buffer.normals), arrays.normals.unwrap_or_else(|| Array::from_vec(Vec::new())));
+        assert_eq!(buffer.texcoords.iter_mut().map(from).collect::<Vec<_>>(), arrays.texcoords);
+        assert_eq!(buffer.attribute_maps.iter_mut().map(from).collect::<Vec<_>>(), arrays.attribute_maps);
+        // The next round overwrites these.
+        buffer.positions.resize(2 * vertices, [7.0; 3]);
+        buffer.normals.resize(2 * vertices, [7.0; 3]);
     }
     reference_decoder(mesh, options);
     let findings = check(mesh.validate());
@@ -98,15 +107,17 @@ fn mesh(mesh: &Mesh, options: &Options) {
 fn same<T: Element + Default + Debug + zerocopy::IntoBytes + zerocopy::Immutable>(
     array: Option<&Array<T>>,
     count: usize,
-    into: impl FnOnce(&mut Vec<T>) -> Result<()>,
+    mut into: impl FnMut(&mut Vec<T>) -> Result<()>,
 ) {
     // A block that cannot be decoded may declare more than the memory.
     let Some(array) = array else { return };
     assert_eq!(array.len(), count);
     assert_array(array);
-    let mut out = vec![T::default(); count / 2];
-    into(&mut out).expect("an array that was decoded before");
-    assert_eq!(Array::from_vec(out), *array);
+    for length in [count / 2, 2 * count] {
+        let mut out = vec![T::default(); length];
+        into(&mut out).expect("an array that was decoded before");
+        assert_eq!(Array::from_vec(out), *array);
+    }
 }
 
 /// The two decoders take the same streams, and make the same of them.

@@ -91,7 +91,11 @@ fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     let mut out = vec![T::default(); part.len()];
     array.read_range_into(part.clone(), &mut out).unwrap();
     assert_eq!(format!("{out:?}"), format!("{:?}", whole.slice(part).unwrap().to_vec()));
-    assert_eq!(array.iter().take(3000).filter(Result::is_ok).count(), len.min(3000));
+    let iterated: Vec<T> = array.iter().take(3000).collect::<Result<_>>().unwrap();
+    assert_eq!(format!("{iterated:?}"), format!("{:?}", whole.slice(0..len.min(3000)).unwrap().to_vec()));
+    let mut longer = vec![T::default(); len + 1];
+    let too_many = [array.read_range_into(0..len + 1, &mut longer), array.read_into(&mut longer)];
+    assert!(too_many.into_iter().all(|result| result.unwrap_err().kind() == ErrorKind::OutOfRange));
 }
 
 fn view(view: &MeshView) {

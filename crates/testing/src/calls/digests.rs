@@ -1,0 +1,83 @@
+//! Digests of the values of all calls: two ways to the same bytes must give the same.
+
+use meshmap::{Error, ErrorKind, Format, MeshFile, Options, Result, Source};
+
+use super::caller::Caller;
+use super::look::{Look, Looked};
+use super::{every, on};
+
+/// The name of a call, and the digest of its value or error.
+pub type Digest = (String, u64);
+
+struct Digests {
+    most: usize,
+    all: Vec<Digest>,
+    missing: Option<Error>,
+}
+
+impl Caller for Digests {
+    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
+        let result = job();
+        let mut looked = Looked::default();
+        result.look(&mut looked);
+        self.all.push((name.to_owned(), looked.digest()));
+        self.missing = self.missing.take().or(looked.missing);
+        result.ok()
+    }
+
+    fn most(&self) -> usize {
+        self.most
+    }
+
+    fn looks(&self) -> bool {
+        true
+    }
+}
+
+/// Makes every public call, for at most `most` items of a kind, and digests their values.
+///
+/// # Errors
+///
+/// Returns [`NeedBytes`](meshmap::ErrorKind::NeedBytes) if some call needs bytes that fragments do not have. All calls are made
+/// nevertheless, so that a step of [`Fragments`](meshmap::Fragments) asks for what any of them needs.
+pub fn digests(source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
+    let mut digests = Digests { most, all: Vec::new(), missing: None };
+    every(source, options, &mut digests);
+    digests.missing.map_or(Ok(digests.all), Err)
+}
+
+/// The same for the calls on an open file.
+///
+/// # Errors
+///
+/// Like [`digests`].
+pub fn digests_on(file: &MeshFile, source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
+    let mut digests = Digests { most, all: Vec::new(), missing: None };
+    on(file, source, options, &mut digests);
+    digests.missing.map_or(Ok(digests.all), Err)
+}
+
+/// `true` if a source that does not know its length sees something else in a file: if it is shorter than it declares, the end of
+/// the last snapshot of a CGeo file, and what follows the last part.
+pub fn needs_length(file: &Result<MeshFile>) -> bool {
+    match file {
+        Ok(file) => {
+            let is_last = |id: &str| ["trailing_bytes", "damaged_body"].contains(&id);
+            file.format() == Format::CGeo || file.findings().iter().any(|finding| is_last(finding.rule.id))
+        }
+        Err(error) => error.format() == Some(Format::CGeo) || error.kind() == ErrorKind::Truncated,
+    }
+}
+
+/// Asserts that all calls had the same values. If a source does not know its length, upload caches are refused.
+///
+/// # Panics
+///
+/// Panics with the name of the first call that had another value.
+pub fn assert_same(what: &str, found: &[Digest], expected: &[Digest], knows_length: bool) {
+    let is_compared = |(name, _): &Digest| knows_length || !name.starts_with("UploadCache");
+    let mut differs = found.iter().zip(expected).filter(|(found, _)| is_compared(found));
+    let differs = differs.find(|(found, expected)| found != expected);
+    assert!(differs.is_none(), "{what}: {:?} has another value", differs.map(|(_, (name, _))| name));
+    assert_eq!(found.len(), expected.len(), "{what}: calls");
+}

@@ -1,4 +1,4 @@
-//! The JSON object of a file: version 1 of `schema/info-1.json`.
+//! The JSON object of a file: version 1 of `crates/cli/schema/info-1.json`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -393,6 +393,14 @@ impl Source {
         }
     }
 
+    /// Returns `true` for a map, whose pages the system reads.
+    pub(crate) fn is_mapped(&self) -> bool {
+        #[cfg(feature = "mmap")]
+        return self.map.is_some();
+        #[cfg(not(feature = "mmap"))]
+        false
+    }
+
     /// Returns `true` if no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))

@@ -130,8 +130,7 @@ enum mm_status MM_ENUM(int32_t) {
     MM_ERROR_ARGUMENT = 30,
     MM_ERROR_HANDLE = 31, /**< A handle was closed, is of another kind, or never was one. */
     MM_ERROR_BUFFER = 32, /**< The caller's memory is too small. What is needed is in the count; nothing was written. */
-    /** Another call is using this scratch, or is filling this snapshot: on another thread, or one that this call was
-     *  made by. */
+    /** Another call is using this scratch or this snapshot: on another thread, or one that this call was made by. */
     MM_ERROR_BUSY = 33,
     MM_ERROR_FORMAT = 34, /**< The file is of another format than the function is for. */
     /** The library failed within; the call had no effect that can be relied on. Please report it. */
@@ -493,7 +492,8 @@ typedef struct mm_attribute_info {
 /** An array in memory of the library: packed numbers, little-endian. */
 typedef struct mm_array_info {
     size_t size; /**< sizeof(mm_array_info), set by the caller. */
-    /** The address in the file, such as `snapshots[3].positions`; the name of an attribute of a mesh. */
+    /** The address in the file, such as `snapshots[3].positions`: the text that was passed, if one was; the name of an
+     *  attribute of a mesh. */
     const char *address;
     /** The first number. In mapped files at any address: check is_aligned before numbers are read in place. */
     const void *data;
@@ -656,8 +656,8 @@ MM_API mm_status mm_array(const mm_file *file, const char *address, mm_scratch *
 /** Reads the array at an address as mm_array does, into the caller's buffer: packed elements, or `stride` bytes apart
  *  (16 is Embree's layout of positions, whose fourth float is left as it is). `scalar` and `components` are the type of
  *  an element, which MM_ERROR_MISMATCH refuses if it is another one; a matrix has as many components as numbers. With
- *  `out` NULL, 17 bytes are decoded for the positions, normals and triangles of a snapshot, and the whole array for
- *  others. */
+ *  `out` NULL, 17 bytes are decoded for `positions`, `normals` and `triangles.positions` of a snapshot, and the whole
+ *  array for others. */
 MM_API mm_status mm_read_into(const mm_file *file, const char *address, mm_scalar scalar, uint32_t components,
     mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
@@ -825,19 +825,19 @@ MM_API mm_status mm_snapshot_new(mm_snapshot **out);
 MM_API mm_status mm_snapshot_free(mm_snapshot *snapshot);
 
 /** Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have
- *  no elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is
- *  not noticed. If the file is mapped or in memory, nothing is allocated once place and scratch are large enough. Views
- *  of the place's previous contents are no longer valid. MM_ERROR_ARGUMENT if `parts` has another bit. After an error,
- *  the place is empty. */
+ *  no elements, and are MM_ERROR_OUT_OF_RANGE if they are one of several, such as `map_channels[0]`. The stream is
+ *  decoded no further than the last part, so positions cost the least; damage behind it is not noticed. If the file is
+ *  mapped or in memory, nothing is allocated once place and scratch are large enough. Views of the place's previous
+ *  contents are no longer valid. MM_ERROR_ARGUMENT if `parts` has another bit. After an error, the place is empty. */
 MM_API mm_status mm_snapshot_read(const mm_file *file, size_t index, size_t sample, mm_parts parts, mm_scratch *scratch,
     mm_snapshot *out);
 
 /** The contents of a place. MM_ABSENT if the place is empty. */
 MM_API mm_status mm_snapshot_get_info(const mm_snapshot *snapshot, mm_snapshot_info *out);
 
-/** Exposes an array of a decoded snapshot by its name, which is the end of its address: "positions", "normals",
- *  "map_channels[0]", "triangles.positions", "triangles.normals", "triangles.map_channels[0]", "triangles.material_ids"
- *  or "triangles.edge_visibility". Vertices are shown in the place, and valid until it is filled again or freed. Arrays
+/** Exposes an array of a decoded snapshot by its name, which is the end of its address: `positions`, `normals`,
+ *  `map_channels[0]`, `triangles.positions`, `triangles.normals`, `triangles.map_channels[0]`, `triangles.material_ids`
+ *  or `triangles.edge_visibility`. Vertices are shown in the place, and valid until it is filled again or freed. Arrays
  *  of triangles, which are stored mixed, are separated in the scratch, and valid until it is used again or freed;
  *  others need no scratch. MM_ABSENT if the place is empty. MM_ERROR_UNSUPPORTED for arrays that only mm_array and
  *  mm_read_into read. */

@@ -11,7 +11,8 @@
  *     auto groups = meshmap::list<mm_group>(mm_mesh_groups, mesh);           // a std::vector of the array
  *     auto count = meshmap::fill(buffer, mm_rig_pose, rig, 0, scratch);      // an array in a Buffer
  *
- * mm_array_info and Span borrow memory: of a mesh as long as it lives, of a scratch or a snapshot until it is used again.
+ * mm_array_info and Span borrow memory: of a mesh as long as it lives, of a scratch or a snapshot until it is used again. The address
+ * of an mm_array_info may be the text that was passed, which a SnapshotAddress holds.
  */
 #ifndef MESHMAP_HPP
 #define MESHMAP_HPP
@@ -79,7 +80,10 @@ private:
 struct Buffer {
     Buffer(void *data, std::size_t stride, std::size_t capacity) noexcept : data(data), stride(stride), capacity(capacity) {}
     template <class Container, class = decltype(std::declval<Container &>().data())>
-    Buffer(Container &container) noexcept : Buffer(container.data(), sizeof(container[0]), container.size()) {}
+    Buffer(Container &container) noexcept : Buffer(container.data(), sizeof(container[0]), container.size()) {
+        // An empty buffer is too small; NULL would ask for the count alone.
+        if (data == nullptr) { data = this; }
+    }
 
     void *data;
     std::size_t stride, capacity;

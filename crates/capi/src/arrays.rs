@@ -112,7 +112,7 @@ pub unsafe extern "C" fn mm_array(
 /// Reads the array at an address as mm_array does, into the caller's buffer: packed elements, or `stride` bytes apart (16 is Embree's
 /// layout of positions, whose fourth float is left as it is). `scalar` and `components` are the type of an element, which
 /// MM_ERROR_MISMATCH refuses if it is another one; a matrix has as many components as numbers. With `out` NULL, 17 bytes are decoded
-/// for the positions, normals and triangles of a snapshot, and the whole array for others.
+/// for `positions`, `normals` and `triangles.positions` of a snapshot, and the whole array for others.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_read_into(
     file: *const mm_file,
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn mm_read_into(
                 return places.begin(count);
             }
             let written = elements(&file, address, working)?.write(element, &mut places);
-            working.data = None;
+            (working.data, working.stored) = (None, None);
             written
         })
     })

@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-const BUSY: &str = "another call is filling this snapshot";
+const BUSY: &str = "another call is using this snapshot";
 
 /// A value of the decoded mesh, whose fields have the same names in a buffer and in a cache; MM_ABSENT if the place is empty.
 macro_rules! of_mesh {
@@ -184,7 +184,7 @@ pub(crate) fn parts(number: mm_parts) -> Result<Parts> {
 }
 
 /// Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have
-/// no elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is
+/// no elements, and are MM_ERROR_OUT_OF_RANGE if they are one of several, such as `map_channels[0]`. The stream is decoded no further than the last part, so positions cost the least; damage behind it is
 /// not noticed. If the file is mapped or in memory, nothing is allocated once place and scratch are large enough. Views
 /// of the place's previous contents are no longer valid. MM_ERROR_ARGUMENT if `parts` has another bit. After an error,
 /// the place is empty.
@@ -237,8 +237,8 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     })
 }
 
-/// Exposes an array of a decoded snapshot by its name, which is the end of its address: "positions", "normals", "map_channels[0]",
-/// "triangles.positions", "triangles.normals", "triangles.map_channels[0]", "triangles.material_ids" or "triangles.edge_visibility".
+/// Exposes an array of a decoded snapshot by its name, which is the end of its address: `positions`, `normals`, `map_channels[0]`,
+/// `triangles.positions`, `triangles.normals`, `triangles.map_channels[0]`, `triangles.material_ids` or `triangles.edge_visibility`.
 /// Vertices are shown in the place, and valid until it is filled again or freed. Arrays of triangles, which are stored mixed, are
 /// separated in the scratch, and valid until it is used again or freed; others need no scratch. MM_ABSENT if the place is empty.
 /// MM_ERROR_UNSUPPORTED for arrays that only mm_array and mm_read_into read.

@@ -99,7 +99,10 @@ impl SnapshotArray {
             {
                 return Ok(stored.as_ref().map(|stored| floats(stored.as_bytes())));
             }
-            Self::Positions => snapshot.positions_into(&mut *triples, scratch).map(|()| true)?,
+            Self::Positions => {
+                *stored = None;
+                snapshot.positions_into(&mut *triples, scratch).map(|()| true)?
+            }
             Self::Normals => snapshot.normals_into(&mut *triples, scratch).map(|()| true)?,
             Self::MapChannel(set) => snapshot.texcoords_into(set, &mut *triples, scratch).map(|()| true)?,
             Self::BoundingBox => {

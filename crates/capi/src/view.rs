@@ -14,7 +14,7 @@ use crate::scalar::{mm_scalar, scalar, scalar_number};
 pub struct mm_array_info {
     /// sizeof(mm_array_info), set by the caller.
     pub size: usize,
-    /// The address in the file, such as `snapshots[3].positions`; the name of an attribute of a mesh.
+    /// The address in the file, such as `snapshots[3].positions`: the text that was passed, if one was; the name of an attribute of a mesh.
     pub address: *const c_char,
     /// The first number. In mapped files at any address: check is_aligned before numbers are read in place.
     pub data: *const c_void,

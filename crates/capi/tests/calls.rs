@@ -818,13 +818,26 @@ fn what_is_lent_is_given_back_once_nothing_shows_it() {
     assert_eq!(mm_mesh_free(mesh), MM_OK);
     assert_eq!(RELEASED.load(Ordering::SeqCst), 1);
 
+    // Copies show nothing, even of an array that lies there as it is.
+    let (_, snapshots) = fixtures::cgeo::animation(4, 1);
+    let stored = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored));
+    let lent = Box::new(stored);
+    let (start, size, scratch) = (lent.as_ptr(), lent.len(), scratch());
+    ok!(mm_open_memory(start.cast(), size, Some(release), Box::into_raw(lent).cast(), null(), &raw mut file));
+    let (mut out, address) = ([[0.0_f32; 3]; 16], c"snapshots[0].positions");
+    let place = out.as_mut_ptr().cast();
+    ok!(mm_read_into(file, address.as_ptr(), MM_SCALAR_F32, 3, scratch, place, 0, 16, null_mut()));
+    assert_eq!(mm_close(file), MM_OK);
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 2);
+    assert_eq!(mm_scratch_free(scratch), MM_OK);
+
     // Also of a file that cannot be opened, and of a reader.
     let bad = Box::new(b"nothing".to_vec());
     let (start, size) = (bad.as_ptr(), bad.len());
     let user = Box::into_raw(bad).cast();
     let status = status!(mm_open_memory(start.cast(), size, Some(release), user, null(), &raw mut file));
     assert_eq!((status, file.is_null()), (MM_ERROR_UNKNOWN_FORMAT, true));
-    assert_eq!(RELEASED.load(Ordering::SeqCst), 2);
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 3);
     for length in [None, Some(length as _)] {
         let user = Box::into_raw(Box::new(bytes.clone())).cast();
         let reader = mm_reader { user, length, read: Some(read), release: Some(release), ..sized() };
@@ -832,7 +845,7 @@ fn what_is_lent_is_given_back_once_nothing_shows_it() {
         ok!(mm_mesh_at(file, c"meshes[0]".as_ptr(), &raw mut mesh));
         assert_eq!((mm_close(file), mm_mesh_free(mesh)), (MM_OK, MM_OK));
     }
-    assert_eq!(RELEASED.load(Ordering::SeqCst), 4);
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 5);
 }
 
 #[test]

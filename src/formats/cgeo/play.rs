@@ -186,8 +186,8 @@ struct Job {
     proxy: Proxy,
     index: usize,
     parts: Parts,
-    /// Differences from the first snapshot are played as well.
-    is_one_of_many: bool,
+    /// The first snapshot is also decoded for the differences.
+    shares_first: bool,
     /// The most bytes that it may hold; `None` if no other snapshot is in memory.
     share: Option<u64>,
     memory: Arc<Memory>,
@@ -236,7 +236,7 @@ impl Job {
         let mut scratch = locked(&self.memory.scratches).pop().unwrap_or_default();
         let decode = || {
             let snapshot = self.proxy.snapshot(self.index)?;
-            if self.is_one_of_many && snapshot.copy_base(self.parts, &meter, &mut mesh) {
+            if self.shares_first && snapshot.copy_base(self.parts, &meter, &mut mesh) {
                 return Ok(());
             }
             snapshot.mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch).map(drop)
@@ -296,6 +296,8 @@ pub struct Player<'a> {
     window: VecDeque<Arc<Job>>,
     /// The threads that may decode ahead.
     threads: usize,
+    /// The first snapshot is also decoded for the differences.
+    shares_first: bool,
     /// About how many bytes the next snapshot takes, if that is known.
     size: Option<u64>,
     memory: Arc<Memory>,
@@ -305,9 +307,13 @@ pub struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(play: Play<'a>) -> Self {
         let threads = play.threads();
-        let size = if threads > 0 { job::unmetered(|| play.first_size()) } else { None };
+        // From a store, the second snapshot takes a request, which pays if others are decoded ahead.
+        let source = play.proxy.source();
+        let looks = threads > 0 || source.is_in_memory() || source.is_file();
+        let shares_first = looks && job::unmetered(|| play.needs_first());
+        let size = if threads > 0 && shares_first { job::unmetered(|| play.first_size()) } else { None };
         let (window, memory) = (VecDeque::new(), Arc::default());
-        Self { play, turn: 0, window, threads, size, memory, asked: ReadAhead::default() }
+        Self { play, turn: 0, window, threads, shares_first, size, memory, asked: ReadAhead::default() }
     }
 
     fn job(&self, turn: usize, share: Option<u64>) -> Arc<Job> {
@@ -315,7 +321,7 @@ impl<'a> Player<'a> {
             proxy: self.play.proxy.clone(),
             index: self.play.at(turn),
             parts: self.play.parts,
-            is_one_of_many: self.play.len() > 1,
+            shares_first: self.shares_first,
             share,
             memory: Arc::clone(&self.memory),
             state: Mutex::new(State::Waiting),
@@ -421,15 +427,14 @@ impl Play<'_> {
         }
     }
 
-    /// Returns the approximate size of a snapshot in bytes, if the second one that is played is a difference from the first one of
-    /// the file: the size of the arrays of the first snapshot. The size of complete snapshots is unknown, and the first one of the
-    /// file may not be needed.
+    /// Returns `true` if the second snapshot that is played is a difference from the first one of the file.
+    fn needs_first(&self) -> bool {
+        let is_complete = || self.proxy.snapshot(self.at(1))?.is_complete(&mut Scratch::default());
+        self.len() > 1 && is_complete().is_ok_and(|is_complete| !is_complete)
+    }
+
+    /// Returns the approximate size of a difference in bytes: the size of the arrays of the first snapshot.
     fn first_size(&self) -> Option<u64> {
-        let second = (self.len() > 1).then(|| self.at(1))?;
-        let snapshot = self.proxy.snapshot(second).ok()?;
-        if snapshot.is_complete(&mut Scratch::default()).ok()? {
-            return None;
-        }
         let base = self.proxy.base_within(self.parts, &Meter::of_call(&self.proxy.options().limits)).ok()?;
         Some(base.mesh.size_of(self.parts))
     }

@@ -341,8 +341,10 @@ impl Snapshot {
         let length = self.reads_partially().then_some(u64::MAX);
         let begun = self.begin((tag, 0, USUALLY), length, &mut scratch.decoders)?;
         let Some(begun) = begun else { return Ok(None) };
-        if self.proxy.source().is_in_memory() {
-            self.proxy.source().will_read(begun.section.content.clone());
+        if self.proxy.source().is_mapped() {
+            // A box is short, whatever its section claims.
+            let most = if tag == raw::TAG_BOUNDING_BOX { PIECE } else { u64::MAX };
+            self.announce(&begun, most);
         }
         self.decode(&begun, what, false, (&self.meter(), scratch), |_, stream, _| job(stream)).0.map(Some)
     }
@@ -428,7 +430,7 @@ impl Snapshot {
     /// Reads the beginning of the mesh for an array, or for the counts.
     pub(super) fn begin_mesh(&self, last: Option<MeshArray>, scratch: &mut Scratch) -> Result<Begun> {
         let length = self.first_length(last);
-        let last = last.filter(|_| self.proxy.source().is_in_memory());
+        let last = last.filter(|_| self.proxy.source().is_mapped());
         let is_known = last.is_none_or(|last| self.advise(last));
         let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
         let begun = begun.ok_or_else(|| {
@@ -436,11 +438,15 @@ impl Snapshot {
             self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
         })?;
         if let Some(last) = last.filter(|_| !is_known) {
-            let content = begun.section.content.clone();
-            let end = content.start.saturating_add(self.most(last)).min(content.end);
-            self.proxy.source().will_read(content.start..end);
+            self.announce(&begun, self.most(last));
         }
         Ok(begun)
+    }
+
+    /// Has the system read the beginning of a section of a map: at most this number of bytes.
+    fn announce(&self, begun: &Begun, most: u64) {
+        let Range { start, end } = begun.section.content;
+        self.proxy.source().will_read(start..start.saturating_add(most).min(end));
     }
 
     /// The most bytes of the mesh to the end of an array, by the counts of the first snapshot: of one that is compressed, all.

@@ -38,7 +38,7 @@ pub const MM_ERROR_ARGUMENT: mm_status = 30;
 pub const MM_ERROR_HANDLE: mm_status = 31;
 /// The caller's memory is too small. What is needed is in the count; nothing was written.
 pub const MM_ERROR_BUFFER: mm_status = 32;
-/// Another call is using this scratch, or is filling this snapshot: on another thread, or one that this call was made by.
+/// Another call is using this scratch or this snapshot: on another thread, or one that this call was made by.
 pub const MM_ERROR_BUSY: mm_status = 33;
 /// The file is of another format than the function is for.
 pub const MM_ERROR_FORMAT: mm_status = 34;

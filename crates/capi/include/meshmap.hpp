@@ -81,7 +81,7 @@ struct Buffer {
     Buffer(void *data, std::size_t stride, std::size_t capacity) noexcept : data(data), stride(stride), capacity(capacity) {}
     template <class Container, class = decltype(std::declval<Container &>().data())>
     Buffer(Container &container) noexcept : Buffer(container.data(), sizeof(container[0]), container.size()) {
-        // An empty buffer is too small; with NULL, it would be the count.
+        // An empty buffer is too small; NULL would be a request for the count.
         if (data == nullptr) { data = this; }
     }
 

@@ -87,8 +87,8 @@ fn arrays(file: &MeshFile, caller: &mut impl Caller) {
     let entries = caller.call("arrays, listed", list).unwrap_or_default();
     caller.each("array", &entries, |entry| file.array(&entry.address));
     // Frames in which nothing moves decode to any number of poses, which takes as long as they are many.
-    let most =
-        file.source().len().ok().flatten().unwrap_or_default().saturating_mul(64).saturating_add(1 << 20);
+    let stored = entries.iter().map(|entry| entry.range.end).max().unwrap_or_default();
+    let most = stored.saturating_mul(64).saturating_add(1 << 20);
     let is_read = |entry: &&ArrayEntry| entry.byte_len().is_none_or(|bytes| bytes <= most);
     caller.each("array.read_pieces", entries.iter().filter(is_read), |entry| {
         let mut length = 0_u64;

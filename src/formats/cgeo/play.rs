@@ -522,15 +522,16 @@ impl ReadAhead {
         while self.next < play.len() && (self.lengths.is_empty() || self.bytes < AHEAD) {
             // Before a snapshot has been decoded, nothing is known of how much of the others is needed.
             let Ok(snapshot) = play.proxy.snapshot(play.at(self.next)) else { return };
-            let Some(ranges) = snapshot.likely_ranges(play.parts, play.proxy.source().is_file()) else {
-                return;
-            };
+            let source = play.proxy.source();
+            let Some(ranges) = snapshot.likely_ranges(play.parts, source.is_file()) else { return };
             let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
             self.bytes = self.bytes.saturating_add(length);
             self.lengths.push_back(length);
             self.next = self.next.saturating_add(1);
-            for range in ranges.into_iter().filter(|range| !range.is_empty()) {
-                play.proxy.source().will_read(range);
+            // The space to the next snapshot of a file may be a hole of any size, which files are not asked for either.
+            let most = if source.is_mapped() { AHEAD } else { u64::MAX };
+            for Range { start, end } in ranges.into_iter().filter(|range| !range.is_empty()) {
+                source.will_read(start..end.min(start.saturating_add(most)));
             }
         }
     }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+use super::base::Head;
 use super::parts::{MeshArray, Parts};
 use super::raw;
 use super::rules::FILE;
@@ -128,7 +129,7 @@ impl Snapshot {
     }
 
     fn likely_ranges_to(&self, last: MeshArray, is_file: bool) -> Option<[Range<u64>; 2]> {
-        if self.index == 0 || !self.may_end_before(last) {
+        if !self.is_estimated(last) {
             return Some([0..0, self.start()..self.extent.end]);
         }
         let (prefixes, start) = (self.proxy.prefixes(), self.start());
@@ -138,6 +139,11 @@ impl Snapshot {
         let end = mesh.saturating_add(length).clamp(self.extent.start, self.extent.end);
         let is_apart = is_file && prefixes.before() > HEADERS;
         Some(if is_apart { [self.beginning(HEADERS), mesh.min(end)..end] } else { [0..0, start..end] })
+    }
+
+    /// Returns `true` if other differences show how much of the mesh is needed for an array.
+    fn is_estimated(&self, last: MeshArray) -> bool {
+        self.index > 0 && self.may_end_before(last)
     }
 
     /// The start of the 4 bytes that are the start tag in some dialects.
@@ -415,8 +421,7 @@ impl Snapshot {
     /// Has the system read what is likely needed of a map, in which it does not read ahead; returns `true` if it is known.
     fn advise(&self, last: MeshArray) -> bool {
         let source = self.proxy.source();
-        let is_part = self.index > 0 && self.may_end_before(last);
-        let likely = if is_part { self.likely_ranges_to(last, true) } else { None };
+        let likely = self.is_estimated(last).then(|| self.likely_ranges_to(last, true)).flatten();
         match &likely {
             Some(ranges) => ranges
                 .iter()
@@ -451,16 +456,13 @@ impl Snapshot {
 
     /// The most bytes of the mesh to the end of an array, by the counts of the first snapshot: of one that is compressed, all.
     fn most(&self, last: MeshArray) -> u64 {
-        let counts = match self.proxy.dialect().codec {
-            Codec::Stored => self.proxy.base_head(true).map(|head| head.counts),
-            _ => return u64::MAX,
-        };
-        let elements = counts.ok().and_then(|counts| match last {
-            MeshArray::Positions => Some(u64::from(counts.vertices)),
-            MeshArray::Normals => Some(u64::from(counts.vertices).saturating_add(counts.normals.into())),
-            MeshArray::MapChannel(_) | MeshArray::Triangles => None,
-        });
-        elements.map_or(u64::MAX, |elements| elements.saturating_mul(12).saturating_add(LEAST))
+        let is_counted = matches!(last, MeshArray::Positions | MeshArray::Normals);
+        if !is_counted || self.proxy.dialect().codec != Codec::Stored {
+            return u64::MAX;
+        }
+        let Ok(Head { counts, .. }) = self.proxy.base_head(true) else { return u64::MAX };
+        let normals = if last == MeshArray::Normals { counts.normals.into() } else { 0 };
+        u64::from(counts.vertices).saturating_add(normals).saturating_mul(12).saturating_add(LEAST)
     }
 
     /// Runs a job on the stream of a section, with memory for the bytes that it skips. `reads` allows that uncompressed arrays are

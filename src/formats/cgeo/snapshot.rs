@@ -369,13 +369,11 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
-        if self.index > 0 && self.proxy.source().is_mapped() && !self.is_complete(scratch)? {
-            // The system is not asked for the rest of a difference.
-            *out = self.proxy.base_triangles()?;
-            return Ok(());
-        }
-        let is_complete =
-            self.with_mesh(Some(MeshArray::Triangles), &self.meter(), scratch, |_, stream, skipped| {
+        // The system would be asked for all of a difference in a map.
+        let is_asked = self.index > 0 && self.proxy.source().is_mapped();
+        let may_be_complete = !is_asked || self.is_complete(scratch)?;
+        let is_complete = may_be_complete
+            && self.with_mesh(Some(MeshArray::Triangles), &self.meter(), scratch, |_, stream, skipped| {
                 if !stream.is_complete()? {
                     return Ok(false);
                 }

@@ -76,17 +76,19 @@ impl Reading {
     /// Calls Python to read.
     fn read(&self, may_reenter: bool, work: impl FnOnce(Python<'_>) -> PyResult<Bytes>) -> io::Result<Bytes> {
         attached(|py| {
-            self.interrupt.check(py)?;
-            if !may_reenter {
-                self.refuse_reentry(py)?;
-            }
-            let _running = Running::new(self.object);
-            work(py).inspect_err(|error| self.interrupt.set(py, error))
-        })
-        .map_err(|error: PyErr| {
-            let gone = attached(|py| error.is_instance_of::<PyFileNotFoundError>(py));
-            let kind = if gone { io::ErrorKind::NotFound } else { io::ErrorKind::Other };
-            io::Error::new(kind, Raised(error))
+            let read = || {
+                self.interrupt.check(py)?;
+                if !may_reenter {
+                    self.refuse_reentry(py)?;
+                }
+                let _running = Running::new(self.object);
+                work(py).inspect_err(|error| self.interrupt.set(py, error))
+            };
+            read().map_err(|error: PyErr| {
+                let is_gone = error.is_instance_of::<PyFileNotFoundError>(py);
+                let kind = if is_gone { io::ErrorKind::NotFound } else { io::ErrorKind::Other };
+                io::Error::new(kind, Raised(error))
+            })
         })
     }
 }

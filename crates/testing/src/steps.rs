@@ -4,7 +4,7 @@ use meshmap::{Fragments, Result, Source};
 ///
 /// # Errors
 ///
-/// Returns the errors of the job, also those of a file that is shorter than it declares.
+/// Returns the errors of the job, also for a file that is shorter than it declares.
 pub fn in_steps<T>(
     fragments: &Fragments,
     file: &[u8],

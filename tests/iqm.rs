@@ -4,8 +4,8 @@ use std::fs;
 
 use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType};
 use meshmap::{
-    Address, ErrorKind, Format, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity,
-    Source, Strictness,
+    Address, ErrorKind, Finding, Format, Fragments, Limits, MeshFile, MeshView, Options, Rule, Scalar,
+    Semantic, Severity, Source, Strictness,
 };
 use meshmap_testing::{Recorder, data, fixtures, open};
 
@@ -736,7 +736,15 @@ fn extensions_in_a_cycle_are_refused() {
     set(&mut longer, 0x74, 1);
     let model = open::model(longer);
     assert_eq!(model.extensions().count(), 1);
-    assert!(model.findings().iter().any(|finding| finding.rule == rule("extension_count")));
+    let counted = |findings: &[Finding]| {
+        let mut counts = findings.iter().filter(|finding| finding.rule == rule("extension_count"));
+        counts.next().unwrap().to_string()
+    };
+    let more = "1 announced, 1 in the list and a link to one more";
+    assert!(counted(model.findings()).contains(more), "{}", counted(model.findings()));
+    let mut none = fixtures::iqm::small();
+    set(&mut none, 0x74, 1);
+    assert!(counted(open::model(none).findings()).ends_with("1 announced, 0 in the list"));
 }
 
 /// Up to 64 KiB are read in one piece. In a larger file, detection has read the header, and opening reads the tables.
@@ -786,6 +794,18 @@ fn names_of_a_long_text_are_those_of_a_short_one() {
     for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file))] {
         assert_eq!(names(&Model::from_source(source, &Options::default()).unwrap()), expected);
     }
+}
+
+/// A text in memory takes no more of it.
+#[test]
+fn a_text_longer_than_a_block_may_be_is_not_read_into_memory() {
+    let limits = Limits::default().with_max_block_bytes(1 << 20).with_free_ratio(0);
+    let open = |source| Model::from_source(source, &Options::default().with_limits(limits)).map(drop);
+    let (file, text) = with_long_text();
+    assert!(open(Source::from_bytes(file.clone())).is_ok());
+    let error = open(Source::ranged(Recorder::new(file))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    assert_eq!(error.byte_range(), Some(text as u64..text as u64 + (2 << 20)), "{error}");
 }
 
 #[test]

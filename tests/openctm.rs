@@ -131,8 +131,10 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
         ]
     );
     let reads = || reader.take();
-    let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
-    assert!(opening < 1 << 20, "{opening} bytes read to open");
+    let opening = reads();
+    assert_eq!(opening[0], 0..64 << 10);
+    let read: u64 = opening.iter().map(|range| range.end - range.start).sum();
+    assert!(read < 1 << 20, "{read} bytes read to open");
     // Bytes that are not LZMA are an error of the stream; only the reads matter here.
     let _ = mesh.uv_maps().next().unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
@@ -177,6 +179,18 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     let file = open::file(file);
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
+    let arrays = file.arrays().map(|entry| entry.unwrap().address.to_string());
+    let of_body = |body: usize| {
+        let maps = [
+            "uv_maps[0].coords",
+            "uv_maps[1].coords",
+            "attribute_maps[0].values",
+            "attribute_maps[1].values",
+        ];
+        let names = ["indices", "positions", "normals"].into_iter().chain(maps);
+        names.map(move |name| format!("bodies[{body}].{name}"))
+    };
+    assert!(arrays.eq((0..3).flat_map(of_body)));
     assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
     let none = file.mesh(&"bodies[3]".parse().unwrap()).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::OutOfRange);

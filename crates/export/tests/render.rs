@@ -6,8 +6,9 @@ use std::io::BufReader;
 use std::num::NonZero;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use meshmap::{Axis, Cause, Format, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{Axis, Cause, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
 use meshmap_export::{Error, Mode, Picture, Render, Samples, Sheet, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
@@ -448,17 +449,28 @@ fn triangles_that_cover_pictures_many_times_end_the_job() {
         let triangles: Vec<[u32; 3]> = (0..u32::from(count)).flat_map(layer).collect();
         bodies(&[(&positions, &triangles)])
     };
-    assert!(small().picture(&layers(300)).is_ok());
-    let large = |side, turntable| Render { size: Some([side; 2]), turntable, ..Render::default() };
-    let file = layers(12_000);
-    let refused = |render: Render| {
+    let drawn = |layers: &MeshFile, render: Render, done: u64| {
+        let meter = Arc::new(Meter::new(&Limits::default(), 0));
+        meter.work(done, "what was done before").unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let error = render.write_file(&file, folder.path().join("a.png")).unwrap_err().to_string();
+        let result = meter.run(|| render.write_file(layers, folder.path().join("a.png")));
+        result.map(|_| meter.worked() - done).map_err(|error| error.to_string())
+    };
+    let refused = |result: Result<u64, String>| {
+        let error = result.unwrap_err();
         assert!(error.contains("cover the picture many times exceeds the limit of"), "{error}");
     };
-    refused(large(1024, None));
-    assert!(large(256, None).picture(&file).is_ok());
-    refused(large(256, Some(20)));
+    refused(drawn(&layers(12_000), Render { size: Some([1024; 2]), ..Render::default() }, 0));
+    // The work of a job, most of which is done before.
+    const ALL: u64 = 2 << 30;
+    let file = layers(300);
+    let one = drawn(&file, small(), 0).unwrap();
+    assert_eq!(drawn(&file, small(), ALL - one), Ok(one));
+    refused(drawn(&file, small(), ALL - one / 2));
+    let turntable = || Render { turntable: Some(20), ..small() };
+    let together = drawn(&file, turntable(), 0).unwrap();
+    assert_eq!(drawn(&file, turntable(), ALL - together), Ok(together));
+    refused(drawn(&file, turntable(), ALL - 2 * one));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
 use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
@@ -50,7 +51,8 @@ fn quick(remote: &Remote) -> Remote {
 /// The files here are small: the first request would be the last.
 fn small_steps(address: &str) -> Remote {
     let mut settings = Settings::default();
-    settings.backoff = Duration::from_millis(1);
+    // A client of stores waits longer before each further request.
+    (settings.backoff, settings.retries) = (Duration::from_millis(1), 4);
     (settings.first, settings.gap) = (0, 16);
     Remote::at(address).unwrap().with_settings(settings)
 }
@@ -233,7 +235,7 @@ async fn faults_that_pass_are_tried_again() {
 
 #[tokio::test]
 async fn faults_that_stay_are_errors_that_name_the_file() {
-    for (act, why) in [
+    let kinds = [
         (Act::Status(404), "404"),
         (Act::Status(403), "403"),
         (Act::Status(416), "416"),
@@ -242,8 +244,10 @@ async fn faults_that_stay_are_errors_that_name_the_file() {
         (Act::Compressed, "compressed by the server (gzip)"),
         (Act::LongLength, "body"),
         (Act::Cut, "body"),
-    ] {
-        let (read, requests) = positions(move |_| act).await;
+    ];
+    // At the same time, for some wait before they try again.
+    let reads = kinds.map(|(act, why)| async move { (act, why, positions(move |_| act).await) });
+    for (act, why, (read, requests)) in join_all(reads).await {
         let error = read.unwrap_err();
         let text = format!("{error}: {:?}", error);
         assert!(text.contains("http://127.0.0.1") && text.contains(why), "{act:?}: {text}");

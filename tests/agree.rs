@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use meshmap::{Format, Fragments, MeshFile, Options, Result, Source};
 use meshmap_testing::calls::{Digest, assert_same, digests, needs_length};
@@ -29,37 +30,47 @@ test_files!(every_way_in_gives_the_same);
 
 fn every_way_in_gives_the_same(root: &Path) {
     let containers = data::files(&root.join("slmesh/extras"));
-    for path in files(root, "valid").into_iter().chain(files(root, "bad")).chain(containers) {
-        let bytes = fs::read(&path).unwrap();
-        let expected = all(&Source::from_bytes(bytes.clone())).unwrap();
-        let check = |way: &str, source: Source| {
-            assert_same(&format!("{}, {way}", path.display()), &all(&source).unwrap(), &expected, true);
-        };
-        check("opened", Source::open(&path).unwrap());
-        #[cfg(feature = "mmap")]
-        {
-            #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
-            // SAFETY: as above.
-            let mapped = unsafe { Source::map(&path) }.unwrap();
-            check("mapped", mapped);
+    let files: Vec<_> = [files(root, "valid"), files(root, "bad"), containers].concat();
+    // Half of them on each of two threads.
+    thread::scope(|scope| {
+        for part in 0..2 {
+            let part = files.iter().skip(part).step_by(2);
+            scope.spawn(move || part.for_each(|path| agree(path)));
         }
-        check("by ranges", Source::ranged(Recorder::new(bytes.clone())));
-        // Steps make all calls again each time, and run no other code.
-        if cfg!(miri) {
-            continue;
-        }
-        let fragments = Fragments::new(Some(bytes.len() as u64));
-        let (found, steps) = in_steps(&fragments, &bytes, all).unwrap();
-        assert_same(&format!("{}, in fragments", path.display()), &found, &expected, true);
-        assert!(steps <= 30, "{}: {steps} steps", path.display());
-        if needs_length(&MeshFile::open(&path)) {
-            continue;
-        }
-        let reader = Source::ranged(Recorder::of_unknown_length(bytes.clone()));
-        let (stepped, _) = in_steps(&Fragments::new(None), &bytes, all).unwrap();
-        for (way, found) in [("ranges", all(&reader).unwrap()), ("fragments", stepped)] {
-            assert_same(&format!("{}, {way} of unknown length", path.display()), &found, &expected, false);
-        }
+    });
+}
+
+/// All ways to the bytes of a file show the same.
+fn agree(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    let expected = all(&Source::from_bytes(bytes.clone())).unwrap();
+    let check = |way: &str, source: Source| {
+        assert_same(&format!("{}, {way}", path.display()), &all(&source).unwrap(), &expected, true);
+    };
+    check("opened", Source::open(path).unwrap());
+    #[cfg(feature = "mmap")]
+    {
+        #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+        // SAFETY: as above.
+        let mapped = unsafe { Source::map(path) }.unwrap();
+        check("mapped", mapped);
+    }
+    check("by ranges", Source::ranged(Recorder::new(bytes.clone())));
+    // Steps make all calls again each time, and run no other code.
+    if cfg!(miri) {
+        return;
+    }
+    let fragments = Fragments::new(Some(bytes.len() as u64));
+    let (found, steps) = in_steps(&fragments, &bytes, all).unwrap();
+    assert_same(&format!("{}, in fragments", path.display()), &found, &expected, true);
+    assert!(steps <= 30, "{}: {steps} steps", path.display());
+    if needs_length(&MeshFile::open(path)) {
+        return;
+    }
+    let reader = Source::ranged(Recorder::of_unknown_length(bytes.clone()));
+    let (stepped, _) = in_steps(&Fragments::new(None), &bytes, all).unwrap();
+    for (way, found) in [("ranges", all(&reader).unwrap()), ("fragments", stepped)] {
+        assert_same(&format!("{}, {way} of unknown length", path.display()), &found, &expected, false);
     }
 }
 

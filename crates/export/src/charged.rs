@@ -14,7 +14,7 @@ use meshmap_testing::kinds;
 use crate::budget::Budget;
 use crate::budget::tests::MOST_CHARGED;
 use crate::error::Result;
-use crate::moment::{Named, Still};
+use crate::moment::Still;
 use crate::outcome::Outcome;
 use crate::scene::{Scene, Selection};
 use crate::{Convert, Lods, Render, Target};
@@ -104,7 +104,7 @@ fn calls_take_no_more_than_they_charge() {
             }
             // The library has another budget, to which it charges the views.
             let (_, views) = counted(|| {
-                let still = Still::of(Named::stored());
+                let still = Still::default();
                 let wanted = Selection {
                     meshes: &[],
                     lods: Lods::All,

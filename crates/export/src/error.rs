@@ -27,7 +27,7 @@ pub enum Error {
         has_unusable: bool,
     },
     /// A setting that would change nothing in files of the target.
-    #[error("{target}: the option `{setting}` has no effect; it is for {}", list(targets))]
+    #[error("{target}: the option `{setting}` has no effect; it is for {}", list(targets, "and"))]
     Unused {
         /// The name of the target.
         target: &'static str,
@@ -61,11 +61,11 @@ pub enum Error {
     },
 }
 
-/// The names of targets in a sentence.
-fn list(targets: &[&str]) -> String {
-    match targets {
-        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        targets => targets.concat(),
+/// Words in a sentence, of which the last two are joined by `and` or `or`.
+pub(crate) fn list(words: &[&str], joined: &str) -> String {
+    match words {
+        [others @ .., last] if !others.is_empty() => format!("{} {joined} {last}", others.join(", ")),
+        words => words.concat(),
     }
 }
 

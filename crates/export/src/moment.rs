@@ -29,9 +29,10 @@ impl When {
 }
 
 /// The state in which a file is drawn or written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Moment {
     /// As it is stored: what does not move, and the bind pose.
+    #[default]
     Stored,
     Snapshot(usize),
     /// A frame, counted over all animations.
@@ -39,31 +40,19 @@ pub(crate) enum Moment {
 }
 
 /// A moment, and how it is called.
+#[derive(Default)]
 pub(crate) struct Named {
     pub(crate) moment: Moment,
     /// Empty for what does not move.
     pub(crate) name: String,
 }
 
-impl Named {
-    /// As it is stored.
-    pub(crate) fn stored() -> Self {
-        Self { moment: Moment::Stored, name: String::new() }
-    }
-}
-
 /// The data that is written for a moment.
+#[derive(Default)]
 pub(crate) struct Still {
     pub(crate) named: Named,
     /// The model that has the animation of the frame.
     pub(crate) model: Option<Model>,
-}
-
-impl Still {
-    /// Makes a moment that is not a frame.
-    pub(crate) fn of(named: Named) -> Self {
-        Self { named, model: None }
-    }
 }
 
 /// Moments that follow each other, as fast as this.
@@ -92,7 +81,7 @@ impl Finder<'_> {
     pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
         let when = self.when;
         if when == When::Usual && self.anim.is_none() {
-            return Ok(Named::stored());
+            return Ok(Named::default());
         }
         if let Some(proxy) = file.as_cgeo() {
             return self.snapshot(proxy);

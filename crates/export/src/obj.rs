@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{self, Parts};
-use meshmap::{Array, MeshView, Semantic};
+use meshmap::{MeshView, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -52,9 +52,8 @@ pub(crate) fn write_snapshot(
     job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
     let cgeo::Mesh { positions, normals, texcoords, triangles, .. } = &mesh;
     // Without triangles, nothing has indices for the others.
-    let no_normals = Array::from_vec(Vec::new());
     let (normals, map_channels) =
-        if scene.are_points { (&no_normals, &[][..]) } else { (normals, texcoords.as_slice()) };
+        if scene.are_points { (Vec::new(), &[][..]) } else { (normals.to_vec(), texcoords.as_slice()) };
     let mut materials = BTreeMap::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
@@ -66,7 +65,7 @@ pub(crate) fn write_snapshot(
         let is_usable = usable(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
         Ok(if is_usable { values } else { Vec::new() })
     };
-    let mut normals = checked(normals.to_vec(), "normals")?;
+    let mut normals = checked(normals, "normals")?;
     let coords = match map_channels.first() {
         Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
         None => Vec::new(),
@@ -90,16 +89,15 @@ pub(crate) fn write_snapshot(
     let corners = triangles.positions();
     let corner_normals = triangles.normals().filter(|_| !normals.is_empty());
     let corner_coords = triangles.texcoords(0).filter(|_| !coords.is_empty());
-    let is_beyond = |corners: &[[u32; 3]], count: usize| {
-        corners.as_flattened().iter().any(|index| *index as usize >= count)
+    let is_beyond = |(corners, count): (Option<&Vec<[u32; 3]>>, usize)| {
+        corners.is_some_and(|corners| corners.as_flattened().iter().any(|index| *index as usize >= count))
     };
-    let are_beyond = |corners: &Option<Vec<[u32; 3]>>, count| {
-        corners.as_deref().is_some_and(|corners| is_beyond(corners, count))
-    };
-    if is_beyond(&corners, positions.len())
-        || are_beyond(&corner_normals, normals.len())
-        || are_beyond(&corner_coords, coords.len())
-    {
+    let streams = [
+        (Some(&corners), positions.len()),
+        (corner_normals.as_ref(), normals.len()),
+        (corner_coords.as_ref(), coords.len()),
+    ];
+    if streams.into_iter().any(is_beyond) {
         // Fails, and says where.
         mesh.vertex_remap()?;
     }
@@ -303,12 +301,9 @@ fn face(
 ) -> Result<()> {
     write!(out, "f")?;
     for (corner, position) in positions.into_iter().enumerate() {
-        let [position, coord, normal] = [
-            Some(u64::from(position) + first[0]),
-            coords.map(|coords| u64::from(coords[corner]) + first[1]),
-            normals.map(|normals| u64::from(normals[corner]) + first[2]),
-        ];
-        write!(out, " {}", position.unwrap_or(0))?;
+        write!(out, " {}", u64::from(position) + first[0])?;
+        let coord = coords.map(|coords| u64::from(coords[corner]) + first[1]);
+        let normal = normals.map(|normals| u64::from(normals[corner]) + first[2]);
         match (coord, normal) {
             (Some(coord), Some(normal)) => write!(out, "/{coord}/{normal}")?,
             (Some(coord), None) => write!(out, "/{coord}")?,

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::de::{Error, SeqAccess, Visitor};
 
+use crate::error::list;
+
 /// Declares a struct of options. An option has its documentation, which is also its help, its argument of the command line, and
 /// the targets that it is for. Fields after `and` are set by programs, not by users.
 macro_rules! options {
@@ -51,10 +53,7 @@ pub struct ParseError(String);
 
 impl ParseError {
     pub(crate) fn new(expected: &[&str]) -> Self {
-        Self(match expected {
-            [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-            expected => expected.concat(),
-        })
+        Self(list(expected, "or"))
     }
 }
 

@@ -52,11 +52,14 @@ pub struct Output {
 /// A part file, whose bytes are charged before they are written.
 #[derive(Debug)]
 struct Part {
-    /// Taken when it gets its name.
-    file: Option<NamedTempFile>,
-    path: PathBuf,
+    file: NamedTempFile,
+    _listed: Listed,
     budget: Budget,
 }
+
+/// The path of a part file among those of this process, until it is dropped.
+#[derive(Debug)]
+struct Listed(PathBuf);
 
 /// The part files of this process.
 struct Parts {
@@ -142,8 +145,9 @@ impl Output {
                 break file;
             }
         };
-        let part = Part { path: file.path().to_owned(), file: Some(file), budget: budget.clone() };
-        parts.paths.insert(part.path.clone());
+        let listed = Listed(file.path().to_owned());
+        parts.paths.insert(listed.0.clone());
+        let part = Part { file, _listed: listed, budget: budget.clone() };
         Ok(Self { path: path.to_owned(), destination, file: BufWriter::with_capacity(256 << 10, part) })
     }
 
@@ -151,9 +155,7 @@ impl Output {
     /// Moved bytes are not charged again.
     pub(crate) fn move_end(&mut self, from: u64, to: u64, length: u64) -> io::Result<()> {
         self.file.flush()?;
-        let Some(file) = self.file.get_mut().file.as_mut().map(NamedTempFile::as_file_mut) else {
-            return Ok(());
-        };
+        let file = self.file.get_mut().file.as_file_mut();
         let mut buffer = vec![0; 256 << 10];
         let mut moved = 0;
         while moved < length {
@@ -183,16 +185,13 @@ impl Output {
     /// Returns an error if the last bytes cannot be written, or if the file cannot be moved. Windows replaces no file that
     /// another program has open; the file stays as it is, and the part file is removed.
     pub fn finish(self) -> io::Result<PathBuf> {
-        let mut part = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let part = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         let is_synced = SYNCS.load(Ordering::Relaxed);
-        if let Some(file) = part.file.take() {
-            if is_synced {
-                file.as_file().sync_all()?;
-            }
-            let _: File = file
-                .persist(&self.destination)
-                .map_err(|error| destination::not_replaced(error.error, &self.destination))?;
+        if is_synced {
+            part.file.as_file().sync_all()?;
         }
+        let persisted = part.file.persist(&self.destination);
+        persisted.map_err(|error| destination::not_replaced(error.error, &self.destination))?;
         // Names are data of the folder, where a folder can be opened.
         if is_synced && cfg!(unix) {
             File::open(folder_of(&self.destination))?.sync_all()?;
@@ -301,26 +300,24 @@ impl Seek for Output {
 impl Write for Part {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.budget.write(bytes.len() as u64).map_err(io::Error::other)?;
-        if let Some(file) = &mut self.file {
-            file.write_all(bytes)?;
-        }
+        self.file.write_all(bytes)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), Write::flush)
+        self.file.flush()
     }
 }
 
 impl Seek for Part {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.as_mut().map_or(Ok(0), |file| file.seek(to))
+        self.file.seek(to)
     }
 }
 
-impl Drop for Part {
+impl Drop for Listed {
     fn drop(&mut self) {
-        parts().paths.remove(&self.path);
+        parts().paths.remove(&self.0);
     }
 }
 

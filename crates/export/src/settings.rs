@@ -14,7 +14,7 @@ use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
 use crate::budget::Budget;
 use crate::destination;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, Still, When};
+use crate::moment::{Finder, Moment, Still, When};
 #[cfg(feature = "clap")]
 use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
@@ -483,14 +483,14 @@ impl Convert {
     /// The moment that is written, if it is a single one.
     pub(crate) fn still(&self, file: &MeshFile) -> Result<Still> {
         let Some(model) = file.as_iqm() else {
-            return Ok(Still::of(self.finder().one(file)?));
+            return Ok(Still { named: self.finder().one(file)?, model: None });
         };
         let model = self.animated(model);
         if !self.is_still() {
             if self.anim.is_some() {
                 self.finder().anim(&model)?;
             }
-            return Ok(Still::of(Named::stored()));
+            return Ok(Still::default());
         }
         Ok(Still { named: self.finder().frame(&model)?, model: Some(model) })
     }

@@ -97,6 +97,12 @@ impl Writer<'_> {
         self.attributes.insert(name.to_owned(), accessor);
     }
 
+    fn add_floats<const N: usize>(&mut self, name: &str, values: &[[f32; N]]) -> Result<()> {
+        let accessor = self.gltf.floats(values, Use::Vertices, false)?;
+        self.add(name, accessor);
+        Ok(())
+    }
+
     fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
         if !self.view.has(&Semantic::Position) {
             return Ok(Vec::new());
@@ -145,9 +151,7 @@ impl Writer<'_> {
             against_scale(&mut normals, dequant.scale);
             self.outcome.change("normals, turned for the scale of their node", normals.len() as u64);
         }
-        let accessor = self.gltf.floats(&normals, Use::Vertices, false)?;
-        self.add("NORMAL", accessor);
-        Ok(())
+        self.add_floats("NORMAL", &normals)
     }
 
     fn other(&mut self, semantic: &Semantic) -> Result<()> {
@@ -173,9 +177,7 @@ impl Writer<'_> {
             self.outcome.leave_out("tangents that have no normals, no length or no sign");
             return Ok(());
         }
-        let accessor = self.gltf.floats(&tangents, Use::Vertices, false)?;
-        self.add("TANGENT", accessor);
-        Ok(())
+        self.add_floats("TANGENT", &tangents)
     }
 
     fn texcoords(&mut self, set: u32) -> Result<()> {
@@ -201,25 +203,22 @@ impl Writer<'_> {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
         }
-        let accessor = self.gltf.floats(&coords, Use::Vertices, false)?;
-        self.add(&format!("TEXCOORD_{set}"), accessor);
-        Ok(())
+        self.add_floats(&format!("TEXCOORD_{set}"), &coords)
     }
 
     fn colors(&mut self, set: u32) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Color(set))? else { return Ok(()) };
         let Some(mut colors) = self.array::<4>(&attribute)? else { return Ok(()) };
         let is_color = colors_to_linear(&mut colors);
-        let accessor = if attribute.format() == VertexFormat::UNORM8X4 {
-            // With 16 bits, all dark colours of 8 bits stay different.
-            self.gltf.budget.charge_for::<[u16; 4]>(colors.len(), "colours")?;
-            let integers: Vec<_> = colors.iter().map(|color| color.map(level)).collect();
-            self.gltf.integers(&integers, true)?
-        } else {
-            self.gltf.floats(&colors, Use::Vertices, false)?
-        };
         // A value outside of 0..=1 is not a colour in glTF.
         let name = if is_color { format!("COLOR_{set}") } else { self.free_name(&format!("COLOR_{set}")) };
+        if attribute.format() != VertexFormat::UNORM8X4 {
+            return self.add_floats(&name, &colors);
+        }
+        // With 16 bits, all dark colours of 8 bits stay different.
+        self.gltf.budget.charge_for::<[u16; 4]>(colors.len(), "colours")?;
+        let integers: Vec<_> = colors.iter().map(|color| color.map(level)).collect();
+        let accessor = self.gltf.integers(&integers, true)?;
         self.add(&name, accessor);
         Ok(())
     }
@@ -238,15 +237,13 @@ impl Writer<'_> {
             return Ok(());
         }
         self.gltf.budget.charge_for::<[f32; 3]>(values.len(), "numbers of an attribute")?;
-        let accessor = match components {
-            1 => self.gltf.floats(&cut::<1>(&values), Use::Vertices, false),
-            2 => self.gltf.floats(&cut::<2>(&values), Use::Vertices, false),
-            3 => self.gltf.floats(&cut::<3>(&values), Use::Vertices, false),
-            _ => self.gltf.floats(&values, Use::Vertices, false),
-        }?;
         let name = self.free_name(name);
-        self.add(&name, accessor);
-        Ok(())
+        match components {
+            1 => self.add_floats(&name, &cut::<1>(&values)),
+            2 => self.add_floats(&name, &cut::<2>(&values)),
+            3 => self.add_floats(&name, &cut::<3>(&values)),
+            _ => self.add_floats(&name, &values),
+        }
     }
 
     /// A name for what is an application's own: an underscore, and capitals, digits and underscores.
@@ -269,10 +266,10 @@ impl Writer<'_> {
             self.gltf.integers(&influences.joints, false)?
         };
         self.add("JOINTS_0", joints);
-        let weights = match bytes_of(&influences.weights) {
-            Some(bytes) => self.gltf.integers(&bytes, true)?,
-            None => self.gltf.floats(&influences.weights, Use::Vertices, false)?,
+        let Some(bytes) = bytes_of(&influences.weights) else {
+            return self.add_floats("WEIGHTS_0", &influences.weights);
         };
+        let weights = self.gltf.integers(&bytes, true)?;
         self.add("WEIGHTS_0", weights);
         Ok(())
     }

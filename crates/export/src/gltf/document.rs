@@ -172,7 +172,7 @@ pub(super) struct WebpSource {
     pub(super) source: Index,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Image {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use crate::destination;
 use crate::error::Result;
 use crate::matrix::quaternion;
 use crate::outcome::Outcome;
-use crate::scene::textures::{self as scene, TexturePlace};
+use crate::scene::textures as scene;
 use crate::scene::{Scene, assume};
 use crate::settings::{Job, ROUGHNESS};
 use crate::texture::Kind;
@@ -122,14 +122,14 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
     if let Some(index) = gltf.textures.get(&texture.image) {
         return Ok(TextureInfo { index: *index });
     }
-    let image = match &texture.place {
-        TexturePlace::File(path) => {
+    let image = match &texture.reference {
+        Some(path) => {
             gltf.charge_named(OF_NODE, path)?;
             // Colons would make the first part of a path a scheme: they are escaped as well.
             let uri = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
-            Image { uri: Some(uri), mime_type: None, buffer_view: None }
+            Image { uri: Some(uri), ..Image::default() }
         }
-        TexturePlace::Inside => {
+        None => {
             let path = &texture.image;
             let scope = gltf.budget.scope();
             let mut file = destination::open_regular(path, File::options().read(true))?;

@@ -35,7 +35,7 @@ mod sheet;
 use std::num::NonZero;
 use std::path::Path;
 
-use meshmap::{Axis, Format, MeshFile, Parallelism};
+use meshmap::{Axis, Bounds, Format, MeshFile, Parallelism};
 
 pub use self::picture::Picture;
 pub use self::settings::{Mode, Render, Rendered, Samples};
@@ -155,7 +155,7 @@ impl Render {
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style(), budget)?.into_picture()?;
-        Ok((picture, rendered.with(&picture_size(self.frame()), 1)))
+        Ok((picture, rendered.with(self.frame(), 1)))
     }
 
     /// Writes a PNG of a file at this path: one picture, an animation or a contact sheet. It appears when it is complete.
@@ -196,7 +196,7 @@ impl Render {
         views().for_each(|view| reach.add(&view, &scene.positions));
         let cameras = views().map(|view| Ok((None, reach.camera(view, frame, true))));
         self.write_apng(&scene, cameras, (pictures, [1, RATE]), (path, budget))?;
-        Ok(rendered.at(path).with(&picture_size(frame), pictures))
+        Ok(rendered.at(path).with(frame, pictures))
     }
 
     fn write_animation(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
@@ -222,7 +222,7 @@ impl Render {
         });
         self.write_apng(&first, scenes, (count, run.delay), (path, budget))?;
         rendered.moment = span(&run.moments);
-        Ok(rendered.at(path).with(&picture_size(frame), count))
+        Ok(rendered.at(path).with(frame, count))
     }
 
     /// Pictures of scenes, or of this one from several sides, one at a time.
@@ -282,7 +282,7 @@ impl Render {
         sheet.finish()?;
         rendered.moment = span(&moments);
         let count = u32::try_from(moments.len()).unwrap_or(u32::MAX);
-        Ok(rendered.at(path).with(&picture_size(frame), count))
+        Ok(rendered.at(path).with(frame, count))
     }
 
     /// The camera that has a file at all moments in its picture, and the scene at the first.
@@ -340,8 +340,7 @@ impl Render {
         let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
-        let size = picture_size(picture.frame());
-        save(&picture, path, rendered.with(&size, 1))
+        save(&picture, path, rendered.with(picture.frame(), 1))
     }
 }
 
@@ -375,10 +374,6 @@ fn save(picture: &Picture, path: &Path, rendered: Rendered) -> Result<Rendered> 
     Ok(rendered.at(path))
 }
 
-fn picture_size(frame: Frame) -> [u32; 2] {
-    [frame.width, frame.height]
-}
-
 /// The first and the last of some moments.
 fn span(moments: &[Named]) -> String {
     match moments {
@@ -390,16 +385,8 @@ fn span(moments: &[Named]) -> String {
 
 /// The middle of the box around a scene.
 fn middle(scene: &Drawing) -> [f64; 3] {
-    let mut sides = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
-    for point in &scene.positions {
-        for ([least, greatest], number) in sides.iter_mut().zip(point.map(f64::from)) {
-            if number < *least {
-                *least = number;
-            }
-            if number > *greatest {
-                *greatest = number;
-            }
-        }
-    }
-    sides.map(|[least, greatest]| if least <= greatest { (least + greatest) / 2.0 } else { 0.0 })
+    let Some(Bounds { min, max, .. }) = Bounds::around(scene.positions.iter().copied()) else {
+        return [0.0; 3];
+    };
+    std::array::from_fn(|axis| (f64::from(min[axis]) + f64::from(max[axis])) / 2.0)
 }

@@ -23,14 +23,7 @@ pub(super) fn samples(count: usize) -> Vec<[i32; 2]> {
         4..9 => &[1, 3, 0, 2],
         _ => &[0, 2, 4, 6, 8, 1, 3, 5, 7],
     };
-    let count = if rows.len() == 9 {
-        9
-    } else if rows.len() == 4 {
-        4
-    } else {
-        1
-    };
-    let middle = |part: i32| (2 * part + 1) * PIXEL / (2 * count);
+    let middle = |part: i32| (2 * part + 1) * PIXEL / (2 * rows.len() as i32);
     (0..).zip(rows).map(|(column, row)| [middle(column), middle(*row)]).collect()
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{Address, Axis, Parallelism};
 
+use super::camera::Frame;
 #[cfg(feature = "clap")]
 use crate::options::{ParseError, parse};
 use crate::options::{options, texts};
@@ -195,7 +196,7 @@ impl Rendered {
         Self { path: Some(path.to_owned()), ..self }
     }
 
-    pub(super) fn with(self, size: &[u32; 2], pictures: u32) -> Self {
-        Self { size: *size, pictures, ..self }
+    pub(super) fn with(self, frame: Frame, pictures: u32) -> Self {
+        Self { size: [frame.width, frame.height], pictures, ..self }
     }
 }

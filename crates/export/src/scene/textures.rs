@@ -19,20 +19,14 @@ pub(crate) struct Texture {
     pub(crate) kind: Kind,
     /// The image itself.
     pub(crate) image: PathBuf,
-    pub(crate) place: TexturePlace,
-}
-
-pub(crate) enum TexturePlace {
-    /// A file: its path relative to the folder of the output, with slashes.
-    File(String),
-    /// The output itself.
-    Inside,
+    /// The path relative to the folder of the output, with slashes; `None` if the image is put into the output.
+    pub(crate) reference: Option<String>,
 }
 
 impl Texture {
     /// The relative path of the image in a line of text, where it must not look like an option.
     pub(crate) fn path(&self) -> String {
-        let TexturePlace::File(path) = &self.place else { return String::new() };
+        let Some(path) = &self.reference else { return String::new() };
         if path.starts_with("../") { path.clone() } else { format!("./{path}") }
     }
 }
@@ -146,17 +140,16 @@ impl Files<'_> {
 
     /// The reference of the output to an image.
     fn place(&mut self, image: &Image) -> Result<Texture, String> {
-        let place = if self.job.embed_textures {
-            TexturePlace::Inside
-        } else {
+        let mut reference = None;
+        if !self.job.embed_textures {
             let path = match self.job.copy_textures {
                 true => self.copy(&image.path),
                 false => self.reference(&image.path),
             };
             let path = path.filter(|path| !path.contains(char::is_control));
-            TexturePlace::File(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?)
-        };
-        Ok(Texture { kind: image.kind, image: image.path.clone(), place })
+            reference = Some(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?);
+        }
+        Ok(Texture { kind: image.kind, image: image.path.clone(), reference })
     }
 
     fn absent(&self) -> &'static str {

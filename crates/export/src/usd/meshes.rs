@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use meshmap::{Attribute, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap::{Attribute, ErrorKind, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -205,12 +205,18 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 (Some(values), "uint[]")
             }
             (false, _) => {
-                let count = attribute.len().saturating_mul(attribute.format().components as usize);
-                self.out.budget.charge_for::<i32>(count, "numbers of an attribute")?;
-                let Some(numbers) = integers(attribute) else {
-                    self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
-                    return Ok(());
-                };
+                let mut format = VertexFormat::SINT32;
+                format.components = components;
+                let count = attribute.len().saturating_mul(components as usize);
+                let mut numbers =
+                    self.out.budget.collect((0..count).map(|_| [0; 4]), "numbers of an attribute")?;
+                match attribute.write_into(format, format.size(), numbers.as_flattened_mut()) {
+                    Err(error) if error.kind() == ErrorKind::OutOfRange => {
+                        self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
+                        return Ok(());
+                    }
+                    converted => converted?,
+                }
                 let (values, kind) = match components {
                     1 => (self.ints::<1>(&numbers)?, "int[]"),
                     2 => (self.ints::<2>(&numbers)?, "int2[]"),
@@ -235,8 +241,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         values.map(|values| self.out.floats(values.into_iter())).transpose()
     }
 
-    fn ints<const N: usize>(&mut self, numbers: &[i32]) -> Result<Rep> {
-        self.out.ints(numbers.as_chunks::<N>().0.iter().copied())
+    fn ints<const N: usize>(&mut self, numbers: &[[u8; 4]]) -> Result<Rep> {
+        self.out.ints(numbers.as_chunks::<N>().0.iter().map(|element| element.map(i32::from_ne_bytes)))
     }
 
     /// The name of a primvar that no other has.
@@ -247,21 +253,4 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
 fn add(prim: &mut Prim, name: String, kind: &'static str, values: Rep) {
     prim.properties.push(Property::attribute(name, kind).value(values).interpolated("vertex"));
-}
-
-/// Integers as USD stores them; `None` if one of them does not fit.
-fn integers(attribute: &Attribute) -> Option<Vec<i32>> {
-    let bytes = attribute.as_bytes();
-    let (twos, fours) = (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0);
-    match attribute.format().scalar {
-        Scalar::U8 => Some(bytes.iter().map(|byte| i32::from(*byte)).collect()),
-        Scalar::I8 => Some(bytes.iter().map(|byte| i32::from(byte.cast_signed())).collect()),
-        Scalar::U16 => Some(twos.iter().map(|two| i32::from(u16::from_le_bytes(*two))).collect()),
-        Scalar::I16 => Some(twos.iter().map(|two| i32::from(i16::from_le_bytes(*two))).collect()),
-        Scalar::I32 => Some(fours.iter().map(|four| i32::from_le_bytes(*four)).collect()),
-        Scalar::U32 => {
-            fours.iter().map(|four| i32::try_from(u32::from_le_bytes(*four)).ok()).collect::<Option<_>>()
-        }
-        _ => None,
-    }
 }

@@ -21,6 +21,7 @@ use meshmap::Axis;
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
 use self::prim::{Prim, Property, Token, Value};
+use self::snapshots::Written;
 use self::tables::Tables;
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -64,18 +65,17 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];
     let prims = (&mut materials, &mut names);
-    if let Some(snapshots) = &scene.snapshots {
-        let written = snapshots::write(snapshots, job, &mut out, prims, outcome)?;
-        fields.extend(written.times);
-        root.children.push(written.prim);
-    } else if let Some(rig) = scene.rig_alone() {
-        let written = skeleton::write(rig, &root_name, job, &mut out, outcome)?;
-        if let Some(written) = written {
-            fields.extend(written.times);
-            root.children.push(written.prim);
+    let moving = match (&scene.snapshots, scene.rig_alone()) {
+        (Some(snapshots), _) => Some(snapshots::write(snapshots, job, &mut out, prims, outcome)?),
+        (None, Some(rig)) => skeleton::write(rig, &root_name, job, &mut out, outcome)?,
+        (None, None) => {
+            root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
+            None
         }
-    } else {
-        root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
+    };
+    if let Some(Written { prim, times }) = moving {
+        fields.extend(times);
+        root.children.push(prim);
     }
     scene.check_written(outcome)?;
     root.children.extend(materials.scope());

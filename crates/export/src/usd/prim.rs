@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use meshmap::Bounds;
+
 use super::values::Rep;
 
 /// A name or a word.
@@ -123,15 +125,8 @@ pub(super) fn mesh(name: String) -> Prim {
 
 /// The box around points; of none, the one that USD takes for empty.
 pub(super) fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
-    let mut extent = [[f32::MAX; 3], [f32::MIN; 3]];
-    let [least, most] = &mut extent;
-    for point in points {
-        for ((least, most), number) in least.iter_mut().zip(&mut *most).zip(point) {
-            *least = least.min(*number);
-            *most = most.max(*number);
-        }
-    }
-    extent
+    let bounds = Bounds::around(points.iter().copied());
+    bounds.map_or([[f32::MAX; 3], [f32::MIN; 3]], |bounds| [bounds.min, bounds.max])
 }
 
 /// The name of a set of texture coordinates, among the primvars.

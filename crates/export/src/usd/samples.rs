@@ -98,6 +98,17 @@ impl Clock {
     }
 }
 
+/// The times of a stage, from 0 to `end`.
+pub(super) fn times_of_stage(end: f64, rate: f64) -> Vec<(&'static str, Value)> {
+    let numbers = [
+        ("startTimeCode", 0.0),
+        ("endTimeCode", end),
+        ("timeCodesPerSecond", rate),
+        ("framesPerSecond", rate),
+    ];
+    numbers.map(|(name, number)| (name, Value::Double(number))).into()
+}
+
 /// Gives an attribute its first value, for those who do not ask for a time.
 pub(super) fn constant(property: Property, samples: &Samples) -> Property {
     match samples.first() {

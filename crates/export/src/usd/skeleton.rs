@@ -7,6 +7,7 @@ use meshmap::iqm::Trs;
 
 use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Token, Value};
+use super::samples::times_of_stage;
 use super::snapshots::{Written, not_held};
 use super::values::Rep;
 use crate::error::{Error, Result};
@@ -95,15 +96,7 @@ pub(super) fn write<W: Write + Seek>(
     let mut prim = Prim::new("SkelRoot", SKELETON);
     prim.children.push(skeleton);
     prim.children.append(&mut animations);
-    let numbers = rate.filter(|_| !prim.children.is_empty()).map(|rate: f64| {
-        [
-            ("startTimeCode", 0.0),
-            ("endTimeCode", end),
-            ("timeCodesPerSecond", rate),
-            ("framesPerSecond", rate),
-        ]
-    });
-    let times = numbers.into_iter().flatten().map(|(name, number)| (name, Value::Double(number))).collect();
+    let times = rate.map_or_else(Vec::new, |rate| times_of_stage(end, rate));
     Ok(Some(Written { prim, times }))
 }
 
@@ -165,7 +158,9 @@ fn poses<W: Write + Seek>(
     let mut properties = Vec::new();
     for ((name, kind), values) in names.into_iter().zip(values) {
         let mut property = Property::attribute(name, kind);
-        property = values.first().map_or(Property::attribute(name, kind), |first| property.value(*first));
+        if let Some(first) = values.first() {
+            property = property.value(*first);
+        }
         if !is_still {
             property = property.field("timeSamples", Value::Stored(file.samples(times, values.into_iter())?));
         }

@@ -9,7 +9,7 @@ use meshmap::{Format, Scratch};
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
 use super::prim::{Prim, Property, Value, coordinates, extent, mesh, primvar};
-use super::samples::{Clock, Samples, constant};
+use super::samples::{Clock, Samples, constant, times_of_stage};
 use super::values::{Kind, Rep};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -76,16 +76,7 @@ pub(super) fn write<W: Write + Seek>(
             "in Blender: let the modifier Mesh Sequence Cache read vertices only, to play many times faster",
         );
     }
-    let mut times = Vec::new();
-    if count > 1 {
-        let numbers = [
-            ("startTimeCode", 0.0),
-            ("endTimeCode", clock.last()),
-            ("timeCodesPerSecond", rate),
-            ("framesPerSecond", rate),
-        ];
-        times.extend(numbers.map(|(name, number)| (name, Value::Double(number))));
-    }
+    let times = if count > 1 { times_of_stage(clock.last(), rate) } else { Vec::new() };
     Ok(Written { prim, times })
 }
 

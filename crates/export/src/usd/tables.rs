@@ -191,8 +191,7 @@ impl Tables {
         names: Vec<Token>,
         file: &mut CrateFile<'_, W>,
     ) -> Result<u32> {
-        let offset = file.align()?;
-        self.list(names.iter().map(|name| &**name), &[], file)?;
+        let offset = self.list(&names, &[], file)?;
         Ok(self.interned(name, Rep::stored(Kind::TokenVector, offset)))
     }
 
@@ -221,14 +220,12 @@ impl Tables {
                 if let Some(rep) = self.lists.get(&key) {
                     *rep
                 } else {
-                    let offset = file.align()?;
-                    self.list(tokens.iter().map(|token| &**token), &[], file)?;
+                    let offset = self.list(tokens, &[], file)?;
                     *self.lists.entry(key).or_insert(Rep::array(Kind::Token, offset))
                 }
             }
             Value::Prepended(tokens) => {
-                let offset = file.align()?;
-                self.list(tokens.iter().map(|token| &**token), &[PREPENDED], file)?;
+                let offset = self.list(tokens, &[PREPENDED], file)?;
                 Rep::stored(Kind::TokenListOp, offset)
             }
             Value::Targets(paths) => {
@@ -252,17 +249,19 @@ impl Tables {
         self.fields.number(&(token, rep))
     }
 
-    /// A number of tokens, behind `head`.
-    fn list<'t, W: Write + Seek>(
+    /// Writes a number of tokens, behind `head`; returns the place.
+    fn list<W: Write + Seek>(
         &mut self,
-        tokens: impl ExactSizeIterator<Item = &'t str>,
+        tokens: &[Token],
         head: &[u8],
         file: &mut CrateFile<'_, W>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut bytes = head.to_vec();
         bytes.extend((tokens.len() as u64).to_le_bytes());
-        tokens.for_each(|token| bytes.extend(self.token(token).to_le_bytes()));
-        file.write(&bytes)
+        tokens.iter().for_each(|token| bytes.extend(self.token(token).to_le_bytes()));
+        let offset = file.align()?;
+        file.write(&bytes)?;
+        Ok(offset)
     }
 
     /// The sections in the order in which they are written.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use meshmap::iqm::Trs;
 
-use super::tally::Tally;
+use super::tally::{Read, Tally};
 use super::usdc::{Array, Prim, Samples, Stage};
 use crate::error::{Error, Result};
 use crate::matrix::multiply;
@@ -13,8 +13,6 @@ use crate::scene::hierarchy::matrix;
 use crate::scene::iqm::Clip;
 use crate::scene::rig::{Joint, Rig};
 use crate::settings::Job;
-
-type Read<T> = std::result::Result<T, String>;
 
 pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut Tally) -> Result<()> {
     let mut ignored = Outcome::default();

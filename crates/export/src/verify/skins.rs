@@ -6,7 +6,7 @@ use meshmap::iqm::Trs;
 use serde_json::Value;
 
 use super::gltf::{Channel, Gltf, index, list};
-use super::tally::Tally;
+use super::tally::{Read, Tally};
 use crate::error::{Error, Result};
 use crate::matrix::IDENTITY;
 use crate::outcome::Outcome;
@@ -14,8 +14,6 @@ use crate::scene::Mesh;
 use crate::scene::iqm::Clip;
 use crate::scene::rig::{Joint, Place, Rig, Skeleton};
 use crate::settings::Job;
-
-type Read<T> = std::result::Result<T, String>;
 
 /// The name of the joint that has the vertices without weights.
 const REST: &str = "meshmap_rest";

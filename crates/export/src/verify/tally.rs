@@ -12,6 +12,9 @@ pub struct Checked {
     pub differs: Vec<String>,
 }
 
+/// A part of a written file, or the reason why it cannot be read.
+pub(super) type Read<T> = Result<T, String>;
+
 /// The comparisons so far.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -48,7 +51,7 @@ impl Tally {
     }
 
     /// The value that was read from a part of the written file; an error counts as a difference.
-    pub(super) fn read<T>(&mut self, read: std::result::Result<T, String>) -> Option<T> {
+    pub(super) fn read<T>(&mut self, read: Read<T>) -> Option<T> {
         read.map_err(|why| self.differs(|| why)).ok()
     }
 

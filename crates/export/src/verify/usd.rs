@@ -11,7 +11,7 @@ use super::expected::Expected;
 use super::root;
 use super::shape::{Materials, Shape, Stream, compare, points};
 use super::skeletons;
-use super::tally::Tally;
+use super::tally::{Read, Tally};
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -19,8 +19,6 @@ use crate::outcome::Outcome;
 use crate::scene::cgeo::Snapshots;
 use crate::scene::{Mesh, assume};
 use crate::settings::Job;
-
-type Read<T> = std::result::Result<T, String>;
 
 pub(super) fn check_snapshots(
     snapshots: &Snapshots,

@@ -360,7 +360,7 @@ fn loaded_meshes_read_nothing_more() {
     let recorder = Recorder::new(grid(200));
     let document = open::document(recorder.clone());
     let mesh = document.mesh(0).unwrap();
-    recorder.take();
+    assert_eq!(recorder.take()[0], 0..64 << 10);
     mesh.positions().unwrap().get(39_000).unwrap();
     let one: u64 = recorder.bytes_read();
     assert!(one < 100, "{one} bytes for one vertex");

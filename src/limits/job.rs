@@ -112,6 +112,18 @@ pub(crate) fn check(what: &'static str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn items_that_a_job_visits_are_work_of_its_meter() {
+        assert!(visit("x").is_ok());
+        let meter = Arc::new(Meter::new(&Limits::default(), 0));
+        assert!(metered(Some(Arc::clone(&meter)), || visit("x")).is_ok());
+        assert!(meter.worked() > 0);
+        meter.work(u64::MAX, "y").unwrap_err();
+        let error = metered(Some(meter), || visit("x")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    }
 
     #[test]
     fn the_innermost_flag_counts_and_a_panic_restores_the_outer_one() {

@@ -451,6 +451,19 @@ mod tests {
     }
 
     #[test]
+    fn room_is_charged_and_memory_that_suffices_stays() {
+        let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
+        let mut out = vec![1_u32];
+        meter.reserve(&mut out, 0, 16, "x").unwrap();
+        assert!(out.is_empty() && out.capacity() >= 16);
+        assert_eq!(meter.held(), 64);
+        let place = out.as_ptr();
+        meter.reserve(&mut out, 0, 4, "x").unwrap();
+        assert_eq!((out.as_ptr(), meter.held()), (place, 80));
+        assert_eq!(meter.reserve(&mut out, 0, 17, "x").unwrap_err().kind(), ErrorKind::LimitExceeded);
+    }
+
+    #[test]
     fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
         let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
         assert_eq!(meter.vec::<u32>(0, 16, "x").unwrap(), [0; 16]);

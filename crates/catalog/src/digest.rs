@@ -7,44 +7,8 @@ use meshmap::{Address, Charge, Encoding, Format, MeshFile, Meter, Scalar};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::input::meter_of;
+use crate::input::{Problem, meter_of};
 use crate::{inspect, text};
-
-/// The reason why a digest cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refused {
-    /// The file cannot be read.
-    #[error(transparent)]
-    Library(#[from] meshmap::Error),
-    /// A part of it cannot be used, as `meshmap verify` reports it.
-    #[error("{0}")]
-    Damaged(String),
-    /// Its parts are so much larger than the file that hashing them would take hours, or their list needs more memory than the limits
-    /// allow.
-    #[error("{format}: {what} needs {}, above the limit of {}", text::plural(*needed, "byte"), text::plural(*most, "byte"))]
-    TooLarge {
-        /// The format of the file.
-        format: Format,
-        /// The array or text at which the limit was exceeded, or the list.
-        what: String,
-        /// The limit in bytes.
-        most: u64,
-        /// The number of bytes that are needed.
-        needed: u64,
-    },
-}
-
-impl Refused {
-    /// The whole line, without the path of the file.
-    #[must_use]
-    pub fn message(&self) -> String {
-        match self {
-            Self::Library(error) => error.message(),
-            other => other.to_string(),
-        }
-    }
-}
 
 /// The digest of a file, an object in JSON: its `format`, its `arrays` (type, shape and sha256 of each) and its `strings`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -89,8 +53,9 @@ fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S
 ///
 /// # Errors
 ///
-/// Returns [`Refused`], with the reason, if a digest cannot be made.
-pub fn of(file: &MeshFile) -> Result<FileDigest, Refused> {
+/// Returns an error if the file cannot be read, if a part of it cannot be used, or if its parts are so much larger than the file that
+/// hashing them would take hours or more memory than the limits allow.
+pub fn of(file: &MeshFile) -> Result<FileDigest, Problem> {
     Listing::new(file).read(file, |address| match address.strip_prefix("bodies[0].") {
         Some(short) => Some(short.to_owned()),
         None => Some(address).filter(|address| !address.starts_with("bodies[")),
@@ -101,8 +66,9 @@ pub fn of(file: &MeshFile) -> Result<FileDigest, Refused> {
 ///
 /// # Errors
 ///
-/// Returns [`Refused`], with the reason, if a digest cannot be made.
-pub fn of_all(file: &MeshFile) -> Result<FileDigest, Refused> {
+/// Returns an error if the file cannot be read, if a part of it cannot be used, or if its parts are so much larger than the file that
+/// hashing them would take hours or more memory than the limits allow.
+pub fn of_all(file: &MeshFile) -> Result<FileDigest, Problem> {
     Listing::new(file).read(file, Some)
 }
 
@@ -148,11 +114,11 @@ impl Listing {
         mut self,
         file: &MeshFile,
         path: impl Fn(String) -> Option<String>,
-    ) -> Result<FileDigest, Refused> {
+    ) -> Result<FileDigest, Problem> {
         /// The cost of an array with the same values as an earlier one.
         const LISTED: u64 = 1 << 10;
         if let Some(line) = damaged(file) {
-            return Err(Refused::Damaged(line));
+            return Err(Problem::other("malformed", line));
         }
         for array in file.arrays_together() {
             let array = array?;
@@ -207,17 +173,16 @@ impl Listing {
         self.kept.take(OF_ENTRY + 2 * path.len() as u64, "list of arrays").map(Charge::keep)
     }
 
-    fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Refused> {
+    fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Problem> {
         let found = self.hashed.saturating_add(bytes);
         if found <= self.most {
             self.hashed = found;
             return Ok(());
         }
-        Err(self.too_large(what.to_string(), self.most, found))
-    }
-
-    fn too_large(&self, what: String, most: u64, needed: u64) -> Refused {
-        Refused::TooLarge { format: self.digest.format, what, most, needed }
+        let [needed, most] = [found, self.most].map(|bytes| text::plural(bytes, "byte"));
+        let format = self.digest.format;
+        let message = format!("{format}: {what} needs {needed}, above the limit of {most}");
+        Err(Problem::other("limit_exceeded", message))
     }
 }
 

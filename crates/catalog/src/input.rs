@@ -238,6 +238,15 @@ impl Input {
         }
     }
 
+    /// Opens the file, as [`open`](Self::open) does its source.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or read.
+    pub fn read(&self, how: &Reading) -> Result<Option<MeshFile>, Problem> {
+        self.open(&self.source(how)?, how)
+    }
+
     /// Opens a file of any format. Found files of no format are no problem, but `None`.
     ///
     /// # Errors

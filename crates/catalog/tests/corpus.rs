@@ -20,7 +20,7 @@ fn digest(path: &Path) -> Result<Value, String> {
 }
 
 fn digest_of(file: &MeshFile) -> Result<Value, String> {
-    let digest = meshmap_catalog::digest::of(file).map_err(|error| error.message())?;
+    let digest = meshmap_catalog::digest::of(file).map_err(|error| error.to_string())?;
     Ok(serde_json::to_value(digest).unwrap())
 }
 

@@ -1,6 +1,4 @@
-//! The arguments of the command line, and what becomes of them.
-//!
-//! One file because the options of a command and the settings that they become are read side by side.
+//! The command line: its commands, and how each begins. The arguments of a command are with it.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -8,22 +6,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-use meshmap::Severity;
-use meshmap::cgeo::Dialect;
-use meshmap_catalog::SHARES;
-use meshmap_catalog::inspect::parse_dialect;
-use meshmap_catalog::rows::{Depth, Options};
+use clap::{CommandFactory, Parser, Subcommand};
+use meshmap::{Format, Rule};
 use meshmap_export::Output;
 
-use crate::commands::catalog;
-use crate::commands::convert::ConvertArgs;
-use crate::commands::render::RenderArgs;
-use crate::commands::{Outcome, convert, diff, digest, dump, info, print_stderr, render, verify, view};
-use crate::inputs::{Choice, Durable, FileList, Memory, output_parser, parse_size as parse_bytes};
+use crate::commands::catalog::{self, CatalogArgs};
+use crate::commands::convert::{self, ConvertArgs};
+use crate::commands::diff::{self, DiffArgs};
+use crate::commands::dump::{self, DumpArgs};
+use crate::commands::info::{self, InfoArgs};
+use crate::commands::render::{self, RenderArgs};
+use crate::commands::verify::{self, VerifyArgs};
+use crate::commands::{Outcome, digest, print_stderr, view};
+use crate::inputs::{Choice, FileList, Memory};
 use crate::interrupt;
-use crate::page::List;
-use crate::rules::{self, Allowed};
 use crate::screen::{Color, Screen};
 use crate::text;
 
@@ -70,34 +66,8 @@ enum Command {
     #[command(after_help = concat_help("Examples:\n  meshmap info proxy.cgeo\n  meshmap info --json . -g '*.iqm' | \
         jq -r 'select(.error) | .path'\n  meshmap info --report broken.cgeo > report.txt"))]
     Info {
-        /// Files, directories to search, or `-` for standard input.
-        #[arg(required_unless_present_any = ["schema", "files_from"])]
-        paths: Vec<PathBuf>,
-        /// Print a JSON object for each file, one per line.
-        #[arg(long)]
-        json: bool,
-        /// Print the schema of the JSON objects.
-        #[arg(long, exclusive = true)]
-        schema: bool,
-        /// Decode and check everything: exact counts, and the problems that `verify` reports. By default little is read, and
-        /// NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
-        #[arg(long)]
-        full: bool,
-        /// List the time, size and kind of every snapshot of one CGeo file.
-        #[arg(long, conflicts_with_all = ["json", "report", "boxes"])]
-        snapshots: bool,
-        /// List the bounding box of every snapshot of one CGeo file.
-        #[arg(long, conflicts_with_all = ["json", "report"])]
-        boxes: bool,
-        /// Print the structure without geometry and names, for bug reports. Also works for files that cannot be opened.
-        #[arg(long, conflicts_with_all = ["json", "full"])]
-        report: bool,
-        /// Add bytes of a file that cannot be opened to the report. They can contain names.
-        #[arg(long, requires = "report")]
-        hex: bool,
-        /// Force the dialect of CGeo files: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
-        #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
-        dialect: Option<Dialect>,
+        #[command(flatten)]
+        args: InfoArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -108,24 +78,8 @@ enum Command {
         assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]\n  \
         find . -name '*.iqm' -print0 | meshmap verify -q -0 --files-from -") + "\n\n" + MARKS)]
     Verify {
-        /// Files, directories to search, or `-` for standard input.
-        #[arg(required_unless_present_any = ["rules", "files_from"])]
-        paths: Vec<PathBuf>,
-        /// Minimum severity that makes a file fail. A part that cannot be used always does.
-        #[arg(long, value_enum, value_name = "SEVERITY")]
-        fail_on: Option<FailOn>,
-        /// Ignore this rule: IDENTIFIER, or FORMAT.IDENTIFIER.
-        #[arg(long, value_name = "RULE", value_parser = Allowed::parse)]
-        allow: Vec<Allowed>,
-        /// List the rules, with their severities.
-        #[arg(long, exclusive = true)]
-        rules: bool,
-        /// Print a JSON object for each file, one per line, and the verdict on standard error.
-        #[arg(long)]
-        json: bool,
-        /// Decode everything with both decoders of each codec, and compare the bytes.
-        #[arg(long)]
-        cross_check: bool,
+        #[command(flatten)]
+        args: VerifyArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -136,60 +90,16 @@ enum Command {
         snapshots[3].positions --head 10\n  meshmap dump body.slmesh high_lod.faces[0].positions --stats\n  meshmap dump \
         mesh.ctm bodies[0].positions --as npy -o positions.npy"))]
     Dump {
-        /// The file, or `-` for standard input.
-        path: PathBuf,
-        /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. With the
-        /// address of a part, such as snapshots[3], list its arrays, or show its bytes if it has none, such as header. Without an
-        /// address, list all arrays.
-        address: Option<String>,
-        /// List the address, shape and type of every array, and the parts that cannot be used.
-        #[arg(long, conflicts_with = "address")]
-        list: bool,
-        /// The format of the values.
-        #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
-        form: dump::Form,
-        /// Print only the first N elements.
-        #[arg(long, value_name = "N")]
-        head: Option<usize>,
-        /// Print the minimum, the maximum, the mean, the number of NaN values, and a histogram.
-        #[arg(long, conflicts_with = "form")]
-        stats: bool,
-        /// Write to this file instead of standard output.
-        #[arg(short, long, value_name = "FILE", value_parser = output_parser())]
-        output: Option<PathBuf>,
         #[command(flatten)]
-        durable: Durable,
-        /// Map the file instead of reading it; it must not change meanwhile.
-        #[arg(long)]
-        mmap: bool,
-        #[command(flatten)]
-        memory: Memory,
+        args: DumpArgs,
     },
     /// Compare two files, or the files of two directories.
     #[command(after_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
         mesh.mg2.ctm --tolerance 0.001\n  meshmap diff exported/ reference/\n  meshmap diff mesh.raw.ctm mesh.mg2.ctm \
         --picture distances.png"))]
     Diff {
-        /// A file of any of the formats, or a directory.
-        #[arg(required_unless_present = "schema")]
-        a: Option<PathBuf>,
-        /// The other file.
-        #[arg(required_unless_present = "schema")]
-        b: Option<PathBuf>,
-        /// Treat numbers as equal that differ by this or less.
-        #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance, allow_negative_numbers = true)]
-        tolerance: f64,
-        /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
-        #[arg(long, value_name = "FILE", value_parser = output_parser())]
-        picture: Option<PathBuf>,
         #[command(flatten)]
-        durable: Durable,
-        /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
-        #[arg(long)]
-        json: bool,
-        /// Print the schema of the JSON objects.
-        #[arg(long, exclusive = true)]
-        schema: bool,
+        args: DiffArgs,
         #[command(flatten)]
         choice: Choice,
     },
@@ -244,30 +154,8 @@ enum Command {
     #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
-        /// Files, and directories to search.
-        #[arg(required_unless_present_any = ["files_from", "schema"])]
-        paths: Vec<PathBuf>,
-        /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
-        /// standard output.
-        #[arg(short, long, value_parser = output_parser())]
-        output: Option<PathBuf>,
-        /// Decode and check everything: every count and box, and the findings and errors that `verify` reports.
-        #[arg(long)]
-        full: bool,
-        /// Add the SHA-256 of each file, which reads all its bytes.
-        #[arg(long)]
-        hash: bool,
-        /// Limit the rows of one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
-        #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-        max_output: Option<u64>,
         #[command(flatten)]
-        durable: Durable,
-        /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
-        #[arg(long)]
-        json: bool,
-        /// Print the schema of the JSON objects.
-        #[arg(long, exclusive = true)]
-        schema: bool,
+        args: CatalogArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -293,21 +181,6 @@ enum Command {
     },
     /// Print the manual page.
     Man,
-}
-
-fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number that is not negative".to_owned()),
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    /// Values that are allowed, but likely not intended, and everything worse.
-    Suspicious,
-    /// Values that the specification of the format forbids.
-    Forbidden,
 }
 
 /// The commands and their arguments, for checks that cover all of them.
@@ -409,50 +282,30 @@ fn print(text: &str, out: &mut impl Write) -> io::Result<Outcome> {
 
 fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
     match command {
-        Command::Info { schema: true, .. } => print(SCHEMA, out),
+        Command::Info { args: InfoArgs { schema: true, .. }, .. } => print(SCHEMA, out),
         Command::Convert { args: ConvertArgs { schema: true, .. }, .. }
         | Command::Render { args: RenderArgs { schema: true, .. }, .. } => print(SCHEMA_OF_OUTPUTS, out),
-        Command::Diff { schema: true, .. } => print(SCHEMA_OF_DIFF, out),
-        Command::Catalog { schema: true, .. } => print(SCHEMA_OF_CATALOG, out),
-        Command::Info { paths, json, full, snapshots, boxes, report, hex, dialect, list, choice, .. } => {
-            let choice = with_list(choice, list);
-            let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
-            info::run(
-                &paths,
-                &info::InfoArgs { json, full, list, report, hex, dialect },
-                &choice,
-                screen,
-                out,
-            )
-        }
-        Command::Verify { rules: true, .. } => {
-            for [format, id, severity, name] in rules::list() {
-                writeln!(out, "{:<36} {severity:<11} {name}", format!("{format}.{id}"))?;
+        Command::Diff { args: DiffArgs { schema: true, .. }, .. } => print(SCHEMA_OF_DIFF, out),
+        Command::Catalog { args: CatalogArgs { schema: true, .. }, .. } => print(SCHEMA_OF_CATALOG, out),
+        Command::Info { args, list, choice } => info::run(&args, &with_list(choice, list), screen, out),
+        Command::Verify { args: VerifyArgs { rules: true, .. }, .. } => {
+            for format in Format::ALL {
+                for Rule { id, severity, name, .. } in format.rules() {
+                    writeln!(out, "{:<36} {:<11} {name}", format!("{format}.{id}"), severity.name())?;
+                }
             }
             Ok(Outcome::Good)
         }
-        Command::Verify { paths, fail_on, allow, json, cross_check, list, choice, .. } => {
-            let choice = with_list(choice, list);
-            let fail_on = match fail_on {
-                None => Severity::Unusable,
-                Some(FailOn::Suspicious) => Severity::Suspicious,
-                Some(FailOn::Forbidden) => Severity::Forbidden,
-            };
-            let wish = verify::VerifyArgs { fail_on, allowed: allow, cross_check, json };
-            verify::run(&paths, &wish, &choice, screen, out)
+        Command::Verify { args, list, choice } => verify::run(&args, &with_list(choice, list), screen, out),
+        Command::Dump { args } => {
+            args.durable.begin();
+            watch_maps(args.mmap);
+            args.memory.job(|| dump::run(&args, screen, out))
         }
-        Command::Dump { path, address, list: _, form, head, stats, output, durable, mmap, memory } => {
-            durable.begin();
-            watch_maps(mmap);
-            let wish = dump::DumpArgs { form, head, stats, output, mmap, memory };
-            wish.memory.job(|| dump::run(&path, address.as_deref(), &wish, screen, out))
-        }
-        Command::Diff { a, b, tolerance, picture, durable, json, choice, .. } => {
-            durable.begin();
+        Command::Diff { args, choice } => {
+            args.durable.begin();
             begin(&choice);
-            // Without --schema, clap has required them.
-            let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-            diff::run(&a, &b, &diff::DiffArgs { tolerance, picture, json }, &choice, screen, out)
+            diff::run(&args, &choice, screen, out)
         }
         Command::Convert { args, list, choice } => {
             args.durable.begin();
@@ -462,16 +315,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             args.durable.begin();
             render::run(&args, &with_list(choice, list), screen, out)
         }
-        Command::Catalog { paths, output, full, hash, max_output, durable, json, list, choice, .. } => {
-            durable.begin();
-            let choice = with_list(choice, list);
-            let (limits, memory) = (choice.memory.limits_of(SHARES), choice.memory.whole());
-            let (mmap, formats) = (choice.mmap, Vec::new());
-            let note: Option<fn(&str)> = Some(|line| print_stderr(line));
-            let network = choice.memory.network();
-            let depth = if full { Depth::Everything } else { Depth::Headers };
-            let options = Options { depth, hash, mmap, formats, limits, memory, max_output, note, network };
-            catalog::run(&paths, &catalog::CatalogArgs { output, options, json }, &choice, out)
+        Command::Catalog { args, list, choice } => {
+            args.durable.begin();
+            catalog::run(&args, &with_list(choice, list), out)
         }
         Command::View { paths, no_open, list, choice } => {
             view::run(&paths, !no_open, &with_list(choice, list), out)

@@ -144,7 +144,7 @@ impl Memory {
     }
 
     /// The settings for files in stores.
-    pub(crate) fn network(self) -> Network {
+    fn network(self) -> Network {
         #[cfg(feature = "stores")]
         return {
             let Stores { timeout, deadline, retries, redirects } = self.stores;
@@ -206,6 +206,12 @@ pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 impl Choice {
+    /// The settings for reading files in this number of equal shares of the memory, one at a time or in parallel.
+    pub(crate) fn reading(&self, shares: u64, is_one_of_many: bool) -> Reading {
+        let within = self.memory.reading(shares);
+        Reading { mmap: self.mmap, format: self.format, is_one_of_many, ..within }
+    }
+
     fn selection(&self) -> Selection {
         Selection { globs: self.globs.clone(), hidden: self.hidden }
     }

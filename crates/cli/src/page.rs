@@ -127,29 +127,17 @@ fn part_row(part: Part) -> Vec<String> {
 
 /// Axes, winding, texture origin and unit of a format.
 fn conventions(of: Conventions) -> Vec<String> {
+    let winding = |winding| match winding {
+        Winding::Clockwise => "front faces clockwise",
+        _ => "front faces counter-clockwise",
+    };
+    let direction = |origin| if origin == VOrigin::Top { "V down" } else { "V up" };
+    let unit = |unit| if unit == LengthUnit::ObjectSize { "unit cube" } else { "" };
     let known = [
         ("up axis", of.up.map(|axis| format!("{axis:?} up"))),
-        (
-            "winding",
-            of.front_face.map(|winding| match winding {
-                Winding::Clockwise => "front faces clockwise".to_owned(),
-                _ => "front faces counter-clockwise".to_owned(),
-            }),
-        ),
-        (
-            "direction of V",
-            of.v_origin.map(|origin| match origin {
-                VOrigin::Top => "V down".to_owned(),
-                _ => "V up".to_owned(),
-            }),
-        ),
-        (
-            "unit",
-            of.unit.map(|unit| match unit {
-                LengthUnit::ObjectSize => "unit cube".to_owned(),
-                _ => String::new(),
-            }),
-        ),
+        ("winding", of.front_face.map(winding).map(str::to_owned)),
+        ("direction of V", of.v_origin.map(direction).map(str::to_owned)),
+        ("unit", of.unit.map(unit).map(str::to_owned)),
     ];
     let unknown: Vec<&str> =
         known.iter().filter(|(_, known)| known.is_none()).map(|(name, _)| *name).collect();

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,20 +16,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of waiting results per thread: lines of small files while a large one is processed.
 const AHEAD: usize = 256;
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
-    changed: Condvar,
-}
-
-struct State<T> {
-    /// The item that is taken next.
-    next: usize,
-    /// Items whose results have been handed on.
-    handed: usize,
-    done: BTreeMap<usize, T>,
-    stopped: bool,
-}
-
 /// As many threads as the machine runs at once.
 pub(crate) fn usual_threads() -> NonZero<usize> {
     thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
@@ -35,8 +23,8 @@ pub(crate) fn usual_threads() -> NonZero<usize> {
 
 /// Runs `work` on the items, and `hand_on` with each result, in order, on the calling thread.
 ///
-/// Results wait while an earlier one is worked on, but no more than [`AHEAD`] for each thread. Ends where `hand_on` breaks or
-/// `interrupted` is set, without waiting for what is being worked on; returns how many results were handed on.
+/// Results wait while an earlier one is worked on, but no more than [`AHEAD`] for each thread. Ends where `hand_on` breaks,
+/// `interrupted` is set or `work` panics, without waiting for what is being worked on; returns how many results were handed on.
 pub(crate) fn in_order<I, T, W>(
     items: &Arc<Vec<I>>,
     threads: NonZero<usize>,
@@ -50,66 +38,43 @@ where
     W: Fn(&I) -> T + Send + Sync + 'static,
 {
     let threads = threads.get().min(items.len());
-    let ahead = threads * AHEAD;
-    let state = State { next: 0, handed: 0, done: BTreeMap::new(), stopped: false };
-    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-    let work = Arc::new(work);
+    let (tasks, taken) = mpsc::channel::<usize>();
+    let (done, results) = mpsc::channel();
+    let (taken, work) = (Arc::new(Mutex::new(taken)), Arc::new(work));
     for _ in 0..threads {
-        let (shared, items, work) = (Arc::clone(&shared), Arc::clone(items), Arc::clone(&work));
-        // Not joined: an interrupted command does not wait for a file that takes an hour.
-        drop(thread::spawn(move || run(&shared, &items, &*work, ahead)));
+        let (taken, done) = (Arc::clone(&taken), done.clone());
+        let (items, work) = (Arc::clone(items), Arc::clone(&work));
+        let take = move || taken.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+        // Not joined: an interrupted command does not wait for a file that takes an hour. The channels end the thread.
+        drop(thread::spawn(move || {
+            while let Some((index, item)) = take().and_then(|index| Some((index, items.get(index)?))) {
+                let result = catch_unwind(AssertUnwindSafe(|| work(item)));
+                if done.send((index, result)).is_err() {
+                    return;
+                }
+            }
+        }));
     }
-    let mut handed = 0;
-    let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-    while handed < items.len() && !state.stopped && !interrupted.load(Ordering::Relaxed) {
-        let Some(result) = state.done.remove(&handed) else {
-            let waited = shared.changed.wait_timeout(state, LOOK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+    let (mut sent, mut handed) = (0, 0);
+    let mut waiting = BTreeMap::new();
+    while handed < items.len() && !interrupted.load(Ordering::Relaxed) {
+        while sent < items.len().min(handed + threads * AHEAD) && tasks.send(sent).is_ok() {
+            sent += 1;
+        }
+        if let Some(result) = waiting.remove(&handed) {
+            handed += 1;
+            if hand_on(handed - 1, result).is_break() {
+                break;
+            }
             continue;
-        };
-        drop(state);
-        let flow = hand_on(handed, result);
-        handed += 1;
-        state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.handed = handed;
-        shared.changed.notify_all();
-        if flow.is_break() {
-            break;
+        }
+        match results.recv_timeout(LOOK) {
+            Ok((index, Ok(result))) => drop(waiting.insert(index, result)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok((_, Err(_))) | Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    state.stopped = true;
-    shared.changed.notify_all();
     handed
-}
-
-/// Ends the whole where a worker panics: its result would never come.
-struct Guard<'a, T>(&'a Shared<T>);
-
-impl<T> Drop for Guard<'_, T> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.state.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
-            self.0.changed.notify_all();
-        }
-    }
-}
-
-fn run<I, T>(shared: &Shared<T>, items: &[I], work: &impl Fn(&I) -> T, ahead: usize) {
-    let _guard = Guard(shared);
-    loop {
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while !state.stopped && state.next < items.len() && state.next >= state.handed + ahead {
-            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        let index = state.next;
-        let Some(item) = items.get(index).filter(|_| !state.stopped) else { return };
-        state.next += 1;
-        drop(state);
-        let result = work(item);
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.done.insert(index, result);
-        shared.changed.notify_all();
-    }
 }
 
 #[cfg(test)]

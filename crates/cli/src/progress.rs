@@ -7,21 +7,20 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::inputs::{Choice, Found};
+use crate::inputs::{Choice, Input};
 use crate::{interrupt, pool};
 
 /// A bar that shows files, bytes and the remaining time; nothing if standard error is not a terminal.
-pub(crate) struct Progress {
+struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    pub(crate) fn of(found: &Found, quiet: bool) -> Self {
-        if quiet || found.files.len() < 2 || !io::stderr().is_terminal() {
+    fn of(sizes: impl ExactSizeIterator<Item = u64>, quiet: bool) -> Self {
+        if quiet || sizes.len() < 2 || !io::stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden() };
         }
-        let bytes = found.files.iter().map(|input| input.bytes).fold(0, u64::saturating_add);
-        let bar = ProgressBar::new(bytes);
+        let bar = ProgressBar::new(sizes.fold(0, u64::saturating_add));
         let style = ProgressStyle::with_template("{bar:20} {bytes}/{total_bytes} {msg} files, {eta} left");
         let bar = style.map(|style| bar.clone().with_style(style)).unwrap_or(bar);
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -29,7 +28,7 @@ impl Progress {
     }
 
     /// A file is done.
-    pub(crate) fn done(&self, files: usize, of: usize, bytes: u64) {
+    fn done(&self, files: usize, of: usize, bytes: u64) {
         if !self.bar.is_hidden() {
             self.bar.set_message(format!("{files}/{of}"));
             self.bar.inc(bytes);
@@ -48,7 +47,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -84,13 +83,13 @@ impl Printed {
 }
 
 /// Runs `work` on the items, each in one job, and writes the lines about each result, in order; returns the number of results that were
-/// reported.
+/// reported. `input` returns the file of an item, for the progress bar.
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(
     items: &Arc<Vec<I>>,
-    bytes: impl Fn(&I) -> u64,
-    (progress, choice): (&Progress, &Choice),
+    input: impl Fn(&I) -> &Input,
+    choice: &Choice,
     work: impl Fn(&I) -> T + Send + Sync + 'static,
     mut report: impl FnMut(&I, T) -> Printed,
     out: &mut impl Write,
@@ -100,6 +99,8 @@ where
     T: Send + 'static,
 {
     let (memory, threads) = (choice.memory, choice.threads.unwrap_or_else(pool::usual_threads));
+    let bytes = |item| input(item).bytes;
+    let progress = Progress::of(items.iter().map(bytes), choice.quiet);
     let mut outcome = Ok(());
     let work = move |item: &I| memory.job(|| work(item));
     let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {

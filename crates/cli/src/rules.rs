@@ -28,17 +28,6 @@ impl Allowed {
     }
 }
 
-/// All rules, a line each: format, identifier, severity and name.
-pub(crate) fn list() -> Vec<[String; 4]> {
-    let row = |format: Format, rule: &Rule| {
-        [format.name().to_owned(), rule.id.to_owned(), rule.severity.name().to_owned(), rule.name.to_owned()]
-    };
-    Format::ALL
-        .into_iter()
-        .flat_map(|format| format.rules().iter().map(move |rule| row(format, rule)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Output;
 
 use meshmap::{Bytes, Format, Source};
-use meshmap_catalog::inspect;
 use meshmap_catalog::rows::{self as catalog, Depth, Item, Options, Row};
+use meshmap_catalog::{Reading, inspect};
 use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{Recorder, data, fixtures, hooked};
 use serde_json::Value;
@@ -168,8 +168,9 @@ fn rows_that_repeat_long_names_keep_to_the_limits_of_memory_and_output() {
 fn the_command_writes_files_of_all_kinds() {
     let folder = tempfile::tempdir().unwrap();
     let usual = Options::default();
-    let limits = usual.limits.with_remedies(["--max-memory", "--max-memory", ""]);
-    let expected = rows(&data::root(), Options { limits, ..usual });
+    let limits = usual.reading.limits.with_remedies(["--max-memory", "--max-memory", ""]);
+    let reading = Reading { limits, ..usual.reading };
+    let expected = rows(&data::root(), Options { reading, ..usual });
     let done = run(&[], &[&data::root()]);
     assert_eq!(done.status.code(), Some(1), "some files of the tests are bad: {}", text(&done.stderr));
     // A name of one file has an end of a line in it, which stands between quotation marks.

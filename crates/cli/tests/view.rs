@@ -19,7 +19,8 @@ fn a_program_without_the_page_reports_what_is_missing() {
     let done = meshmap().args(["view", "--no-open"]).arg(data::root()).run();
     let words = String::from_utf8(done.stderr).unwrap();
     assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{words}");
-    let missing = if cfg!(feature = "view") { "crates/web/build --page" } else { "the feature `view`" };
+    let missing =
+        if cfg!(feature = "view") { "crates/web/build --install --page" } else { "the feature `view`" };
     assert!(words.contains(missing), "{words}");
 }
 

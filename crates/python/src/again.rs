@@ -1,16 +1,47 @@
-//! Pickling: files and their parts are opened again in another process.
+//! The arguments of `open`, by which pickled files and their parts are opened again in another process.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use meshmap::{Checksums, Limits, Parallelism, Strictness};
+use meshmap::{Checksums, Limits, Options, Parallelism, Strictness};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::source::How;
-
 /// A function and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// The settings for reading a file.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) mmap: bool,
+    pub(crate) options: Options,
+}
+
+impl How {
+    pub(crate) fn new(
+        mmap: bool,
+        strict: bool,
+        parallel: bool,
+        checksums: bool,
+        max_block_bytes: Option<u64>,
+        max_total_bytes: Option<u64>,
+    ) -> Self {
+        let mut limits =
+            Limits::default().with_remedies(["open(.., max_block_bytes=)", "open(.., max_total_bytes=)", ""]);
+        if let Some(bytes) = max_block_bytes {
+            limits = limits.with_max_block_bytes(bytes).with_free_ratio(0);
+        }
+        if let Some(bytes) = max_total_bytes {
+            limits = limits.with_max_total_bytes(bytes).with_free_ratio(0);
+        }
+        let options = Options::default()
+            .with_limits(limits)
+            .with_strictness(if strict { Strictness::Strict } else { Strictness::Tolerant })
+            .with_parallelism(if parallel { Parallelism::Rayon } else { Parallelism::Off })
+            .with_checksums(if checksums { Checksums::Verify } else { Checksums::Ignore });
+        Self { mmap, options }
+    }
+}
 
 /// The arguments of `open`.
 pub(crate) struct Origin {
@@ -24,18 +55,17 @@ pub(crate) struct Origin {
 impl Origin {
     /// `path` is the path of a file object, if it has one.
     pub(crate) fn new(
-        py: Python<'_>,
-        object: Py<PyAny>,
+        object: &Bound<'_, PyAny>,
         path: Option<&Path>,
         is_reader: bool,
         size: Option<u64>,
         how: How,
     ) -> PyResult<Arc<Self>> {
         // A file object cannot be sent to another process, but the path of a file on disk can.
-        let named = path.filter(|path| object.bind(py).hasattr("seek").unwrap_or(false) && path.is_file());
+        let named = path.filter(|path| object.hasattr("seek").unwrap_or(false) && path.is_file());
         let object = match named.and_then(|path| std::path::absolute(path).ok()) {
-            Some(path) => path.into_os_string().into_pyobject(py)?.into_any().unbind(),
-            None => object,
+            Some(path) => path.into_os_string().into_pyobject(object.py())?.into_any().unbind(),
+            None => object.clone().unbind(),
         };
         Ok(Arc::new(Self { object, is_reader, size, how }))
     }

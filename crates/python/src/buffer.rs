@@ -53,25 +53,20 @@ impl Buffer {
 
     /// The format of the elements in PEP 3118: native if they are aligned, else little-endian and packed.
     fn format(&self) -> &'static CStr {
-        let aligned = (self.pointer() as usize).is_multiple_of(self.scalar.size());
-        match (self.scalar, aligned && cfg!(target_endian = "little")) {
-            (Scalar::I8, _) => c"b",
-            (Scalar::I16, true) => c"h",
-            (Scalar::I16, false) => c"<h",
-            (Scalar::U16, true) => c"H",
-            (Scalar::U16, false) => c"<H",
-            (Scalar::I32, true) => c"i",
-            (Scalar::I32, false) => c"<i",
-            (Scalar::U32, true) => c"I",
-            (Scalar::U32, false) => c"<I",
-            (Scalar::F16, true) => c"e",
-            (Scalar::F16, false) => c"<e",
-            (Scalar::F32, true) => c"f",
-            (Scalar::F32, false) => c"<f",
-            (Scalar::F64, true) => c"d",
-            (Scalar::F64, false) => c"<d",
-            _ => c"B",
-        }
+        let packed = match self.scalar {
+            Scalar::I8 => return c"b",
+            Scalar::I16 => c"<h",
+            Scalar::U16 => c"<H",
+            Scalar::I32 => c"<i",
+            Scalar::U32 => c"<I",
+            Scalar::F16 => c"<e",
+            Scalar::F32 => c"<f",
+            Scalar::F64 => c"<d",
+            _ => return c"B",
+        };
+        let is_aligned = (self.pointer() as usize).is_multiple_of(self.scalar.size());
+        // A native number has no order of bytes.
+        if is_aligned && cfg!(target_endian = "little") { &packed[1..] } else { packed }
     }
 }
 

@@ -8,6 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
 use meshmap::Format;
+use meshmap_catalog::Reading;
 use meshmap_catalog::rows::{self, Columns, Depth, Facts, Geometry, Item, Options, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -88,7 +89,7 @@ pub(crate) fn make(
         .map_err(PyValueError::new_err)?;
     let depth = if full { columns.depth() } else { Depth::Headers };
     let hash = hash && columns.need_hash();
-    let how = Options { depth, hash, mmap, formats: named_formats(formats)?, ..own_how()? };
+    let how = Options { depth, hash, ..own_how(mmap, formats)? };
     let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
     made(("catalog", sources, options), how, table, limit)
 }
@@ -157,16 +158,17 @@ pub(crate) fn make_geometry(
     options.set_item("batch_bytes", batch_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
-    let how = Options { hash: has_hash, mmap, formats: named_formats(formats)?, ..own_how()? };
+    let how = Options { hash: has_hash, ..own_how(mmap, formats)? };
     made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
 }
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
-fn own_how() -> PyResult<Options> {
-    let usual = Options { limits: Options::default().limits.with_remedies([""; 3]), ..Options::default() };
+fn own_how(mmap: bool, formats: Option<Vec<String>>) -> PyResult<Options> {
+    let usual = Options::default();
+    let reading = Reading { mmap, limits: usual.reading.limits.with_remedies([""; 3]), ..usual.reading };
     #[cfg(feature = "stores")]
-    let usual = Options { network: crate::store::network()?, ..usual };
-    Ok(usual)
+    let reading = Reading { network: crate::store::network()?, ..reading };
+    Ok(Options { formats: named_formats(formats)?, reading, ..usual })
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
@@ -216,7 +218,7 @@ type Identified = (String, Option<String>, Option<String>);
 /// None.
 #[pyfunction]
 pub(crate) fn versions(py: Python<'_>, files: Vec<(PathBuf, Option<String>)>) -> PyResult<Vec<Identified>> {
-    let how = own_how()?;
+    let how = own_how(false, None)?;
     let of = |(path, version): (PathBuf, Option<String>)| {
         let item = Item::file(&path);
         let row = if version.is_some() { rows::of_item(&item) } else { rows::identify(&item, &how) };
@@ -279,16 +281,18 @@ impl Catalog {
         drop(requested_schema);
         let items = Arc::clone(&self.items);
         let how = self.how.clone();
-        let batches = match &self.table {
+        let next_batch: NextBatch = match &self.table {
             Table::Facts { columns, batch_rows } => {
-                Tables::Facts(Facts::new(items, how, Arc::clone(columns), *batch_rows))
+                let mut facts = Facts::new(items, how, Arc::clone(columns), *batch_rows);
+                Box::new(move |most| facts.next_batch(most))
             }
             Table::Arrays { geometry, drawn, batch_bytes } => {
-                Tables::Arrays(Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes))
+                let mut shapes = Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes);
+                Box::new(move |_| shapes.next_batch().inspect(|_| trim()))
             }
         };
         let interrupt = self.interrupt.clone();
-        let stream = Stream { schema: self.schema(), batches, interrupt, left: self.limit };
+        let stream = Stream { schema: self.schema(), next_batch, interrupt, left: self.limit };
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(stream)), c"arrow_array_stream")
     }
 
@@ -330,15 +334,12 @@ impl Catalog {
     }
 }
 
-/// Tables, one after the other. Made in the pool, without the interpreter's lock.
-enum Tables {
-    Facts(Facts),
-    Arrays(Shapes),
-}
+/// Returns one table after the other, of which this number of rows is needed at most. Runs in the pool, without the interpreter's lock.
+type NextBatch = Box<dyn FnMut(usize) -> Result<Option<RecordBatch>, ArrowError> + Send>;
 
 struct Stream {
     schema: SchemaRef,
-    batches: Tables,
+    next_batch: NextBatch,
     interrupt: Interrupt,
     /// Rows that may still follow.
     left: usize,
@@ -352,10 +353,7 @@ impl Iterator for Stream {
             return None;
         }
         // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
-        let next = || match &mut self.batches {
-            Tables::Facts(facts) => facts.next_batch(self.left),
-            Tables::Arrays(shapes) => shapes.next_batch().inspect(|_| trim()),
-        };
+        let next = || (self.next_batch)(self.left);
         let made = attached(|py| detached(py, true, next));
         // An interrupt of a reader is not an error of its file.
         let made = self.interrupt.take().map_or(made, Err);

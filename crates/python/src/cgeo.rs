@@ -1,10 +1,10 @@
 //! CGeo: snapshots, motion, and the cache of decoded snapshots.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use meshmap::cgeo::{self, Proxy, SnapshotCache};
-use meshmap::{Address, Array, Cause, Scalar, Scratch};
+use meshmap::{Address, Array, Cause, MeshFile, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -40,20 +40,14 @@ impl Work {
     /// Runs `work` with the memory of this thread, and releases it if it has become large.
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         const KEPT: usize = 16 << 20;
-        thread_local!(static WORK: RefCell<Work> = RefCell::default());
-        let mut work = WORK
-            .with(|work| work.try_borrow_mut().map(|mut work| std::mem::take(&mut *work)))
-            .unwrap_or_default();
+        thread_local!(static WORK: Cell<Work> = Cell::default());
+        let mut work = WORK.take();
         let result = run(&mut work);
         if work.values.capacity() > KEPT {
             work.values = Vec::new();
         }
         work.values.clear();
-        WORK.with(|place| {
-            if let Ok(mut place) = place.try_borrow_mut() {
-                *place = work;
-            }
-        });
+        WORK.set(work);
         result
     }
 }
@@ -253,7 +247,9 @@ impl Snapshots {
             || format!("the file has {} snapshots", self.count),
             |index| {
                 let snapshot = file.run(py, || proxy.snapshot(index))?;
-                Ok(Snapshot { snapshot: file.living(snapshot), index })
+                let again =
+                    move |file: &MeshFile| file.as_cgeo().map(|proxy| proxy.snapshot(index)).transpose();
+                Ok(Snapshot { snapshot: Living::new(file.handle.clone(), snapshot, again), index })
             },
         )
     }
@@ -279,17 +275,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&cgeo::Snapshot) -> meshmap::Result<T> + Send,
-    ) -> PyResult<T> {
-        let index = self.index;
-        let snapshot =
-            self.snapshot.get(py, |file| file.as_cgeo().map(|proxy| proxy.snapshot(index)).transpose())?;
-        self.snapshot.handle.run(py, || work(&snapshot))
-    }
-
     fn stored(&self) -> Stored {
         Stored { origin: Arc::clone(&self.snapshot.handle.origin), index: self.index }
     }
@@ -302,17 +287,17 @@ impl Snapshot {
         into: impl FnOnce(&cgeo::Snapshot, &mut [[f32; 3]], &mut Scratch) -> meshmap::Result<()> + Send,
     ) -> PyResult<Py<PyAny>> {
         let Some(mut out) = out.map(Floats::to_fill).transpose()? else {
-            return buffer::of_array(py, self.run(py, view)?);
+            return buffer::of_array(py, self.snapshot.run(py, view)?);
         };
         if !matches!(out.shape(), [_, 3]) {
             return Err(out.expected_shape(&["n", "3"]));
         }
         let Some(memory) = out.triples() else {
-            let decoded = self.run(py, view)?.to_vec();
+            let decoded = self.snapshot.run(py, view)?.to_vec();
             return out.fill(decoded.as_flattened(), &[decoded.len(), 3]);
         };
         let decoded = Work::with(|work| {
-            self.run(py, |snapshot| match into(snapshot, memory, &mut work.scratch) {
+            self.snapshot.run(py, |snapshot| match into(snapshot, memory, &mut work.scratch) {
                 // A wrong length is a mistake of the caller, not an error of the file.
                 Err(error) => match error.cause() {
                     Cause::Length { expected, .. } => Ok(Some(*expected)),
@@ -339,19 +324,19 @@ impl Snapshot {
     /// Its time in seconds, if the file has times.
     #[getter]
     fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        self.run(py, |snapshot| Ok(snapshot.time()))
+        self.snapshot.run(py, |snapshot| Ok(snapshot.time()))
     }
 
     /// True if it holds positions; False if it holds differences to the first snapshot.
     #[getter]
     fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
-        self.run(py, |snapshot| snapshot.is_complete(&mut Scratch::default()))
+        self.snapshot.run(py, |snapshot| snapshot.is_complete(&mut Scratch::default()))
     }
 
     /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
+        let counts = self.snapshot.run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
         let dict = PyDict::new(py);
         dict.set_item("vertices", counts.vertices)?;
         dict.set_item("normals", counts.normals)?;
@@ -363,14 +348,14 @@ impl Snapshot {
     /// The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let bounds = self.run(py, |snapshot| snapshot.bounding_box(&mut Scratch::default()))?;
+        let bounds = self.snapshot.run(py, |snapshot| snapshot.bounding_box(&mut Scratch::default()))?;
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
     /// The points that viewports show, `float32 [points, 3]`; None if there are none.
     #[getter]
     fn point_cloud(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        buffer::of_optional(py, self.run(py, cgeo::Snapshot::point_cloud)?)
+        buffer::of_optional(py, self.snapshot.run(py, cgeo::Snapshot::point_cloud)?)
     }
 
     /// The positions, `float32 [vertices, 3]`, in lengths of the file.
@@ -407,7 +392,7 @@ impl Snapshot {
 
     /// The triangles. A snapshot of differences has the triangles of the first one.
     fn triangles(&self, py: Python<'_>) -> PyResult<Triangles> {
-        let triangles = self.run(py, cgeo::Snapshot::triangles)?;
+        let triangles = self.snapshot.run(py, cgeo::Snapshot::triangles)?;
         Ok(Triangles { triangles, stored: self.stored() })
     }
 
@@ -416,18 +401,18 @@ impl Snapshot {
     #[pyo3(signature = (*, parts=None))]
     fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
         let parts = PartNames::parts(parts)?;
-        self.run(py, |snapshot| snapshot.mesh(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
+        self.snapshot.run(py, |snapshot| snapshot.mesh(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
     fn mesh(&self, py: Python<'_>) -> PyResult<Mesh> {
-        let view = self.run(py, cgeo::Snapshot::view)?;
-        Ok(Mesh::new(Living::new(self.snapshot.handle.clone(), view)))
+        let view = self.snapshot.run(py, cgeo::Snapshot::view)?;
+        Ok(Mesh::new(self.snapshot.handle.clone(), view))
     }
 
     /// The sections of the snapshot, up to its end tag: tag, first byte of the content, and the byte after the last one.
     fn sections(&self, py: Python<'_>) -> PyResult<Vec<(u32, u64, u64)>> {
-        let sections = self.run(py, cgeo::Snapshot::sections)?;
+        let sections = self.snapshot.run(py, cgeo::Snapshot::sections)?;
         Ok(sections
             .into_iter()
             .map(|section| (section.tag, section.content.start, section.content.end))
@@ -437,7 +422,7 @@ impl Snapshot {
     /// First byte in the file, and the byte after the last one.
     #[getter]
     fn byte_range(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        self.run(py, |snapshot| Ok((snapshot.range().start, snapshot.range().end)))
+        self.snapshot.run(py, |snapshot| Ok((snapshot.range().start, snapshot.range().end)))
     }
 
     /// A picture of the snapshot, as PNG, for notebooks; None if it cannot be drawn.

@@ -27,8 +27,8 @@ fn file_of(
     if let Ok(file) = source.cast::<File>() {
         return parts(file.get());
     }
-    let opened = crate::source::open(py, Some(source), None, None, false)?;
-    let how = crate::source::How::new(false, false, true, true, None, None);
+    let how = crate::again::How::new(false, false, true, true, None, None);
+    let opened = crate::source::open(py, Some(source), None, None, how)?;
     let file = crate::opening::open(py, opened, how)?;
     parts(file.bind(py).cast::<File>()?.get())
 }

@@ -15,7 +15,7 @@ use crate::buffer;
 use crate::call::{call, imported};
 use crate::entry::{ArrayInfo, Entry, FindingInfo};
 use crate::error::{OrRaise, refuse};
-use crate::living::{Handle, Living};
+use crate::living::Handle;
 use crate::mesh::Mesh;
 use crate::picture::picture;
 use crate::pool::detached;
@@ -51,10 +51,6 @@ impl File {
         let file = self.handle.run(py, || self.handle.open())?;
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some((process, file.clone()));
         Ok(file)
-    }
-
-    pub(crate) fn living<T: Clone + Send>(&self, value: T) -> Living<T> {
-        Living::new(self.handle.clone(), value)
     }
 
     pub(crate) fn run<T: Send>(
@@ -129,7 +125,7 @@ impl File {
             Err(error) if error.kind() == meshmap::ErrorKind::OutOfRange => Ok(None),
             view => view.map(Some),
         })?;
-        Ok(view.map(|view| Mesh::new(self.living(view))))
+        Ok(view.map(|view| Mesh::new(self.handle.clone(), view)))
     }
 }
 
@@ -320,7 +316,7 @@ impl File {
             }
         };
         let view = self.run(py, || file.mesh(&address))?;
-        Ok(Mesh::new(self.living(view)))
+        Ok(Mesh::new(self.handle.clone(), view))
     }
 
     /// Like `mesh`. Raises KeyError if no mesh has this address or name.

@@ -33,8 +33,8 @@
 //     call: calls of Python code, by threads that may outlive the interpreter
 //     buffer error outputs pool store: bytes as arrays, exceptions, outputs that are up to date, threads, and files in stores
 //     readers: file objects and readers of ranges in Python
+//     again: what `open` was called with, and what pickled files and parts are made from
 //     source timing: what `open` takes, and times
-//     again: what pickled files and parts are made from
 //     entry living: lists, and files across a fork
 //     picture: pictures for notebooks
 //     mesh decoded: a mesh of any format, and a decoded snapshot
@@ -115,8 +115,8 @@ fn open(
     max_block_bytes: Option<u64>,
     max_total_bytes: Option<u64>,
 ) -> PyResult<Py<PyAny>> {
-    let how = source::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
-    opening::open(py, source::open(py, source, reader, size, mmap)?, how)
+    let how = again::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
+    opening::open(py, source::open(py, source, reader, size, how)?, how)
 }
 
 /// Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status.

@@ -110,12 +110,30 @@ pub(crate) fn detached<T: Send>(
 /// with the interpreter's lock, and forks happen with it: no child finds it locked.
 pub(crate) struct Living<T> {
     pub(crate) handle: Handle,
+    make: Make<T>,
     state: Mutex<(u32, T)>,
 }
 
-impl<T: Clone + Send> Living<T> {
-    pub(crate) fn new(handle: Handle, value: T) -> Self {
-        Self { handle, state: Mutex::new((std::process::id(), value)) }
+/// Finds it in a file that was opened again; `None` if the file does not have it any more.
+type Make<T> = Box<dyn Fn(&MeshFile) -> meshmap::Result<Option<T>> + Send + Sync>;
+
+impl<T: Clone + Send + Sync> Living<T> {
+    pub(crate) fn new(
+        handle: Handle,
+        value: T,
+        make: impl Fn(&MeshFile) -> meshmap::Result<Option<T>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { handle, make: Box::new(make), state: Mutex::new((std::process::id(), value)) }
+    }
+
+    /// Runs `work` on it, as [`Handle::run`] does.
+    pub(crate) fn run<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&T) -> meshmap::Result<R> + Send,
+    ) -> PyResult<R> {
+        let value = self.get(py)?;
+        self.handle.run(py, || work(&value))
     }
 
     /// Something that does not depend on the process.
@@ -123,11 +141,7 @@ impl<T: Clone + Send> Living<T> {
         look(&self.state.lock().unwrap_or_else(PoisonError::into_inner).1)
     }
 
-    pub(crate) fn get(
-        &self,
-        py: Python<'_>,
-        make: impl FnOnce(&MeshFile) -> meshmap::Result<Option<T>> + Send,
-    ) -> PyResult<T> {
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<T> {
         let process = std::process::id();
         {
             let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +149,7 @@ impl<T: Clone + Send> Living<T> {
                 return Ok(state.1.clone());
             }
         }
-        let handle = &self.handle;
+        let Self { handle, make, .. } = self;
         let made = handle.run(py, || make(&handle.open()?))?;
         let value =
             made.ok_or_else(|| PyValueError::new_err("the file has been changed since it was opened"))?;

@@ -1,6 +1,6 @@
 //! `meshmap.Mesh`: a mesh of any format, as renderers see it.
 
-use meshmap::{Address, Attribute, IndexFormat, MeshView, Scalar, Semantic};
+use meshmap::{Address, Attribute, IndexFormat, MeshFile, MeshView, Scalar, Semantic};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -9,7 +9,7 @@ use crate::again::{Reduced, value};
 use crate::buffer;
 use crate::call::call;
 use crate::entry::{Entry, FindingInfo};
-use crate::living::Living;
+use crate::living::{Handle, Living};
 use crate::picture::picture;
 
 /// A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
@@ -23,26 +23,23 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    pub(crate) fn new(view: Living<MeshView>) -> Self {
-        Self::made(view, false)
+    pub(crate) fn new(handle: Handle, view: MeshView) -> Self {
+        Self::made(handle, view, false)
     }
 
-    fn made(view: Living<MeshView>, by_material: bool) -> Self {
-        let address = view.peek(|view| view.address().clone());
-        Self { view, address, by_material }
-    }
-
-    fn get(&self, py: Python<'_>) -> PyResult<MeshView> {
-        self.view.get(py, |file| {
-            let view = file.mesh(&self.address)?;
-            if self.by_material { view.by_material().map(Some) } else { Ok(Some(view)) }
-        })
+    fn made(handle: Handle, view: MeshView, by_material: bool) -> Self {
+        let address = view.address().clone();
+        let at = address.clone();
+        let again = move |file: &MeshFile| {
+            let view = file.mesh(&at)?;
+            if by_material { view.by_material().map(Some) } else { Ok(Some(view)) }
+        };
+        Self { view: Living::new(handle, view, again), address, by_material }
     }
 
     fn attribute(&self, py: Python<'_>, name: &str) -> PyResult<Option<Attribute>> {
         let Ok(semantic) = name.parse::<Semantic>() else { return Ok(None) };
-        let view = self.get(py)?;
-        self.view.handle.run(py, || view.attribute(&semantic))
+        self.view.run(py, |view| view.attribute(&semantic))
     }
 }
 
@@ -57,61 +54,61 @@ impl Mesh {
     /// Its name, empty if it has none.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.get(py)?.name().to_owned())
+        Ok(self.view.get(py)?.name().to_owned())
     }
 
     /// `geometry`, `lod`, `physics` or `snapshot`.
     #[getter]
     fn role(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(Entry::of_role(self.get(py)?.role()).role)
+        Ok(Entry::of_role(self.view.get(py)?.role()).role)
     }
 
     /// The level of detail, 0 the finest; None for other roles.
     #[getter]
     fn level(&self, py: Python<'_>) -> PyResult<Option<u32>> {
-        Ok(Entry::of_role(self.get(py)?.role()).level)
+        Ok(Entry::of_role(self.view.get(py)?.role()).level)
     }
 
     /// The time in seconds of a snapshot, if the file has times.
     #[getter]
     fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        Ok(Entry::of_role(self.get(py)?.role()).seconds)
+        Ok(Entry::of_role(self.view.get(py)?.role()).seconds)
     }
 
     /// The name of the image for the first texture coordinates, for `find_texture`: the file of an OpenCTM UV map, or the material of
     /// an IQM mesh, which is often the path of an image. None if the file stores no name.
     #[getter]
     fn texture(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.get(py)?.texture().map(str::to_owned))
+        Ok(self.view.get(py)?.texture().map(str::to_owned))
     }
 
     /// The material of the whole mesh, if the file names one.
     #[getter]
     fn material(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.get(py)?.material().map(str::to_owned))
+        Ok(self.view.get(py)?.material().map(str::to_owned))
     }
 
     /// The number of vertices.
     #[getter]
     fn vertex_count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.vertex_count())
+        Ok(self.view.get(py)?.vertex_count())
     }
 
     /// The number of triangles.
     #[getter]
     fn triangle_count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.triangle_count())
+        Ok(self.view.get(py)?.triangle_count())
     }
 
     /// The names of the attributes, in the order of the file.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.get(py)?.attributes().iter().map(|info| info.semantic.to_string()).collect())
+        Ok(self.view.get(py)?.attributes().iter().map(|info| info.semantic.to_string()).collect())
     }
 
     /// The names of the attributes, and what is stored of each: `{"position": "float32x3"}`.
     #[getter]
     fn formats(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
-        let view = self.get(py)?;
+        let view = self.view.get(py)?;
         Ok(view
             .attributes()
             .iter()
@@ -154,12 +151,12 @@ impl Mesh {
     }
 
     fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        let view = self.get(py)?;
+        let view = self.view.get(py)?;
         Ok(name.parse::<Semantic>().is_ok_and(|semantic| view.has(&semantic)))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.attributes().len())
+        Ok(self.view.get(py)?.attributes().len())
     }
 
     fn __bool__(&self) -> bool {
@@ -189,7 +186,7 @@ impl Mesh {
     /// The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place if the file stores them like this.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let view = self.get(py)?;
+        let view = self.view.get(py)?;
         let indices = view.indices();
         let count = indices.len() / 3;
         if indices.base() == 0 {
@@ -207,8 +204,7 @@ impl Mesh {
     /// The triangles of each material, one after the other.
     #[getter]
     fn groups(&self, py: Python<'_>) -> PyResult<Vec<Group>> {
-        let view = self.get(py)?;
-        self.view.handle.run(py, || {
+        self.view.run(py, |view| {
             let group = |group: meshmap::MaterialGroup| Group {
                 material: group.material,
                 triangles: (group.triangles.start, group.triangles.end),
@@ -221,22 +217,20 @@ impl Mesh {
     /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let view = self.get(py)?;
+        let view = self.view.get(py)?;
         buffer::of_optional(py, view.material_ids().cloned())
     }
 
     /// This mesh with its triangles sorted by material, so that each has one group.
     fn by_material(&self, py: Python<'_>) -> PyResult<Self> {
-        let view = self.get(py)?;
-        let sorted = self.view.handle.run(py, || view.by_material())?;
-        Ok(Self::made(Living::new(self.view.handle.clone(), sorted), true))
+        let sorted = self.view.run(py, MeshView::by_material)?;
+        Ok(Self::made(self.view.handle.clone(), sorted, true))
     }
 
     /// The bounding box of the positions, `float32 [2, 3]`: minimum and maximum; None if there are no positions.
     #[getter]
     fn bounds(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let view = self.get(py)?;
-        let bounds = self.view.handle.run(py, || view.bounds())?;
+        let bounds = self.view.run(py, MeshView::bounds)?;
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
@@ -247,8 +241,7 @@ impl Mesh {
     /// have the sum 1. Vertices that no joint moves follow the joint `joint_count`, which rests. `resting` is the number of these, and
     /// `scaled`, `not_finite`, `beyond`, `clamped` and `dropped` count what was changed, as in the library.
     fn influences<'py>(&self, py: Python<'py>, joint_count: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let view = self.get(py)?;
-        let Some(found) = self.view.handle.run(py, || view.influences(joint_count))? else { return Ok(None) };
+        let Some(found) = self.view.run(py, |view| view.influences(joint_count))? else { return Ok(None) };
         let dict = PyDict::new(py);
         let count = found.joints.len();
         let joints = meshmap::Array::from_vec(found.joints.into_flattened()).into_bytes();
@@ -270,7 +263,7 @@ impl Mesh {
     /// Rules of the format that the mesh breaks.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
-        Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
+        Ok(self.view.get(py)?.findings().iter().map(FindingInfo::new).collect())
     }
 
     /// The conventions of the file: as `File.conventions`.
@@ -323,7 +316,7 @@ impl Mesh {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let view = self.get(py)?;
+        let view = self.view.get(py)?;
         let name = if view.name().is_empty() { String::new() } else { format!(" {:?}", view.name()) };
         Ok(format!(
             "<meshmap.Mesh {}{name}: {} vertices, {} triangles, {}>",

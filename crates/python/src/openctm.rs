@@ -1,7 +1,7 @@
 //! OpenCTM: bodies and their maps.
 
-use meshmap::Severity;
 use meshmap::openctm::{self, Bodies};
+use meshmap::{MeshFile, Severity};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -29,11 +29,13 @@ impl OpenCtmFile {
     fn bodies(slf: &Bound<'_, Self>) -> PyResult<Vec<Body>> {
         let file = slf.as_super().get();
         let bodies = bodies(slf)?;
-        Ok(bodies
-            .meshes()
-            .enumerate()
-            .map(|(index, mesh)| Body { mesh: file.living(mesh.clone()), index })
-            .collect())
+        let body = |(index, mesh): (usize, &openctm::Mesh)| {
+            let again = move |file: &MeshFile| {
+                Ok(file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).cloned())
+            };
+            Body { mesh: Living::new(file.handle.clone(), mesh.clone(), again), index }
+        };
+        Ok(bodies.meshes().enumerate().map(body).collect())
     }
 }
 
@@ -44,70 +46,54 @@ pub struct Body {
     index: usize,
 }
 
-impl Body {
-    fn get(&self, py: Python<'_>) -> PyResult<openctm::Mesh> {
-        let index = self.index;
-        self.mesh.get(py, |file| Ok(file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).cloned()))
-    }
-
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&openctm::Mesh) -> meshmap::Result<T> + Send,
-    ) -> PyResult<T> {
-        let mesh = self.get(py)?;
-        self.mesh.handle.run(py, || work(&mesh))
-    }
-}
-
 #[pymethods]
 impl Body {
     /// The method of compression: `RAW`, `MG1` or `MG2`.
     #[getter]
     fn method(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("{:?}", self.get(py)?.method()).to_uppercase())
+        Ok(format!("{:?}", self.mesh.get(py)?.method()).to_uppercase())
     }
 
     /// The comment, empty if there is none.
     #[getter]
     fn comment(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.run(py, openctm::Mesh::comment)?.to_string_lossy().into_owned())
+        Ok(self.mesh.run(py, openctm::Mesh::comment)?.to_string_lossy().into_owned())
     }
 
     /// The number of vertices.
     #[getter]
     fn vertex_count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.vertex_count())
+        Ok(self.mesh.get(py)?.vertex_count())
     }
 
     /// The number of triangles.
     #[getter]
     fn triangle_count(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.triangle_count())
+        Ok(self.mesh.get(py)?.triangle_count())
     }
 
     /// The triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range.
     #[getter]
     fn triangles(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        buffer::of_array(py, self.run(py, openctm::Mesh::triangles)?)
+        buffer::of_array(py, self.mesh.run(py, openctm::Mesh::triangles)?)
     }
 
     /// The positions, `float32 [vertices, 3]`.
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        buffer::of_array(py, self.run(py, openctm::Mesh::positions)?)
+        buffer::of_array(py, self.mesh.run(py, openctm::Mesh::positions)?)
     }
 
     /// The normals, `float32 [vertices, 3]`; None if the file has none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        buffer::of_optional(py, self.run(py, openctm::Mesh::normals)?)
+        buffer::of_optional(py, self.mesh.run(py, openctm::Mesh::normals)?)
     }
 
     /// The sets of texture coordinates.
     #[getter]
     fn uv_maps(slf: &Bound<'_, Self>) -> PyResult<Vec<Map>> {
-        let mesh = slf.get().get(slf.py())?;
+        let mesh = slf.get().mesh.get(slf.py())?;
         let map = |(index, map): (usize, openctm::UvMap)| Map {
             body: slf.clone().unbind(),
             index,
@@ -122,7 +108,7 @@ impl Body {
     /// The sets of attributes.
     #[getter]
     fn attribute_maps(slf: &Bound<'_, Self>) -> PyResult<Vec<Map>> {
-        let mesh = slf.get().get(slf.py())?;
+        let mesh = slf.get().mesh.get(slf.py())?;
         let map = |(index, map): (usize, openctm::AttributeMap)| Map {
             body: slf.clone().unbind(),
             index,
@@ -137,7 +123,7 @@ impl Body {
     /// All arrays, decoded at once by all threads: a dict of `triangles`, `positions`, `normals` (if the file has
     /// them), `texcoords` and `attribute_maps` (lists of arrays).
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let arrays = self.run(py, openctm::Mesh::arrays)?;
+        let arrays = self.mesh.run(py, openctm::Mesh::arrays)?;
         let dict = PyDict::new(py);
         dict.set_item("triangles", buffer::of_array(py, arrays.triangles)?)?;
         dict.set_item("positions", buffer::of_array(py, arrays.positions)?)?;
@@ -157,7 +143,7 @@ impl Body {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let mesh = self.get(py)?;
+        let mesh = self.mesh.get(py)?;
         let method = format!("{:?}", mesh.method()).to_uppercase();
         let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
         Ok(format!("<meshmap.Body {}: {method}, {vertices} vertices, {triangles} triangles>", self.index))
@@ -165,12 +151,12 @@ impl Body {
 
     /// Checks every value of the body. Gives all findings.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
-        Ok(self.run(py, openctm::Mesh::validate)?.iter().map(FindingInfo::new).collect())
+        Ok(self.mesh.run(py, openctm::Mesh::validate)?.iter().map(FindingInfo::new).collect())
     }
 
     /// Raises `Error` for the first finding that makes the body unusable.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let findings = self.run(py, openctm::Mesh::validate)?;
+        let findings = self.mesh.run(py, openctm::Mesh::validate)?;
         match findings.iter().find(|finding| finding.severity() == Severity::Unusable) {
             Some(finding) => {
                 let message = format!("openctm: malformed {}: {}", finding.rule.name, finding.detail);
@@ -205,11 +191,12 @@ impl Map {
     fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (body, index) = (self.body.get(), self.index);
         if self.is_uv {
-            let coords = body.run(py, |mesh| mesh.uv_maps().nth(index).map(|map| map.read()).transpose())?;
+            let coords =
+                body.mesh.run(py, |mesh| mesh.uv_maps().nth(index).map(|map| map.read()).transpose())?;
             return buffer::of_optional(py, coords);
         }
         let values =
-            body.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
+            body.mesh.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
         buffer::of_optional(py, values)
     }
 

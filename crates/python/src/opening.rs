@@ -1,9 +1,11 @@
 //! Opens files, as the class of their format.
 
+use std::sync::Arc;
+
 use meshmap::{Format, Parallelism};
 use pyo3::prelude::*;
 
-use crate::again::Origin;
+use crate::again::How;
 use crate::cgeo::CGeoFile;
 use crate::error::OrRaise;
 use crate::file::File;
@@ -11,24 +13,16 @@ use crate::iqm::IqmFile;
 use crate::living::{Handle, detached};
 use crate::openctm::OpenCtmFile;
 use crate::slmesh::SlMeshFile;
-use crate::source::{How, Opened};
+use crate::source::Opened;
 use crate::tmf::TmfFile;
 
 /// Opens what the arguments mean, as the class of its format.
 pub(crate) fn open(py: Python<'_>, opened: Opened, how: How) -> PyResult<Py<PyAny>> {
     let (source, reading) = (opened.source.clone(), opened.reading.clone());
-    let options = how.options;
-    let origin = Origin::new(
-        py,
-        opened.origin.clone_ref(py),
-        opened.path.as_deref(),
-        opened.is_reader,
-        opened.size,
-        how,
-    )?;
+    let (options, origin) = (how.options, Arc::clone(&opened.origin));
     let make = move || Handle::new(source, reading, options, origin);
     // Strict opening checks every value.
-    let is_strict = how.options.strictness == meshmap::Strictness::Strict;
+    let is_strict = options.strictness == meshmap::Strictness::Strict;
     let parallel = is_strict && options.parallelism != Parallelism::Off;
     let (handle, file) = detached(py, opened.reading.as_ref(), parallel, make).or_raise(py)?;
     let format = file.format();

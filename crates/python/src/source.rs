@@ -1,9 +1,10 @@
 //! Sources of bytes: paths, memory, file objects, and readers of ranges in Python.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use meshmap::{Checksums, Limits, Options, Parallelism, Source, Strictness};
+use meshmap::Source;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -11,54 +12,19 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::again::{How, Origin};
 use crate::call::unless_raised;
 use crate::error::OrRaise;
 use crate::pool::detached;
 use crate::readers::{Interrupt, Reading, of_file_object, of_reader};
 
-/// The settings for reading a file.
-#[derive(Clone, Copy)]
-pub(crate) struct How {
-    pub(crate) mmap: bool,
-    pub(crate) options: Options,
-}
-
-impl How {
-    pub(crate) fn new(
-        mmap: bool,
-        strict: bool,
-        parallel: bool,
-        checksums: bool,
-        max_block_bytes: Option<u64>,
-        max_total_bytes: Option<u64>,
-    ) -> Self {
-        let mut limits =
-            Limits::default().with_remedies(["open(.., max_block_bytes=)", "open(.., max_total_bytes=)", ""]);
-        if let Some(bytes) = max_block_bytes {
-            limits = limits.with_max_block_bytes(bytes).with_free_ratio(0);
-        }
-        if let Some(bytes) = max_total_bytes {
-            limits = limits.with_max_total_bytes(bytes).with_free_ratio(0);
-        }
-        let options = Options::default()
-            .with_limits(limits)
-            .with_strictness(if strict { Strictness::Strict } else { Strictness::Tolerant })
-            .with_parallelism(if parallel { Parallelism::Rayon } else { Parallelism::Off })
-            .with_checksums(if checksums { Checksums::Verify } else { Checksums::Ignore });
-        Self { mmap, options }
-    }
-}
-
-/// A source, its path, and the arguments that opened it.
+/// A source, its path, and what `open` was called with.
 pub(crate) struct Opened {
     pub(crate) source: Source,
     /// For file objects and readers.
     pub(crate) reading: Option<Reading>,
     pub(crate) path: Option<PathBuf>,
-    /// The argument of `open`: the path, the bytes, the file object or the reader.
-    pub(crate) origin: Py<PyAny>,
-    pub(crate) is_reader: bool,
-    pub(crate) size: Option<u64>,
+    pub(crate) origin: Arc<Origin>,
 }
 
 /// The source that the arguments of `open` mean.
@@ -67,22 +33,18 @@ pub(crate) fn open(
     source: Option<&Bound<'_, PyAny>>,
     reader: Option<&Bound<'_, PyAny>>,
     size: Option<u64>,
-    mmap: bool,
+    how: How,
 ) -> PyResult<Opened> {
-    let opened = |source, path, origin: &Bound<'_, PyAny>| Opened {
-        source,
-        reading: None,
-        path,
-        origin: origin.clone().unbind(),
-        is_reader: false,
-        size: None,
+    let mmap = how.mmap;
+    let opened = |source, reading, path: Option<PathBuf>, object: &Bound<'_, PyAny>| {
+        let origin = Origin::new(object, path.as_deref(), reader.is_some(), size, how)?;
+        Ok(Opened { source, reading, path, origin })
     };
     let source = match (source, reader) {
         (Some(source), None) => source,
         (None, Some(reader)) if reader.is_callable() => {
             let (made, reading) = of_reader(reader, size, Interrupt::default());
-            let opened = opened(made.source(), None, reader);
-            return Ok(Opened { is_reader: true, size, reading: Some(reading), ..opened });
+            return opened(made.source(), Some(reading), None, reader);
         }
         (None, Some(_)) => return Err(PyTypeError::new_err("reader must be callable: reader(start, stop)")),
         _ => return Err(PyTypeError::new_err("open() takes a source or a reader")),
@@ -97,7 +59,7 @@ pub(crate) fn open(
             if mmap {
                 return Err(PyValueError::new_err(FOR_PATHS));
             }
-            return Ok(opened(at_address(py, &address)?, Some(address.into()), source));
+            return opened(at_address(py, &address)?, None, Some(address.into()), source);
         }
         let path: PathBuf = source.extract()?;
         let made = if mmap {
@@ -109,12 +71,12 @@ pub(crate) fn open(
         // The process that reads the pickled file may be in another folder.
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let origin = absolute.into_os_string().into_pyobject(py)?;
-        return Ok(opened(made, Some(path), origin.as_any()));
+        return opened(made, None, Some(path), origin.as_any());
     }
     if let Ok(bytes) = source.cast::<PyBytes>() {
         // A `bytes` object never changes, so its memory is read directly.
         let bytes = Bytes::from_owner(PyBackedBytes::from(bytes.clone()));
-        return Ok(opened(Source::from_bytes(bytes), None, source));
+        return opened(Source::from_bytes(bytes), None, None, source);
     }
     if let Some(buffer) = unless_raised(py, PyBuffer::<u8>::get(source))? {
         // Other buffers may change while they are read.
@@ -122,7 +84,7 @@ pub(crate) fn open(
             true => Bytes::from_owner(Unchanging(buffer)),
             false => buffer.to_vec(py)?.into(),
         };
-        return Ok(opened(Source::from_bytes(bytes), None, source));
+        return opened(Source::from_bytes(bytes), None, None, source);
     }
     if mmap {
         return Err(PyValueError::new_err(FOR_PATHS));
@@ -131,7 +93,7 @@ pub(crate) fn open(
         let (made, reading) = of_file_object(source)?;
         let name = unless_raised(py, source.getattr(intern!(py, "name")))?;
         let name = name.map(|name| unless_raised(py, name.extract::<PathBuf>())).transpose()?.flatten();
-        return Ok(Opened { reading: Some(reading), ..opened(made, name, source) });
+        return opened(made, Some(reading), name, source);
     }
     let kind = source.get_type().name()?;
     Err(PyTypeError::new_err(format!(

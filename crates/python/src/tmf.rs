@@ -1,7 +1,7 @@
 //! TMF: the segments of each mesh.
 
-use meshmap::Array;
 use meshmap::tmf::{self, CustomValues, Document, Packed, PackedElement};
+use meshmap::{Array, MeshFile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -28,11 +28,12 @@ impl TmfFile {
     fn stored_meshes(slf: &Bound<'_, Self>) -> PyResult<Vec<Stored>> {
         let file = slf.as_super().get();
         let document = document(slf)?;
-        Ok(document
-            .meshes()
-            .enumerate()
-            .map(|(index, mesh)| Stored { mesh: file.living(mesh), index })
-            .collect())
+        let stored = |(index, mesh)| {
+            let again =
+                move |file: &MeshFile| Ok(file.as_tmf().and_then(|document| document.mesh(index).ok()));
+            Stored { mesh: Living::new(file.handle.clone(), mesh, again), index }
+        };
+        Ok(document.meshes().enumerate().map(stored).collect())
     }
 }
 
@@ -44,17 +45,12 @@ pub struct Stored {
 }
 
 impl Stored {
-    fn get(&self, py: Python<'_>) -> PyResult<tmf::Mesh> {
-        let index = self.index;
-        self.mesh.get(py, |file| Ok(file.as_tmf().and_then(|document| document.mesh(index).ok())))
-    }
-
     fn decode<T: PackedElement>(
         &self,
         py: Python<'_>,
         packed: impl FnOnce(&tmf::Mesh) -> Option<Packed<T>>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        let Some(packed) = packed(&self.get(py)?) else { return Ok(None) };
+        let Some(packed) = packed(&self.mesh.get(py)?) else { return Ok(None) };
         let array = self.mesh.handle.run(py, || packed.read())?;
         buffer::of_array(py, array).map(Some)
     }
@@ -65,7 +61,7 @@ impl Stored {
     /// Its name.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.get(py)?.name().to_string_lossy().into_owned())
+        Ok(self.mesh.get(py)?.name().to_string_lossy().into_owned())
     }
 
     /// The positions, `float32 [vertices, 3]`; None if there are none.
@@ -125,8 +121,7 @@ impl Stored {
             Four(Array<[f32; 4]>),
             Whole(Array<u32>),
         }
-        let mesh = self.get(py)?;
-        let decoded = self.mesh.handle.run(py, || {
+        let decoded = self.mesh.run(py, |mesh| {
             let mut decoded = Vec::new();
             for custom in mesh.custom()? {
                 let name = custom.name.to_string_lossy().into_owned();
@@ -160,8 +155,7 @@ impl Stored {
     /// All indices, flat lists: a dict of `positions`, `normals`, `texcoords` and `tangents`, `uint32 [indices]` each, if they
     /// are there.
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-        let mesh = self.get(py)?;
-        let indices = self.mesh.handle.run(py, || mesh.indices())?;
+        let indices = self.mesh.run(py, tmf::Mesh::indices)?;
         let dict = pyo3::types::PyDict::new(py);
         let all = [
             ("positions", indices.positions),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Group, MeshInfo, PartDetail, SMALL, State, Summary,
+    AttributeInfo, Damage, Damages, Depth, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State, Summary,
     corners, lossy,
 };
 use crate::input::Problem;
@@ -202,38 +202,27 @@ fn glances(
 }
 
 /// Collects the facts of a file. `threads` threads inspect the snapshots, which matters if each inspection is a request.
-pub(super) fn facts(
-    proxy: &Proxy,
-    (depth, threads, bytes): (Depth, usize, Option<u64>),
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
+pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts {
+    let (depth, bytes) = (look.depth, look.bytes);
     let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
     let is_quick = depth == Depth::Look && !is_small;
     let looked = proxy.snapshot_count().min(if is_quick { WORTH_LOOKING } else { usize::MAX });
     let seen = self::glances(proxy, (looked, is_quick), threads);
-    let mut far: Vec<[usize; 2]> = Vec::new();
+    let mut far: Vec<u64> = Vec::new();
     let mut glances: Vec<Option<Glance>> = Vec::new();
     for index in 0..looked {
         let found = proxy.snapshot(index).ok().and_then(|snapshot| seen.get(&snapshot.range().start));
         if let Some(Err(error)) = &found {
-            damages.add(Damage::of(Address::field("snapshots").index(index as u64), error, bytes));
+            look.failed(Address::field("snapshots").index(index as u64), error);
         }
         if let Some(Ok(None)) = found {
-            match far.last_mut() {
-                Some([_, last]) if *last + 1 == index => *last = index,
-                _ => far.push([index, index]),
-            }
+            far.push(index as u64);
         }
         glances.push(found.and_then(|found| found.as_ref().ok().copied().flatten()));
     }
-    let mut not_read: Vec<String> = far
-        .into_iter()
-        .map(|[first, last]| {
-            let which = if first == last { first.to_string() } else { format!("{first}..{last}") };
-            format!("snapshots[{which}], whose first {NEAR} sections are not a box and a mesh")
-        })
-        .collect();
+    let which =
+        |run| format!("snapshots[{}], whose first {NEAR} sections are not a box and a mesh", span(run));
+    let mut not_read: Vec<String> = runs(far).into_iter().map(which).collect();
     if let Some(last) = proxy.snapshot_count().checked_sub(1).filter(|_| is_quick) {
         if last >= looked {
             not_read.push(format!("snapshots[{looked}..{last}]"));
@@ -243,20 +232,21 @@ pub(super) fn facts(
         }
     }
     let first = glances.first().copied().flatten();
-    if damages.has("snapshots[0]") {
-        differences_from_nothing(&glances, damages);
+    if look.damages.has("snapshots[0]") {
+        differences_from_nothing(&glances, look.damages);
     }
-    let mut values = values(proxy, &glances, lists);
+    let mut values = values(proxy, &glances, look.lists);
     values["not_read"] = json!(not_read);
-    values["contradictions"] = json!(lists.cut("cgeo.contradictions", contradictions(proxy, first.as_ref())));
+    let contradictions = contradictions(proxy, first.as_ref());
+    values["contradictions"] = json!(look.lists.cut("cgeo.contradictions", contradictions));
     let mut groups = None;
     if let Ok(snapshot) = proxy.snapshot(0) {
-        match first_snapshot(proxy, &snapshot, depth, first, &mut values, lists) {
+        match first_snapshot(proxy, &snapshot, depth, first, &mut values, look.lists) {
             Ok(found) => groups = found,
-            Err(error) => damages.add(Damage::of(Address::field("snapshots").index(0), &error, bytes)),
+            Err(error) => look.failed(Address::field("snapshots").index(0), &error),
         }
     }
-    let meshes = meshes(proxy, &glances, groups, lists);
+    let meshes = meshes(proxy, &glances, groups, look.lists);
     let detail = |mesh: &MeshInfo| {
         let counts = [("vertices", mesh.vertices), ("triangles", mesh.triangles)];
         let counts = counts.into_iter().filter_map(|(name, count)| Some((name, count?))).collect();
@@ -269,14 +259,7 @@ pub(super) fn facts(
     let words = text::plural(proxy.snapshot_count(), "snapshot")
         + &last.map_or_else(String::new, |last| format!(", {}", text::seconds(last)));
     let summary = Summary { vertices, triangles, is_estimate: false, words };
-    Facts {
-        variant: variant(proxy),
-        words: words_of(proxy, &glances, &values),
-        values,
-        meshes,
-        details,
-        summary,
-    }
+    Facts { words: words_of(proxy, &glances, &values), values, meshes, details, summary }
 }
 
 /// Differences from a first snapshot that cannot be read cannot be read either.
@@ -493,8 +476,13 @@ fn contradictions(proxy: &Proxy, first: Option<&Glance>) -> Vec<String> {
 /// First and last index of the runs of snapshots that are complete.
 fn runs_of_complete(glances: &[Option<Glance>]) -> Vec<[u64; 2]> {
     let complete = (0_u64..).zip(glances).filter(|(_, glance)| glance.is_some_and(|one| one.is_complete));
+    runs(complete.map(|(index, _)| index))
+}
+
+/// First and last of the indices that follow each other.
+fn runs(indices: impl IntoIterator<Item = u64>) -> Vec<[u64; 2]> {
     let mut runs: Vec<[u64; 2]> = Vec::new();
-    for (index, _) in complete {
+    for index in indices {
         match runs.last_mut() {
             Some([_, last]) if *last + 1 == index => *last = index,
             _ => runs.push([index, index]),
@@ -503,8 +491,11 @@ fn runs_of_complete(glances: &[Option<Glance>]) -> Vec<[u64; 2]> {
     runs
 }
 
+fn span([from, to]: [u64; 2]) -> String {
+    if from == to { from.to_string() } else { format!("{from}..{to}") }
+}
+
 fn words_of(proxy: &Proxy, glances: &[Option<Glance>], values: &Value) -> Vec<(&'static str, String)> {
-    let span = |[from, to]: [u64; 2]| if from == to { from.to_string() } else { format!("{from}..{to}") };
     let complete: Vec<String> = runs_of_complete(glances).into_iter().take(8).map(span).collect();
     let step = values["time"]["step"].as_f64().filter(|_| proxy.snapshot_count() > 1);
     let time = step.map(|step| {

@@ -7,21 +7,14 @@ use meshmap::iqm::{Model, VertexArrayType, raw};
 use meshmap::{Address, MeshFile, Semantic, Source};
 use serde_json::json;
 
-use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, MeshInfo, Part, State, Summary, WORTH_READING, corners,
-    lossy, single,
+    AttributeInfo, Depth, Facts, Look, MeshInfo, Part, State, Summary, WORTH_READING, corners, lossy, single,
 };
 use crate::text;
 
-pub(super) fn facts(
-    model: &Model,
-    depth: Depth,
-    bytes: Option<u64>,
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
-    let positions = positions(model, depth, bytes, damages);
+pub(super) fn facts(model: &Model, look: &mut Look<'_>) -> Facts {
+    let positions = positions(model, look);
+    let lists = &mut *look.lists;
     let attributes = attributes(model);
     // Meshes that declare the same vertices have bounds as long as all of them together are not many times the file.
     let mut left = 16 * (model.vertex_count() as u64).saturating_add(model.triangle_count() as u64);
@@ -83,7 +76,6 @@ pub(super) fn facts(
         "box": bounds.map(|corners| corners.map(|corner| corner.map(single))),
     });
     Facts {
-        variant: format!("IQM {}", model.version()),
         summary: summary(model),
         words: vec![("joints", skeleton(model)), ("poses", String::new())],
         values,
@@ -111,25 +103,14 @@ fn attributes(model: &Model) -> Arc<[AttributeInfo]> {
 }
 
 /// The positions, where they cost little.
-fn positions(
-    model: &Model,
-    depth: Depth,
-    bytes: Option<u64>,
-    damages: &mut Damages,
-) -> Option<meshmap::Attribute> {
+fn positions(model: &Model, look: &mut Look<'_>) -> Option<meshmap::Attribute> {
     let kind = VertexArrayType::Position;
     let (index, array) = model.vertex_arrays().enumerate().find(|(_, array)| array.kind == kind)?;
-    if array.range.end - array.range.start > WORTH_READING && depth != Depth::Check {
+    if array.range.end - array.range.start > WORTH_READING && look.depth != Depth::Check {
         return None;
     }
-    match model.vertex_array(index) {
-        Ok(positions) => Some(positions),
-        Err(error) => {
-            let address = Address::field("vertex_arrays").index(index as u64);
-            damages.add(Damage::of(address, &error, bytes));
-            None
-        }
-    }
+    let address = Address::field("vertex_arrays").index(index as u64);
+    model.vertex_array(index).inspect_err(|error| look.failed(address, error)).ok()
 }
 
 /// The name of the type of a vertex array, as in the specification.

@@ -12,7 +12,7 @@ pub use self::lists::cut;
 pub use self::model::{
     AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
 };
-use self::model::{Damages, SMALL, cut_off};
+use self::model::{Damages, Look, SMALL, cut_off};
 use crate::input::{Input, Problem, Reading, memory_for};
 use crate::{json as json_text, windows};
 
@@ -155,36 +155,31 @@ fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
     inspection.format = Some(file.format());
     inspection.findings = findings;
     inspection.lists = Lists::new(bytes.unwrap_or_default());
-    if !with_facts {
+    let problem = if with_facts { too_many_parts(&file, bytes) } else { None };
+    if problem.is_none() {
         inspection.variant = Some(variant(&file));
-    } else if let Some(problem) = too_many_parts(&file, bytes) {
-        inspection.problem = Some(problem);
-    } else {
-        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
-        let facts = facts(&file, (depth, threads, bytes), &mut damages, &mut inspection.lists);
-        inspection.variant = Some(facts.variant.clone());
-        inspection.facts = Some(facts);
     }
+    if with_facts && problem.is_none() {
+        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
+        let mut look = Look { depth, bytes, damages: &mut damages, lists: &mut inspection.lists };
+        inspection.facts = Some(facts(&file, threads, &mut look));
+    }
+    inspection.problem = problem;
     inspection.damage = damages.list;
     inspection.file = Some(file);
 }
 
-fn facts(
-    file: &MeshFile,
-    (depth, threads, bytes): (Depth, usize, Option<u64>),
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
+fn facts(file: &MeshFile, threads: usize, look: &mut Look<'_>) -> Facts {
     if let Some(proxy) = file.as_cgeo() {
-        cgeo::facts(proxy, (depth, threads, bytes), damages, lists)
+        cgeo::facts(proxy, threads, look)
     } else if let Some(model) = file.as_iqm() {
-        iqm::facts(model, depth, bytes, damages, lists)
+        iqm::facts(model, look)
     } else if let Some(bodies) = file.as_openctm() {
-        openctm::facts(bodies, depth, bytes, damages, lists)
+        openctm::facts(bodies, look)
     } else if let Some(asset) = file.as_slmesh() {
-        slmesh::facts(asset, depth, bytes, damages, lists)
+        slmesh::facts(asset, look)
     } else if let Some(document) = file.as_tmf() {
-        tmf::facts(document, depth, bytes, damages, lists)
+        tmf::facts(document, look)
     } else {
         Facts::default()
     }

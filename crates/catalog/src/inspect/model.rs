@@ -140,6 +140,30 @@ impl Damages {
     }
 }
 
+/// The depth of a search for the facts of a file, and the damage that is found on the way.
+pub(super) struct Look<'a> {
+    pub(super) depth: Depth,
+    /// The length of the file, if it is known.
+    pub(super) bytes: Option<u64>,
+    pub(super) damages: &'a mut Damages,
+    pub(super) lists: &'a mut Lists,
+}
+
+impl Look<'_> {
+    /// Records the damage that an error reports for the part at an address.
+    pub(super) fn failed(&mut self, address: Address, error: &meshmap::Error) {
+        self.damages.add(Damage::of(address, error, self.bytes));
+    }
+
+    /// Returns the value, or `None` if reading it failed: then the part is damaged that the error names, or else the one at the address.
+    pub(super) fn read<T>(&mut self, read: meshmap::Result<Option<T>>, address: Address) -> Option<T> {
+        read.unwrap_or_else(|error| {
+            self.failed(error.address().cloned().unwrap_or(address), &error);
+            None
+        })
+    }
+}
+
 /// The parts that cannot be used, by their addresses.
 #[derive(Default)]
 pub struct ByAddress<'a> {
@@ -163,6 +187,12 @@ impl<'a> ByAddress<'a> {
         known
     }
 
+    /// The state of a part that is damaged, or that contains a damaged part.
+    fn state(&self, address: &str) -> Option<State> {
+        let own = self.own.get(address).map(|damage| damage.state);
+        own.or_else(|| self.within.get(address).map(|_| State::Broken))
+    }
+
     /// The unusable part at an address: the part itself, a part of it, or the part that it belongs to.
     #[must_use]
     pub fn at(&self, address: &str) -> Option<&'a Damage> {
@@ -172,7 +202,7 @@ impl<'a> ByAddress<'a> {
 }
 
 /// A mesh, as JSON lists it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct MeshInfo {
     /// The address of the mesh, snapshot, body or face.
     pub address: String,
@@ -200,18 +230,7 @@ pub struct MeshInfo {
 
 impl MeshInfo {
     pub(super) fn new(address: String, role: &'static str) -> Self {
-        Self {
-            address,
-            name: None,
-            role,
-            material: None,
-            vertices: None,
-            triangles: None,
-            attributes: Arc::default(),
-            bounds: None,
-            groups: None,
-            is_complete: false,
-        }
+        Self { address, role, ..Self::default() }
     }
 }
 
@@ -291,7 +310,6 @@ pub struct Inspection {
 /// The facts of a file that depend on its format.
 #[derive(Debug, Default)]
 pub struct Facts {
-    pub(super) variant: String,
     /// Named values, an object of JSON.
     pub values: Value,
     /// The words that a page has in place of values, by the names of these; no words for values that it leaves out.
@@ -316,6 +334,13 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The sums of meshes whose numbers are all known.
+    pub(super) fn of(meshes: &[MeshInfo], words: String) -> Self {
+        let vertices = meshes.iter().filter_map(|mesh| mesh.vertices).sum();
+        let triangles = meshes.iter().filter_map(|mesh| mesh.triangles).sum();
+        Self { vertices: Some(vertices), triangles: Some(triangles), is_estimate: false, words }
+    }
+
     /// The numbers of vertices and triangles, as far as they are known, each with the word for it and its plural.
     #[must_use]
     pub fn counts(&self, [vertex, triangle]: [&str; 2]) -> [Option<String>; 2] {
@@ -398,14 +423,14 @@ impl Inspection {
 
     /// The parts with what is known of each.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
-        let states = self.states();
+        let known = ByAddress::new(&self.damage);
         let salvaged = self.salvaged.iter().cloned();
         let usual = if self.depth == Depth::Check { State::Intact } else { State::NotChecked };
         let items = self.file.iter().flat_map(MeshFile::items).map(move |item| {
             let address = item.address.to_string();
             let detail = self.facts.as_ref().and_then(|facts| facts.details.get(&address));
-            let state = match states.get(&address) {
-                Some(state) => *state,
+            let state = match known.state(&address) {
+                Some(state) => state,
                 None if detail.is_some_and(|detail| detail.is_intact) => State::Intact,
                 None => usual,
             };
@@ -436,20 +461,6 @@ impl Inspection {
             let range = damage.range.clone().unwrap_or_default();
             Some(Part::without_counts(address, range, damage.state))
         })
-    }
-
-    /// The states of what is damaged, and of whatever it is a part of.
-    fn states(&self) -> HashMap<String, State> {
-        let mut states: HashMap<String, State> = HashMap::new();
-        for damage in &self.damage {
-            let address = damage.address.to_string();
-            for ancestor in ancestors(&address) {
-                let state = if ancestor == address { damage.state } else { State::Broken };
-                let known = states.entry(ancestor.to_owned()).or_insert(state);
-                *known = (*known).max(state);
-            }
-        }
-        states
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
+    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
 };
 use crate::text;
 
@@ -19,51 +19,31 @@ pub(super) fn variant(bodies: &Bodies) -> String {
     method.map_or_else(|| "OpenCTM".to_owned(), |method| format!("OpenCTM 5, {method}{lossy}"))
 }
 
-pub(super) fn facts(
-    bodies: &Bodies,
-    depth: Depth,
-    bytes: Option<u64>,
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
-    let boxes = are_boxes_worth_it(bodies, depth);
+pub(super) fn facts(bodies: &Bodies, look: &mut Look<'_>) -> Facts {
+    let boxes = are_boxes_worth_it(bodies, look.depth);
     let meshes = bodies.meshes().enumerate().map(|(index, mesh)| {
         // A separate mesh, so that the decoded data is released.
         let bounds = || {
             let mesh = Mesh::at(mesh.source(), mesh.range().start, &Options::default())?;
             Ok(Bounds::around(mesh.positions()?.iter()))
         };
-        let bounds = match boxes.then(bounds).transpose() {
-            Ok(bounds) => bounds.flatten(),
-            Err(error) => {
-                let body = Address::field("bodies").index(index as u64);
-                let address = meshmap::Error::address(&error).cloned();
-                damages.add(Damage::of(address.unwrap_or_else(|| body.then("positions")), &error, bytes));
-                None
-            }
-        };
+        let positions = Address::field("bodies").index(index as u64).then("positions");
+        let bounds = look.read(boxes.then(bounds).transpose(), positions).flatten();
         MeshInfo {
             vertices: Some(mesh.vertex_count() as u64),
             triangles: Some(mesh.triangle_count() as u64),
-            attributes: lists.cut("meshes.attributes", attributes(mesh)).into(),
+            attributes: look.lists.cut("meshes.attributes", attributes(mesh)).into(),
             bounds: bounds.map(corners),
             ..MeshInfo::new(format!("bodies[{index}]"), "geometry")
         }
     });
     let meshes: Vec<MeshInfo> = meshes.collect();
-    let values: Vec<Value> = bodies.meshes().map(|mesh| body(mesh, lists)).collect();
-    let sum = |of: fn(&MeshInfo) -> Option<u64>| Some(meshes.iter().filter_map(of).sum());
+    let values: Vec<Value> = bodies.meshes().map(|mesh| body(mesh, look.lists)).collect();
     let words = Some(meshes.len()).filter(|bodies| *bodies > 1).map(|bodies| text::plural(bodies, "body"));
     Facts {
-        variant: variant(bodies),
-        values: json!({ "bodies": lists.cut("openctm.bodies", values) }),
+        values: json!({ "bodies": look.lists.cut("openctm.bodies", values) }),
         words: Vec::new(),
-        summary: Summary {
-            vertices: sum(|mesh| mesh.vertices),
-            triangles: sum(|mesh| mesh.triangles),
-            is_estimate: false,
-            words: words.unwrap_or_default(),
-        },
+        summary: Summary::of(&meshes, words.unwrap_or_default()),
         meshes,
         details: HashMap::new(),
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, MeshInfo, PartDetail, Summary, WORTH_READING, corners,
-    cut_off, lossy, single,
+    AttributeInfo, Damage, Damages, Depth, Facts, Look, MeshInfo, PartDetail, Summary, WORTH_READING,
+    corners, cut_off, lossy, single,
 };
 use crate::text;
 
@@ -54,32 +54,22 @@ fn is_worth_reading(asset: &Asset) -> bool {
     stored.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add) <= WORTH_READING
 }
 
-pub(super) fn facts(
-    asset: &Asset,
-    depth: Depth,
-    bytes: Option<u64>,
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
-    let decoded = (depth == Depth::Check || is_worth_reading(asset)).then(|| asset.decode_all());
-    let decoded = match decoded.transpose() {
-        Ok(decoded) => decoded,
-        Err(error) => {
-            damages.add(Damage::of(Address::field("file"), &error, bytes));
-            None
-        }
-    };
+pub(super) fn facts(asset: &Asset, look: &mut Look<'_>) -> Facts {
+    let decoded = (look.depth == Depth::Check || is_worth_reading(asset)).then(|| asset.decode_all());
+    let decoded = decoded.transpose().unwrap_or_else(|error| {
+        look.failed(Address::field("file"), &error);
+        None
+    });
     for (name, error) in decoded.iter().flat_map(errors) {
-        damages.add(Damage::of(address(name), error, bytes));
+        look.failed(address(name), error);
     }
-    let meshes = decoded.as_ref().map(|decoded| meshes(decoded, bytes, damages)).unwrap_or_default();
-    let details = decoded.as_ref().map(|decoded| details(asset, decoded, damages)).unwrap_or_default();
+    let meshes = decoded.as_ref().map(|decoded| meshes(decoded, look)).unwrap_or_default();
+    let details = decoded.as_ref().map(|decoded| details(asset, decoded, look.damages)).unwrap_or_default();
     let date = asset.date().filter(|date| date.is_finite()).map(|date| ("date", day(date)));
     // The table of parts has the exact counts.
     let levels = decoded.as_ref().map(|_| ("levels_of_detail", String::new()));
     Facts {
-        variant: VARIANT.to_owned(),
-        values: values(asset, decoded.as_ref(), lists),
+        values: values(asset, decoded.as_ref(), look.lists),
         words: date.into_iter().chain(levels).collect(),
         summary: summary(asset, decoded.as_ref()),
         meshes,
@@ -105,7 +95,7 @@ fn errors(decoded: &Decoded) -> impl Iterator<Item = (&'static str, &Error)> {
 }
 
 /// A mesh for each face.
-fn meshes(decoded: &Decoded, bytes: Option<u64>, damages: &mut Damages) -> Vec<MeshInfo> {
+fn meshes(decoded: &Decoded, look: &mut Look<'_>) -> Vec<MeshInfo> {
     let mut meshes = Vec::new();
     for (name, mesh) in blocks(decoded) {
         let role = match name {
@@ -117,7 +107,7 @@ fn meshes(decoded: &Decoded, bytes: Option<u64>, damages: &mut Damages) -> Vec<M
         };
         for face in mesh.faces() {
             let bounds = bounds_of(&face).unwrap_or_else(|error| {
-                damages.add(Damage::of(Address::field(name), &error, bytes));
+                look.failed(Address::field(name), &error);
                 None
             });
             let has = [

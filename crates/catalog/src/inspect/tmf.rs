@@ -6,10 +6,7 @@ use meshmap::tmf::{Document, FileLayout, Mesh, Packed};
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
-use super::lists::Lists;
-use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, MeshInfo, Summary, WORTH_READING, corners, lossy,
-};
+use super::model::{AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy};
 use crate::text;
 
 /// Format and version: `TMF 0.2`.
@@ -18,24 +15,13 @@ pub(super) fn variant(document: &Document) -> String {
     format!("TMF {}.{}", header.tmf_major, header.tmf_minor)
 }
 
-pub(super) fn facts(
-    document: &Document,
-    depth: Depth,
-    bytes: Option<u64>,
-    damages: &mut Damages,
-    lists: &mut Lists,
-) -> Facts {
+pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
     let vertices = document.meshes().filter_map(|mesh| mesh.positions());
     let stored: u64 = vertices.map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>()).sum();
-    let worth = depth == Depth::Check || stored <= WORTH_READING;
+    let worth = look.depth == Depth::Check || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
-        let bounds = mesh.positions().filter(|_| worth).and_then(|vertices| match bounds(&vertices) {
-            Ok(bounds) => bounds,
-            Err(error) => {
-                damages.add(Damage::of(error.address().unwrap_or(vertices.address()).clone(), &error, bytes));
-                None
-            }
-        });
+        let vertices = mesh.positions().filter(|_| worth);
+        let bounds = vertices.and_then(|vertices| look.read(bounds(&vertices), vertices.address().clone()));
         MeshInfo {
             name: Some(lossy(&mesh.name())),
             vertices: Some(mesh.positions().map_or(0, |vertices| vertices.len() as u64)),
@@ -54,16 +40,10 @@ pub(super) fn facts(
         "layout": if document.file_layout() == FileLayout::A { "A" } else { "B" },
         "shared_indices": shared_indices,
         "separate_indices": separate_indices,
-        "meshes": lists.cut("tmf.meshes", document.meshes().map(|mesh| stored_as(&mesh))),
+        "meshes": look.lists.cut("tmf.meshes", document.meshes().map(|mesh| stored_as(&mesh))),
     });
-    let sum = |of: fn(&MeshInfo) -> Option<u64>| Some(meshes.iter().filter_map(of).sum());
-    let summary = Summary {
-        vertices: sum(|mesh| mesh.vertices),
-        triangles: sum(|mesh| mesh.triangles),
-        is_estimate: false,
-        words: text::plural(meshes.len(), "mesh"),
-    };
-    Facts { variant: variant(document), values, words: Vec::new(), summary, meshes, details: HashMap::new() }
+    let summary = Summary::of(&meshes, text::plural(meshes.len(), "mesh"));
+    Facts { values, words: Vec::new(), summary, meshes, details: HashMap::new() }
 }
 
 /// Around all points that are finite, decoded a part at a time.

@@ -14,7 +14,7 @@ use super::limited::Limited;
 use super::look;
 use super::row::Row;
 use super::{Depth, Options};
-use crate::input::{Problem, Reading, meter_of};
+use crate::input::{Problem, meter_of};
 use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
 use crate::text;
 
@@ -74,25 +74,15 @@ fn listed(file: &MeshFile, file_row: Row, depth: Depth, max_output: Option<u64>)
 /// Opens a file. `None` if it has no rows; its only row if it cannot be opened.
 pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
     let mut row = of_item(item);
-    // Files are worked on side by side, each by one thread.
-    let reading = Reading {
-        mmap: how.mmap,
-        memory: how.memory,
-        limits: how.limits,
-        is_one_of_many: true,
-        note: how.note,
-        network: how.network,
-        ..Reading::default()
-    };
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
-        Kind::File(input) => input.source_and_version(&reading).and_then(|(source, version)| {
+        Kind::File(input) => input.source_and_version(&how.reading).and_then(|(source, version)| {
             describe(&mut row, &source, version, how)?;
-            input.open(&source, &reading)
+            input.open(&source, &how.reading)
         }),
         Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
             describe(&mut row, &source, || identity.clone(), how)?;
-            Ok(Some(MeshFile::from_source(source, &reading.options())?))
+            Ok(Some(MeshFile::from_source(source, &how.reading.options())?))
         }),
     };
     let format = match &opened {
@@ -131,9 +121,8 @@ fn describe(
 pub fn identify(item: &Item, how: &Options) -> Row {
     let mut row = of_item(item);
     if let Kind::File(input) = &item.0 {
-        let reading = Reading { network: how.network, ..Reading::default() };
         row.identity = if input.is_in_store() {
-            input.fetch_version(&reading).ok().flatten().map(|(_, version)| version)
+            input.fetch_version(&how.reading).ok().flatten().map(|(_, version)| version)
         } else {
             input.on_disk().and_then(|source| of_file(&source))
         };

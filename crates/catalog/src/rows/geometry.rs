@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
+    Array as _, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
+    RecordBatch, RecordBatchOptions, make_array, new_empty_array,
 };
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::OffsetBuffer;
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 use meshmap::{Attribute, MeshView, Scalar, Semantic};
 
@@ -61,21 +63,11 @@ pub(super) enum Part {
     Own(Semantic),
 }
 
-/// The values of a part of one mesh.
-#[derive(Debug)]
-pub(super) enum Values {
-    Floats(Vec<f32>),
-    Ints(Vec<i32>),
-    Longs(Vec<i64>),
-    /// Values, and how many each vertex has.
-    Own(Vec<f64>, usize),
-}
-
-/// A row of a table with geometry: the facts, and the values of each part. A part that the mesh has not is `None`.
+/// A row of a table with geometry: the facts, and the items of the list of each part. A part that the mesh has not is `None`.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) row: Row,
-    pub(super) parts: Vec<Option<Values>>,
+    pub(super) parts: Vec<Option<ArrayRef>>,
 }
 
 impl Geometry {
@@ -129,113 +121,41 @@ impl Geometry {
     }
 
     /// The rows as a table.
-    pub(super) fn batch(&self, table: Table) -> Result<RecordBatch, ArrowError> {
-        let Table { rows, lists } = table;
-        let mut lists = lists.into_iter();
-        let column = |kind: &Kind| match kind {
+    pub(super) fn batch(&self, shapes: Vec<Shape>) -> Result<RecordBatch, ArrowError> {
+        let (rows, mut parts): (Vec<Row>, Vec<_>) =
+            shapes.into_iter().map(|shape| (shape.row, shape.parts.into_iter())).unzip();
+        let mut column = |kind: &Kind| match kind {
             Kind::Fact(column) => Ok(batch::values(column, &rows)),
-            Kind::Array(part) => lists.next().unwrap_or_else(|| List::new((part, 0))).array(),
+            // The items of a part are dropped before the next part is joined.
+            Kind::Array(part) => joined(part, parts.iter_mut().map(|parts| parts.next().flatten()).collect()),
         };
-        let columns = self.columns.iter().map(column).collect::<Result<Vec<ArrayRef>, _>>()?;
+        let columns = self.columns.iter().map(&mut column).collect::<Result<Vec<ArrayRef>, _>>()?;
         // Without columns, only the count of rows remains.
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
     }
 }
 
-/// Rows that become a table. The values of each mesh are appended when it is decoded, so that they are in memory once.
-pub(super) struct Table {
-    pub(super) rows: Vec<Row>,
-    lists: Vec<List>,
-}
-
-/// A part of several meshes.
-struct List {
-    items: FieldRef,
-    /// The number of items of each mesh that has the part.
-    lengths: Vec<Option<usize>>,
-    /// Numbers of vertices, and of numbers that each vertex has.
-    vertices: Vec<(usize, usize)>,
-    expected: usize,
-    values: Values,
-}
-
-impl Table {
-    /// A table without rows. `expected` has the lengths of the table before it: memory of about the same size is used again, where
-    /// growing memory would leave gaps.
-    pub(super) fn new(geometry: &Geometry, expected: &[usize]) -> Self {
-        let expected = expected.iter().copied().chain(std::iter::repeat(0));
-        Self { rows: Vec::new(), lists: geometry.parts().zip(expected).map(List::new).collect() }
-    }
-
-    /// The number of numbers of each part.
-    pub(super) fn lengths(&self) -> Vec<usize> {
-        self.lists.iter().map(|list| list.values.len()).collect()
-    }
-
-    pub(super) fn push(&mut self, shape: Shape) {
-        self.rows.push(shape.row);
-        self.lists.iter_mut().zip(shape.parts).for_each(|(list, values)| list.push(values));
-    }
-}
-
-impl List {
-    fn new((part, expected): (&Part, usize)) -> Self {
-        let values = match part {
-            Part::Floats(..) => Values::Floats(Vec::with_capacity(expected)),
-            Part::Index | Part::Joints(_) => Values::Ints(Vec::with_capacity(expected)),
-            Part::MaterialId => Values::Longs(Vec::with_capacity(expected)),
-            Part::Own(_) => Values::Own(Vec::with_capacity(expected), 1),
-        };
-        Self { items: part.items(), lengths: Vec::new(), vertices: Vec::new(), expected, values }
-    }
-
-    fn push(&mut self, values: Option<Values>) {
-        let lanes = match (self.items.data_type(), &values) {
-            (DataType::FixedSizeList(_, lanes), _) => usize::try_from(*lanes).unwrap_or(1),
-            (_, Some(Values::Own(_, lanes))) => (*lanes).max(1),
-            _ => 1,
-        };
-        let count = values.as_ref().map(|values| values.len() / lanes);
-        self.lengths.push(count);
-        if let (Some(count), Values::Own(..)) = (count, &self.values) {
-            self.vertices.push((count, lanes));
-        }
-        match values {
-            Some(values) if self.values.len() == 0 && values.len() >= self.expected => self.values = values,
-            Some(values) => self.values.append(values),
-            None => {}
-        }
-    }
-
-    fn array(self) -> Result<ArrayRef, ArrowError> {
-        let valid: NullBuffer = self.lengths.iter().map(Option::is_some).collect::<Vec<bool>>().into();
-        let lengths = self.lengths.into_iter().map(Option::unwrap_or_default);
-        let values: ArrayRef = match self.values {
-            Values::Floats(values) => Arc::new(Float32Array::from(values)),
-            Values::Ints(values) => Arc::new(Int32Array::from(values)),
-            Values::Longs(values) => Arc::new(Int64Array::from(values)),
-            Values::Own(values, _) => {
-                let lanes =
-                    self.vertices.into_iter().flat_map(|(count, lanes)| std::iter::repeat_n(lanes, count));
-                let item = Arc::new(Field::new("item", DataType::Float64, false));
-                let offsets = OffsetBuffer::from_lengths(lanes);
-                Arc::new(ListArray::try_new(item, offsets, Arc::new(Float64Array::from(values)), None)?)
+/// The lists of a part, of which each mesh has the items.
+fn joined(part: &Part, meshes: Vec<Option<ArrayRef>>) -> Result<ArrayRef, ArrowError> {
+    let valid: Vec<bool> = meshes.iter().map(Option::is_some).collect();
+    let lengths = meshes.iter().map(|items| items.as_ref().map_or(0, |items| items.len()));
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    let mut items: Vec<ArrayRef> = meshes.into_iter().flatten().collect();
+    let all = match items.len() {
+        0 => new_empty_array(part.items().data_type()),
+        1 => items.swap_remove(0),
+        _ => {
+            let items: Vec<ArrayData> = items.iter().map(|items| items.to_data()).collect();
+            let count = items.iter().map(ArrayData::len).sum();
+            let mut all = MutableArrayData::new(items.iter().collect(), false, count);
+            for (index, items) in items.iter().enumerate() {
+                all.try_extend(index, 0, items.len())?;
             }
-        };
-        let values = match self.items.data_type() {
-            DataType::FixedSizeList(item, lanes) => {
-                Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *lanes, values, None)?)
-            }
-            _ => values,
-        };
-        Ok(Arc::new(ListArray::try_new(
-            self.items,
-            OffsetBuffer::from_lengths(lengths),
-            values,
-            Some(valid),
-        )?))
-    }
+            make_array(all.freeze())
+        }
+    };
+    Ok(Arc::new(ListArray::try_new(part.items(), offsets, all, Some(valid.into()))?))
 }
 
 impl Part {
@@ -279,53 +199,33 @@ impl Part {
 
     /// The values of this part in a mesh; `None` if it has none. Numbers of the file keep their values; components that it does not
     /// have are 0, and the fourth of colours is 1.
-    pub(super) fn of(&self, mesh: &MeshView) -> Result<Option<Values>, Problem> {
+    pub(super) fn of(&self, mesh: &MeshView) -> Result<Option<ArrayRef>, Problem> {
         let attribute = |meaning: &Semantic| mesh.attribute(meaning).map_err(Problem::from);
-        Ok(match self {
+        let values: Option<ArrayRef> = match self {
             Self::Index if mesh.triangle_count() == 0 => None,
-            Self::Index => Some(Values::Ints(signed(mesh.indices().iter())?)),
-            Self::MaterialId => {
-                mesh.material_ids().map(|ids| Values::Longs(ids.iter().map(i64::from).collect()))
-            }
+            Self::Index => Some(signed(mesh.indices().iter())?),
+            Self::MaterialId => mesh.material_ids().map(|ids| {
+                let ids: Int64Array = ids.iter().map(i64::from).collect();
+                Arc::new(ids) as ArrayRef
+            }),
             Self::Floats(meaning, lanes) => attribute(meaning)?.map(|values| {
-                Values::Floats(match lanes {
+                Arc::new(Float32Array::from(match lanes {
                     3 => values.to_f32::<3>().into_flattened(),
                     _ => values.to_f32::<4>().into_flattened(),
-                })
+                })) as ArrayRef
             }),
             Self::Joints(meaning) => attribute(meaning)?
-                .map(|values| signed(values.to_uint::<4>()?.into_iter().flatten()).map(Values::Ints))
+                .map(|values| signed(values.to_uint::<4>()?.into_iter().flatten()))
                 .transpose()?,
             Self::Own(meaning) => attribute(meaning)?.map(|values| own(&values)).transpose()?,
-        })
-    }
-}
-
-impl Values {
-    /// The number of numbers.
-    fn len(&self) -> usize {
-        match self {
-            Self::Floats(values) => values.len(),
-            Self::Ints(values) => values.len(),
-            Self::Longs(values) => values.len(),
-            Self::Own(values, _) => values.len(),
-        }
-    }
-
-    pub(super) fn byte_len(&self) -> usize {
-        let each = if let Self::Floats(_) | Self::Ints(_) = self { 4 } else { 8 };
-        self.len() * each
-    }
-
-    /// Adds values of the same kind.
-    fn append(&mut self, more: Self) {
-        match (self, more) {
-            (Self::Floats(all), Self::Floats(mut more)) => all.append(&mut more),
-            (Self::Ints(all), Self::Ints(mut more)) => all.append(&mut more),
-            (Self::Longs(all), Self::Longs(mut more)) => all.append(&mut more),
-            (Self::Own(all, _), Self::Own(mut more, _)) => all.append(&mut more),
-            _ => {}
-        }
+        };
+        let items = |values: ArrayRef| match self.items().data_type() {
+            DataType::FixedSizeList(item, lanes) => {
+                Arc::new(FixedSizeListArray::new(Arc::clone(item), *lanes, values, None))
+            }
+            _ => values,
+        };
+        Ok(values.map(items))
     }
 }
 
@@ -335,15 +235,23 @@ fn refused(message: String) -> Problem {
 }
 
 /// Numbers without a sign as numbers with one, which engines have.
-fn signed(values: impl Iterator<Item = u32>) -> Result<Vec<i32>, Problem> {
+fn signed(values: impl Iterator<Item = u32>) -> Result<ArrayRef, Problem> {
     let signed = |value: u32| {
         i32::try_from(value).map_err(|_| refused(format!("expected at most {}, found {value}", i32::MAX)))
     };
-    values.map(signed).collect()
+    Ok(Arc::new(Int32Array::from(values.map(signed).collect::<Result<Vec<_>, _>>()?)))
 }
 
-/// All components of an attribute, as numbers.
-fn own(attribute: &Attribute) -> Result<Values, Problem> {
+/// All components of an attribute, as numbers: a list for each vertex.
+fn own(attribute: &Attribute) -> Result<ArrayRef, Problem> {
+    let (lanes, values) =
+        (attribute.format().components as usize, Float64Array::from(numbers_of(attribute)?));
+    let lists = OffsetBuffer::from_lengths(std::iter::repeat_n(lanes, values.len() / lanes.max(1)));
+    let item = Arc::new(Field::new("item", DataType::Float64, false));
+    Ok(Arc::new(ListArray::new(item, lists, Arc::new(values), None)))
+}
+
+fn numbers_of(attribute: &Attribute) -> Result<Vec<f64>, Problem> {
     fn numbers<const N: usize, T: Into<f64>>(bytes: &[u8], of: impl Fn([u8; N]) -> T) -> Vec<f64> {
         bytes.as_chunks::<N>().0.iter().map(|number| of(*number).into()).collect()
     }
@@ -362,9 +270,9 @@ fn own(attribute: &Attribute) -> Result<Values, Problem> {
                 )));
             }
         };
-        return Ok(Values::Own(values.into_iter().map(f64::from).collect(), lanes));
+        return Ok(values.into_iter().map(f64::from).collect());
     }
-    let values = match format.scalar {
+    Ok(match format.scalar {
         Scalar::U8 => numbers(bytes, u8::from_le_bytes),
         Scalar::I8 => numbers(bytes, i8::from_le_bytes),
         Scalar::U16 => numbers(bytes, u16::from_le_bytes),
@@ -380,6 +288,5 @@ fn own(attribute: &Attribute) -> Result<Values, Problem> {
                 attribute.semantic()
             )));
         }
-    };
-    Ok(Values::Own(values, lanes))
+    })
 }

@@ -2,9 +2,9 @@
 //!
 //! Only headers are read, unless everything is requested: a few kilobytes of each file, also in stores that answer ranges.
 
-use meshmap::{Format, Limits};
+use meshmap::Format;
 
-use crate::input::{Network, Reading};
+use crate::input::Reading;
 
 #[cfg(feature = "arrow")]
 mod batch;
@@ -54,36 +54,18 @@ pub struct Options {
     pub depth: Depth,
     /// `true` if the bytes of each file are read for their SHA-256.
     pub hash: bool,
-    /// `true` if files are mapped; they must not change meanwhile.
-    pub mmap: bool,
     /// The formats that have rows; all of them if there are none.
     pub formats: Vec<Format>,
-    /// The limits for each file.
-    pub limits: Limits,
-    /// The memory of which the limits are a share, in bytes, for standard input and pipes.
-    pub memory: u64,
     /// The bytes of rows that a file may have, in place of the usual limit.
     pub max_output: Option<u64>,
-    /// Prints a line about how a file is read.
-    pub note: Option<fn(&str)>,
-    /// The settings for files in stores.
-    pub network: Network,
+    /// The settings for reading each file. Files are worked on side by side, each by one thread.
+    pub reading: Reading,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let Reading { memory, limits, .. } = Reading::default();
-        Self {
-            depth: Depth::Headers,
-            hash: false,
-            mmap: false,
-            formats: Vec::new(),
-            limits,
-            memory,
-            max_output: None,
-            note: None,
-            network: Network::default(),
-        }
+        let reading = Reading { is_one_of_many: true, ..Reading::default() };
+        Self { depth: Depth::Headers, hash: false, formats: Vec::new(), max_output: None, reading }
     }
 }
 

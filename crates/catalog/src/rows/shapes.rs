@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::ArrowError;
 use meshmap::{MeshEntry, MeshFile, Meter, Role};
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Options;
 use super::facts::fitting;
 use super::file::{of_item, open};
-use super::geometry::{Geometry, Shape, Table, Values};
+use super::geometry::{Geometry, Shape};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
@@ -40,8 +40,6 @@ pub struct Shapes {
     waiting: VecDeque<Waiting>,
     /// Rows that are decoded and in no table yet.
     ready: VecDeque<Shape>,
-    /// The lengths of the last table.
-    lengths: Vec<usize>,
 }
 
 /// A row that is not read yet.
@@ -80,7 +78,6 @@ impl Shapes {
             next_item: 0,
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
-            lengths: Vec::new(),
         }
     }
 
@@ -90,14 +87,13 @@ impl Shapes {
     ///
     /// Returns Arrow's errors, for texts of more than 2 GiB.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        let (mut table, mut bytes) = (Table::new(&self.geometry, &self.lengths), 0_usize);
-        while bytes < self.batch_bytes && table.rows.len() < ROWS {
+        let (mut shapes, mut bytes) = (Vec::new(), 0_usize);
+        while bytes < self.batch_bytes && shapes.len() < ROWS {
             let Some(shape) = self.ready.pop_front() else { if self.read_more() { continue } else { break } };
             bytes = bytes.saturating_add(shape.byte_len());
-            table.push(shape);
+            shapes.push(shape);
         }
-        self.lengths = table.lengths();
-        if table.rows.is_empty() { Ok(None) } else { self.geometry.batch(table).map(Some) }
+        if shapes.is_empty() { Ok(None) } else { self.geometry.batch(shapes).map(Some) }
     }
 
     /// Decodes the next meshes. `false` if there are none.
@@ -242,12 +238,8 @@ impl Shape {
     }
 
     fn byte_len(&self) -> usize {
-        self.parts
-            .iter()
-            .flatten()
-            .map(Values::byte_len)
-            .sum::<usize>()
-            .saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
+        let parts = self.parts.iter().flatten().map(|items| items.get_buffer_memory_size());
+        parts.sum::<usize>().saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
     }
 }
 

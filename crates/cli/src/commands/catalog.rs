@@ -5,30 +5,58 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::path_bytes;
 use meshmap_catalog::json as json_text;
 use meshmap_catalog::rows::{self, Depth, FileKind, Item, Options, Row, Writer};
 use serde_json::json;
 
-use super::{Outcome, outputs, print_stderr};
-use crate::inputs::{self, Choice};
+use super::{Outcome, bad, outputs, print_stderr, usage};
+use crate::inputs::{self, Choice, Durable, Reading, output_parser, parse_size};
 use crate::words::{self, NOT_CHECKED, Troubled};
 use crate::{interrupt, pool, text};
 
-/// The arguments, and the output.
+/// The arguments of `meshmap catalog`.
+#[derive(clap::Args)]
 pub(crate) struct CatalogArgs {
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) options: Options,
-    pub(crate) json: bool,
+    /// Files, and directories to search.
+    #[arg(required_unless_present_any = ["files_from", "schema"])]
+    paths: Vec<PathBuf>,
+    /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
+    /// standard output.
+    #[arg(short, long, value_parser = output_parser())]
+    output: Option<PathBuf>,
+    /// Decode and check everything: every count and box, and the findings and errors that `verify` reports.
+    #[arg(long)]
+    full: bool,
+    /// Add the SHA-256 of each file, which reads all its bytes.
+    #[arg(long)]
+    hash: bool,
+    /// Limit the rows of one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_output: Option<u64>,
+    #[command(flatten)]
+    pub(crate) durable: Durable,
+    /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Print the schema of the JSON objects.
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
 }
 
-pub(crate) fn run(
-    paths: &[PathBuf],
-    args: &CatalogArgs,
-    choice: &Choice,
-    out: &mut (impl Write + Send),
-) -> io::Result<Outcome> {
-    let items = Arc::new(Vec::<Item>::from(inputs::find(paths, choice)));
+impl CatalogArgs {
+    /// The contents of the catalogue. Files of other formats than the selected one have rows as well.
+    fn options(&self, choice: &Choice) -> Options {
+        let depth = if self.full { Depth::Everything } else { Depth::Headers };
+        let reading = Reading { format: None, ..choice.reading(SHARES, true) };
+        let Self { hash, max_output, .. } = *self;
+        Options { depth, hash, formats: Vec::new(), max_output, reading }
+    }
+}
+
+pub(crate) fn run(args: &CatalogArgs, choice: &Choice, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
+    let items = Arc::new(Vec::<Item>::from(inputs::find(&args.paths, choice)));
     let Some(path) = &args.output else {
         let kind = if args.json { FileKind::Json } else { FileKind::Csv };
         let (written, _) = write(&items, args, choice, Writer::new(kind, out)?)?;
@@ -42,8 +70,7 @@ pub(crate) fn run(
     let kind = match FileKind::of_path(path) {
         Ok(kind) => kind,
         Err(why) => {
-            print_stderr(format_args!("{}: {why}", text::path(path)));
-            return Ok(Outcome::Usage);
+            return usage(format_args!("{}: {why}", text::path(path)));
         }
     };
     match to_file(&items, args, choice, kind, path) {
@@ -70,10 +97,7 @@ pub(crate) fn run(
             }
             Ok(written.outcome())
         }
-        Err(error) => {
-            print_stderr(format_args!("{}: {}", text::path(path), words::writing(&error)));
-            Ok(Outcome::Bad)
-        }
+        Err(error) => bad(format_args!("{}: {}", text::path(path), words::writing(&error))),
     }
 }
 
@@ -117,8 +141,7 @@ impl Written {
     fn counts(&self, args: &CatalogArgs) -> String {
         let (rows, files) = (text::plural(self.rows, "row"), text::plural(self.files, "file"));
         let colon = if self.troubled.sum() > 0 { ": " } else { "" };
-        let not_checked =
-            if args.options.depth == Depth::Everything { String::new() } else { format!("; {NOT_CHECKED}") };
+        let not_checked = if args.full { String::new() } else { format!("; {NOT_CHECKED}") };
         format!("{rows} for {files}{colon}{}{not_checked}", self.troubled)
     }
 
@@ -137,7 +160,7 @@ fn write<W: Write + Send>(
     const TOGETHER: usize = 8192;
     const BYTES_TOGETHER: u64 = 16 << 20;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let options = args.options.clone();
+    let options = args.options(choice);
     let mut written = Written::default();
     let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());

@@ -12,8 +12,8 @@ use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Target};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, Written, problem_of, reading};
-use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
+use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, Written, problem_of};
+use super::{Outcome, Reporting, print_stderr, taking_negative_numbers, usage};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::progress::Printed;
 use crate::screen::Screen;
@@ -109,11 +109,10 @@ pub(crate) fn run(
     let is_one = found.single && found.files.len() == 1 && !output.is_dir();
     let Some(target) = args.to.or_else(|| Target::of_path(output).filter(|_| is_one)) else {
         let endings = Target::ALL.map(Target::name).join(", ");
-        print_stderr(match is_one {
+        return usage(match is_one {
             true => format!("{}: no target has this file extension; pass --to {endings}", text::path(output)),
             false => format!("--to is needed for directories and several files: {endings}"),
         });
-        return Ok(Outcome::Usage);
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
     let jobs = if is_one {
@@ -128,10 +127,9 @@ pub(crate) fn run(
         }
         return Ok(Outcome::Good);
     }
-    let how = reading(choice, jobs.len() > 1);
+    let how = choice.reading(outputs::SHARES, jobs.len() > 1);
     if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| target.files_of(output)) {
-        print_stderr(why);
-        return Ok(Outcome::Usage);
+        return usage(why);
     }
     let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let also = conversion.animations.iter();
@@ -205,7 +203,7 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     let choice = Choice { list: FileList::default(), ..choice.clone() };
     for input in inputs::find(paths, &choice).files {
         let problem = |why: &dyn Display| format!("{}: {why}", input.shown());
-        let model = outputs::open(&input, how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
+        let model = input.read(how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
         match model {
             Ok(Some(model)) if input.is_named || model.meshes().len() == 0 && model.anims().len() > 0 => {
                 animations.push(Animations { input, model });
@@ -361,29 +359,25 @@ fn to_output(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let ([input], true) = (found.files.as_slice(), found.single) else {
-        print_stderr("standard output takes one file");
-        return Ok(Outcome::Usage);
+        return usage("standard output takes one file");
     };
     if args.json {
-        print_stderr("standard output takes the file or the JSON objects: --json needs another output");
-        return Ok(Outcome::Usage);
+        return usage("standard output takes the file or the JSON objects: --json needs another output");
     }
     let single = Target::ALL.into_iter().filter(|target| target.is_one_file());
     let Some(target) = args.to.filter(|target| target.is_one_file()) else {
         let names: Vec<_> = single.map(Target::name).collect();
-        print_stderr(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
-        return Ok(Outcome::Usage);
+        return usage(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
     if let Err(error) = convert.check_stream() {
-        print_stderr(words::with_options::<Convert>(&error.to_string()));
-        return Ok(Outcome::Usage);
+        return usage(words::with_options::<Convert>(&error.to_string()));
     }
     if args.dry_run {
         print_stderr(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);
     }
-    let how = reading(choice, false);
+    let how = choice.reading(outputs::SHARES, false);
     let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));

@@ -9,46 +9,67 @@ use meshmap_export::Render;
 use serde_json::{Value, json};
 
 use super::groups::{self, Groups, Loaded};
-use super::{Outcome, Reporting, print_stderr};
-use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
+use super::{Outcome, Reporting, print_stderr, usage};
+use crate::inputs::{self, Choice, Durable, Input, Problem, Reading, TWO_FILES, output_parser};
 use crate::screen::{Screen, Style};
 use crate::text;
 use meshmap_catalog::inspect::{cut, path_bytes};
 use meshmap_catalog::json;
 use meshmap_catalog::topology::{self, Match};
 
+/// The arguments of `meshmap diff`.
+#[derive(clap::Args)]
 pub(crate) struct DiffArgs {
-    /// Numbers that differ by no more are equal.
-    pub(crate) tolerance: f64,
-    /// The path of a picture of the distances.
-    pub(crate) picture: Option<PathBuf>,
-    /// Print a JSON object for each pair of files.
-    pub(crate) json: bool,
+    /// A file of any of the formats, or a directory.
+    #[arg(required_unless_present = "schema")]
+    a: Option<PathBuf>,
+    /// The other file.
+    #[arg(required_unless_present = "schema")]
+    b: Option<PathBuf>,
+    /// Treat numbers as equal that differ by this or less.
+    #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance, allow_negative_numbers = true)]
+    tolerance: f64,
+    /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
+    #[arg(long, value_name = "FILE", value_parser = output_parser())]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) durable: Durable,
+    /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
+    #[arg(long)]
+    json: bool,
+    /// Print the schema of the JSON objects.
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number that is not negative".to_owned()),
+    }
 }
 
 pub(crate) fn run(
-    a: &Path,
-    b: &Path,
     args: &DiffArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
+    // Without --schema, clap has required them.
+    let [a, b] = [&args.a, &args.b].map(|path| path.as_deref().unwrap_or(Path::new("")));
     if a.is_dir() != b.is_dir() {
-        print_stderr("diff: expected two files or two directories");
-        return Ok(Outcome::Usage);
+        return usage("diff: expected two files or two directories");
     }
     if a.is_dir() {
         if args.picture.is_some() {
-            print_stderr("diff: --picture is for two files");
-            return Ok(Outcome::Usage);
+            return usage("diff: --picture is for two files");
         }
         return directories(a, b, args, choice, screen, out);
     }
-    let how = Reading { mmap: choice.mmap, ..choice.memory.reading(TWO_FILES) };
+    let how = Reading { format: None, ..choice.reading(TWO_FILES, false) };
     let reporting = Reporting { quiet: choice.quiet, json: args.json };
     let (a, b) = (&Input::named(a), &Input::named(b));
-    let differs = match choice.memory.job(|| files(a, b, args, &how)) {
+    let differs = match choice.memory.job(|| files(a, b, args.tolerance, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), reporting, screen, out)?,
         Err(problem) => {
             if args.json {
@@ -110,8 +131,7 @@ fn directories(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let reporting = Reporting { quiet: choice.quiet, json: args.json };
-    let within = choice.memory.reading(TWO_FILES);
-    let how = Reading { mmap: choice.mmap, format: choice.format, ..within };
+    let how = choice.reading(TWO_FILES, false);
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
         let known = found
@@ -126,7 +146,7 @@ fn directories(
     for path in paths {
         let name = text::path(path);
         match (left.get(path), right.get(path)) {
-            (Some(a), Some(b)) => match choice.memory.job(|| files(a, b, args, &how)) {
+            (Some(a), Some(b)) => match choice.memory.job(|| files(a, b, args.tolerance, &how)) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");
@@ -146,12 +166,7 @@ fn directories(
             },
             (one, other) => {
                 let input = one.or(other);
-                let is_mesh = input.is_some_and(|input| {
-                    input
-                        .source(&how)
-                        .and_then(|source| input.open(&source, &how))
-                        .map_or(true, |file| file.is_some())
-                });
+                let is_mesh = input.is_some_and(|input| input.read(&how).map_or(true, |file| file.is_some()));
                 if is_mesh {
                     alone += 1;
                     let side = if one.is_some() { a } else { b };
@@ -230,21 +245,20 @@ impl Report {
 }
 
 fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
-    let file = input.source(how).and_then(|source| input.open(&source, how));
-    file.map_err(|problem| format!("{}: {problem}", input.shown()))
+    input.read(how).map_err(|problem| format!("{}: {problem}", input.shown()))
 }
 
-fn files(a: &Input, b: &Input, args: &DiffArgs, how: &Reading) -> Result<Report, String> {
+fn files(a: &Input, b: &Input, tolerance: f64, how: &Reading) -> Result<Report, String> {
     let (a, b) = (open(a, how)?, open(b, how)?);
     let mut report = Report::default();
     match (a, b) {
-        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, args, &mut report)?,
+        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, tolerance, &mut report)?,
         (Some(a), Some(b)) => {
             let (a, b) = (views(&a)?, views(&b)?);
             report
                 .lines
                 .push("files of two formats: their meshes are compared as a renderer sees them".to_owned());
-            compare(a, b, args, &mut report);
+            compare(a, b, tolerance, &mut report);
         }
         (None, None) => report.is_of_no_mesh = true,
         _ => report.different("one is a mesh, the other is not".to_owned()),
@@ -252,14 +266,14 @@ fn files(a: &Input, b: &Input, args: &DiffArgs, how: &Reading) -> Result<Report,
     Ok(report)
 }
 
-fn same_format(a: &MeshFile, b: &MeshFile, args: &DiffArgs, report: &mut Report) -> Result<(), String> {
+fn same_format(a: &MeshFile, b: &MeshFile, tolerance: f64, report: &mut Report) -> Result<(), String> {
     let (mut left, mut right) = (Groups::new(a), Groups::new(b));
     while let Some(group) = left.next()? {
         let other = right.take(&group.address)?;
-        compare(group.arrays, other, args, report);
+        compare(group.arrays, other, tolerance, report);
     }
     while let Some(group) = right.next()? {
-        compare(Vec::new(), group.arrays, args, report);
+        compare(Vec::new(), group.arrays, tolerance, report);
     }
     Ok(())
 }
@@ -313,7 +327,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
 }
 
 /// Compares the arrays of a group, by their addresses.
-fn compare(a: Vec<Loaded>, b: Vec<Loaded>, args: &DiffArgs, report: &mut Report) {
+fn compare(a: Vec<Loaded>, b: Vec<Loaded>, tolerance: f64, report: &mut Report) {
     let mut right: BTreeMap<String, meshmap::Result<ArrayData>> = b.into_iter().collect();
     let mut pairs: Vec<(String, ArrayData, ArrayData)> = Vec::new();
     for (address, left) in a {
@@ -334,11 +348,11 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, args: &DiffArgs, report: &mut Report)
     }
     report.numbers += pairs.iter().map(|(_, left, _)| number_count(left)).sum::<u64>();
     // A difference only in order is reported as such.
-    if let Some(other_order) = topology::of_pairs(&pairs, args.tolerance) {
-        return told_by_topology(&pairs, other_order, args, report);
+    if let Some(other_order) = topology::of_pairs(&pairs, tolerance) {
+        return told_by_topology(&pairs, other_order, tolerance, report);
     }
     for (address, left, right) in &pairs {
-        array(address, left, right, args, report);
+        array(address, left, right, tolerance, report);
     }
 }
 
@@ -346,14 +360,14 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, args: &DiffArgs, report: &mut Report)
 fn told_by_topology(
     pairs: &[(String, ArrayData, ArrayData)],
     found: Match,
-    args: &DiffArgs,
+    tolerance: f64,
     report: &mut Report,
 ) {
     match found {
         Match::TrianglesReordered { indices } => {
             report.lines.push(format!("{indices}: the same triangles in another order"));
             for (address, left, right) in pairs.iter().filter(|(address, ..)| *address != indices) {
-                array(address, left, right, args, report);
+                array(address, left, right, tolerance, report);
             }
             report.equal += 1;
         }
@@ -372,7 +386,7 @@ fn told_by_topology(
 }
 
 /// Two arrays, number by number.
-fn array(address: &str, left: &ArrayData, right: &ArrayData, args: &DiffArgs, report: &mut Report) {
+fn array(address: &str, left: &ArrayData, right: &ArrayData, tolerance: f64, report: &mut Report) {
     if left.shape() != right.shape() {
         let shape = |values: &ArrayData| super::dump::shown_shape(values.shape());
         return report.different(format!(
@@ -395,7 +409,7 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, args: &DiffArgs, re
     let (mut first, mut largest, mut count) = (None, None::<(usize, f64)>, 0_u64);
     for (place, (a, b)) in left.numbers().zip(right.numbers()).enumerate() {
         let distance = distance(a, b);
-        if distance <= args.tolerance {
+        if distance <= tolerance {
             continue;
         }
         count += 1;
@@ -492,7 +506,7 @@ mod tests {
         let mut report = Report::default();
         let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
-        array("positions", &a, &b, &DiffArgs { tolerance: 0.0, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, 0.0, &mut report);
         let line = &report.lines[0];
         for part in [
             "2 numbers of 6 differ",
@@ -504,10 +518,10 @@ mod tests {
         }
         let mut report = Report::default();
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
-        array("positions", &a, &b, &DiffArgs { tolerance: 0.0, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, 0.0, &mut report);
         assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
         let mut report = Report::default();
-        array("positions", &a, &b, &DiffArgs { tolerance: 1e-3, picture: None, json: false }, &mut report);
+        array("positions", &a, &b, 1e-3, &mut report);
         assert!(!report.differs);
     }
 

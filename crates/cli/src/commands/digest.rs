@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use meshmap_catalog::SHARES;
-use meshmap_catalog::digest::{self, FileDigest, Refused};
+use meshmap_catalog::digest::{self, FileDigest};
 use meshmap_catalog::json;
 
-use super::{Outcome, print_stderr};
+use super::{Outcome, bad};
 use crate::inputs::{Input, Memory, Problem, Reading};
-use crate::text;
 
 pub(crate) fn run(
     path: &Path,
@@ -24,20 +23,12 @@ pub(crate) fn run(
             writeln!(out)?;
             Ok(Outcome::Good)
         }
-        Err(problem) => {
-            print_stderr(format_args!("{}: {problem}", input.shown()));
-            Ok(Outcome::Bad)
-        }
+        Err(problem) => bad(format_args!("{}: {problem}", input.shown())),
     }
 }
 
 fn digest(input: &Input, all: bool, how: &Reading) -> Result<FileDigest, Problem> {
-    let Some(file) = input.open(&input.source(how)?, how)? else {
-        return Err(Problem::other("unknown_format", "no mesh".to_owned()));
-    };
-    let digest = if all { digest::of_all(&file) } else { digest::of(&file) };
-    digest.map_err(|refused| match refused {
-        Refused::Library(error) => error.into(),
-        other => Problem::other("malformed", text::line(&other.message())),
-    })
+    let no_mesh = || Problem::other("unknown_format", "no mesh".to_owned());
+    let file = input.read(how)?.ok_or_else(no_mesh)?;
+    if all { digest::of_all(&file) } else { digest::of(&file) }
 }

@@ -8,8 +8,8 @@ use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, S
 use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::{self, ByAddress};
 
-use super::{Outcome, bytes, outputs, print_stderr};
-use crate::inputs::{Input, Memory, Problem, Reading};
+use super::{Outcome, bad, bytes, outputs, print_stderr, usage};
+use crate::inputs::{Durable, Input, Memory, Problem, Reading, output_parser};
 use crate::screen::Screen;
 use crate::text;
 
@@ -24,38 +24,54 @@ pub(crate) enum Form {
     Npy,
 }
 
+/// The arguments of `meshmap dump`.
+#[derive(clap::Args)]
 pub(crate) struct DumpArgs {
-    pub(crate) form: Form,
-    pub(crate) head: Option<usize>,
-    pub(crate) stats: bool,
-    pub(crate) output: Option<PathBuf>,
+    /// The file, or `-` for standard input.
+    path: PathBuf,
+    /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. With the
+    /// address of a part, such as snapshots[3], list its arrays, or show its bytes if it has none, such as header. Without an
+    /// address, list all arrays.
+    address: Option<String>,
+    /// List the address, shape and type of every array, and the parts that cannot be used.
+    #[arg(long, conflicts_with = "address")]
+    list: bool,
+    /// The format of the values.
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
+    form: Form,
+    /// Print only the first N elements.
+    #[arg(long, value_name = "N")]
+    head: Option<usize>,
+    /// Print the minimum, the maximum, the mean, the number of NaN values, and a histogram.
+    #[arg(long, conflicts_with = "form")]
+    stats: bool,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_parser = output_parser())]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) durable: Durable,
+    /// Map the file instead of reading it; it must not change meanwhile.
+    #[arg(long)]
     pub(crate) mmap: bool,
+    #[command(flatten)]
     pub(crate) memory: Memory,
 }
 
-pub(crate) fn run(
-    path: &Path,
-    address: Option<&str>,
-    args: &DumpArgs,
-    screen: Screen,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    let input = Input::named(path);
+pub(crate) fn run(args: &DumpArgs, screen: Screen, out: &mut impl Write) -> io::Result<Outcome> {
+    let input = Input::named(&args.path);
     let file = match open(&input, args) {
         Ok(file) => file,
         Err(problem) => {
-            print_stderr(format_args!("{}: {problem}", input.shown()));
-            return Ok(Outcome::Bad);
+            return bad(format_args!("{}: {problem}", input.shown()));
         }
     };
-    let Some(address) = address else { return list(&file, None, out).map(|listed| listed.outcome) };
+    let Some(address) = &args.address else { return list(&file, None, out).map(|listed| listed.outcome) };
     let parsed = address.parse::<Address>().ok();
     let values = match parsed.as_ref().and_then(|address| find(&file, address)) {
         Some(Ok((values, None))) => values,
         Some(Ok((values, Some(index)))) => return element(&values, index, args, out),
         Some(Err(error)) => {
-            print_stderr(format_args!("{}: {}", input.shown(), Problem::from(error)));
-            return Ok(Outcome::Bad);
+            return bad(format_args!("{}: {}", input.shown(), Problem::from(error)));
         }
         None => {
             let is_list = args.form == Form::Table && !args.stats && args.output.is_none();
@@ -89,11 +105,10 @@ pub(crate) fn run(
                 format!("it has {}", some.join(", "))
             };
             let shown = text::path(Path::new(address));
-            print_stderr(format_args!(
+            return usage(format_args!(
                 "{}: no array {shown}; {some} (`meshmap dump FILE` lists all)",
                 input.shown()
             ));
-            return Ok(Outcome::Usage);
         }
     };
     let Some(path) = &args.output else {
@@ -101,8 +116,7 @@ pub(crate) fn run(
         return Ok(Outcome::Good);
     };
     if is_same_file(path, &input.path) {
-        print_stderr(format_args!("{}: the input, which cannot be replaced", text::path(path)));
-        return Ok(Outcome::Usage);
+        return usage(format_args!("{}: the input, which cannot be replaced", text::path(path)));
     }
     let written = if is_device(path) {
         File::options().write(true).open(path).and_then(|device| {
@@ -117,8 +131,7 @@ pub(crate) fn run(
         })
     };
     if let Err(error) = written {
-        print_stderr(format_args!("{}: {error}", text::path(path)));
-        return Ok(Outcome::Bad);
+        return bad(format_args!("{}: {error}", text::path(path)));
     }
     Ok(Outcome::Good)
 }
@@ -135,8 +148,7 @@ fn bytes_of(
         match line {
             Ok(line) => writeln!(out, "{line}")?,
             Err(error) => {
-                print_stderr(format_args!("{}: {}", input.shown(), Problem::from(error)));
-                return Ok(Outcome::Bad);
+                return bad(format_args!("{}: {}", input.shown(), Problem::from(error)));
             }
         }
     }
@@ -155,8 +167,7 @@ fn is_device(path: &Path) -> bool {
 
 fn open(input: &Input, args: &DumpArgs) -> Result<MeshFile, Problem> {
     let how = Reading { mmap: args.mmap, ..args.memory.reading(SHARES) };
-    let file = input.open(&input.source(&how)?, &how)?;
-    file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
+    input.read(&how)?.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 
 /// The array at an address; or the array that contains the element at the address, and the index of the element. `None` if the
@@ -179,8 +190,7 @@ fn find(file: &MeshFile, address: &Address) -> Option<meshmap::Result<(ArrayData
 /// Writes one element of an array.
 fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write) -> io::Result<Outcome> {
     if args.stats || args.form == Form::Npy || args.output.is_some() {
-        print_stderr("--stats, --as npy and -o are for whole arrays");
-        return Ok(Outcome::Usage);
+        return usage("--stats, --as npy and -o are for whole arrays");
     }
     let rows_of_each = (values.components() / columns(values)).max(1) as u64;
     let first = index * rows_of_each;

@@ -8,31 +8,57 @@ use std::time::Instant;
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
 use meshmap_catalog::SHARES;
-use meshmap_catalog::inspect::{self, Depth};
+use meshmap_catalog::inspect::{self, Depth, parse_dialect};
 use meshmap_catalog::json;
 
-use super::{Outcome, Reporting, print_stderr};
+use super::{Outcome, Reporting, bad, print_stderr, usage};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::page::{self, List};
-use crate::progress::{self, Printed, Progress};
+use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
 use crate::words::{NOT_CHECKED, Troubled};
 use crate::{damage, report, rows, text};
 
-/// The facts to show, and the settings for reading them.
+/// The arguments of `meshmap info`.
+#[derive(clap::Args)]
 pub(crate) struct InfoArgs {
-    pub(crate) json: bool,
-    pub(crate) full: bool,
-    pub(crate) list: Option<List>,
-    pub(crate) report: bool,
-    /// With bytes of a file that cannot be opened.
-    pub(crate) hex: bool,
-    pub(crate) dialect: Option<Dialect>,
+    /// Files, directories to search, or `-` for standard input.
+    #[arg(required_unless_present_any = ["schema", "files_from"])]
+    paths: Vec<PathBuf>,
+    /// Print a JSON object for each file, one per line.
+    #[arg(long)]
+    json: bool,
+    /// Print the schema of the JSON objects.
+    #[arg(long, exclusive = true)]
+    pub(crate) schema: bool,
+    /// Decode and check everything: exact counts, and the problems that `verify` reports. By default little is read, and
+    /// NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
+    #[arg(long)]
+    full: bool,
+    /// List the time, size and kind of every snapshot of one CGeo file.
+    #[arg(long, conflicts_with_all = ["json", "report", "boxes"])]
+    snapshots: bool,
+    /// List the bounding box of every snapshot of one CGeo file.
+    #[arg(long, conflicts_with_all = ["json", "report"])]
+    boxes: bool,
+    /// Print the structure without geometry and names, for bug reports. Also works for files that cannot be opened.
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    report: bool,
+    /// Add bytes of a file that cannot be opened to the report. They can contain names.
+    #[arg(long, requires = "report")]
+    hex: bool,
+    /// Force the dialect of CGeo files: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
+    #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
+    dialect: Option<Dialect>,
 }
 
 impl InfoArgs {
+    fn list(&self) -> Option<List> {
+        if self.boxes { Some(List::Boxes) } else { self.snapshots.then_some(List::Snapshots) }
+    }
+
     fn depth(&self) -> Depth {
-        match self.list {
+        match self.list() {
             _ if self.full => Depth::Check,
             Some(_) => Depth::Snapshots,
             None => Depth::Look,
@@ -41,21 +67,14 @@ impl InfoArgs {
 }
 
 pub(crate) fn run(
-    paths: &[PathBuf],
     args: &InfoArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let found = inputs::find(paths, choice);
+    let found = inputs::find(&args.paths, choice);
     let single = found.single && found.files.len() == 1;
-    let how = Reading {
-        mmap: choice.mmap,
-        format: choice.format,
-        dialect: args.dialect,
-        is_one_of_many: !single,
-        ..choice.memory.reading(SHARES)
-    };
+    let how = Reading { dialect: args.dialect, ..choice.reading(SHARES, !single) };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if args.report {
             let (lines, good) = choice.memory.job(|| report::of(input, &how, args.hex));
@@ -66,9 +85,8 @@ pub(crate) fn run(
             return choice.memory.job(|| one(input, args, &how, screen, out));
         }
     }
-    if args.list.is_some() || args.report {
-        print_stderr("--snapshots, --boxes and --report are for one file");
-        return Ok(Outcome::Usage);
+    if args.list().is_some() || args.report {
+        return usage("--snapshots, --boxes and --report are for one file");
     }
     many(found, args, choice, &how, screen, out)
 }
@@ -84,20 +102,18 @@ fn one(
     let Some(inspection) = inspect::inspect(input, how, args.depth(), true) else { return Ok(Outcome::Bad) };
     if inspection.problem.is_some() {
         let what = damage::what_is_broken(&inspection).unwrap_or_default();
-        print_stderr(format_args!("{}: {what}", input.shown()));
-        return Ok(Outcome::Bad);
+        return bad(format_args!("{}: {what}", input.shown()));
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
-    let lines = match (args.list, proxy) {
+    let lines = match (args.list(), proxy) {
         (None, _) => page::lines(&inspection, screen, how.mmap),
         (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
         (Some(_), None) => {
             let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
-            print_stderr(format_args!(
+            return usage(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
                 input.shown()
             ));
-            return Ok(Outcome::Usage);
         }
     };
     out.write_all(&text::joined(lines))?;
@@ -114,7 +130,6 @@ fn many(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
-    let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let layout = Arc::new(rows::Layout::of(&inputs, screen));
     let (mut files, mut troubled, mut bytes) = (0_u64, Troubled::default(), 0_u64);
@@ -145,7 +160,7 @@ fn many(
         bytes += size;
         if choice.quiet && own.sum() == 0 { Printed::default() } else { printed }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
+    let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
     for (path, error) in &found.unreadable {
         files += 1;
         troubled.not_readable += 1;

@@ -1,5 +1,6 @@
 //! The commands: each takes its arguments, writes to `out`, and returns how it ended.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 pub(crate) use crate::screen::print_stderr;
@@ -32,6 +33,18 @@ impl Outcome {
     pub(crate) fn good_if(good: bool) -> Self {
         if good { Self::Good } else { Self::Bad }
     }
+}
+
+/// Ends a command whose arguments do not fit the files, with a line about the reason.
+fn usage(why: impl Display) -> io::Result<Outcome> {
+    print_stderr(why);
+    Ok(Outcome::Usage)
+}
+
+/// Ends a command whose only file or output is bad, with a line about the reason.
+fn bad(why: impl Display) -> io::Result<Outcome> {
+    print_stderr(why);
+    Ok(Outcome::Bad)
 }
 
 /// The reporting options of a command.

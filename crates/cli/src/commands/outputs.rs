@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
-use crate::progress::{self, Printed, Progress};
+use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
 use crate::{text, words};
 
@@ -231,7 +231,6 @@ pub(super) fn all(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
-    let progress = Progress::of(&found, choice.quiet);
     let is_one = found.single && jobs.len() == 1;
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
@@ -295,7 +294,7 @@ pub(super) fn all(
             lines(job, result, plan.reporting.quiet, is_one, screen)
         }
     };
-    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice), work, report, out)?;
+    let handed = progress::each(&jobs, |job| &job.input, choice, work, report, out)?;
     failed += unreadable(&found, plan.reporting.json, out)? + not_written;
     if !is_one && !plan.reporting.json {
         totals.printed(plan.reporting.quiet).write(out)?;
@@ -493,7 +492,7 @@ pub(super) fn one(
     creates_folder: bool,
     make: impl Fn(&MeshFile, &Job) -> JobResult,
 ) -> JobResult {
-    let file = match open(&job.input, how) {
+    let file = match job.input.read(how) {
         Ok(Some(file)) => file,
         Ok(None) => return JobResult::Other,
         Err(problem) => return JobResult::Failed(problem),
@@ -511,15 +510,8 @@ pub(super) fn one(
     }
 }
 
-/// The settings for reading files, one at a time or in parallel.
-pub(in crate::commands) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
-    let within = choice.memory.reading(3);
-    Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..within }
-}
-
-pub(super) fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, Problem> {
-    input.source(how).and_then(|source| input.open(&source, how))
-}
+/// Equal shares of the memory: for what a file object holds, for a call, and for what is made.
+pub(super) const SHARES: u64 = 3;
 
 /// The reason why nothing was made, without the path that precedes it.
 pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {

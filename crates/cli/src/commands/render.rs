@@ -11,11 +11,11 @@ use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Job, JobResult, Plan, Summary, Written, open, problem_of, reading, unreadable};
-use super::{Outcome, Reporting, print_stderr, taking_negative_numbers};
+use super::outputs::{self, Job, JobResult, Plan, Summary, Written, problem_of, unreadable};
+use super::{Outcome, Reporting, bad, print_stderr, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
-use crate::progress::{self, Printed, Progress};
+use crate::progress::{self, Printed};
 use crate::screen::Screen;
 use crate::text;
 
@@ -61,10 +61,6 @@ pub(crate) fn run(
     let (render, is_thumbnail) = (&args.render, args.thumbnail);
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
-    let usage = |line: String| {
-        print_stderr(line);
-        Ok(Outcome::Usage)
-    };
     let Some(output) = &args.output else {
         let input = found.files.first().filter(|_| is_one && !render.sheet && !moves);
         return match (input, screen.height) {
@@ -72,15 +68,12 @@ pub(crate) fn run(
                 on_terminal(input, render, choice, (screen, height), out)
             }
             (Some(_), Some(_)) => {
-                usage("render: colours are off, and pictures need them; -o FILE.png writes one".to_owned())
+                usage("render: colours are off, and pictures need them; -o FILE.png writes one")
             }
-            (Some(_), None) => usage(
-                "render: standard output is no terminal to show a picture on; -o FILE.png writes one"
-                    .to_owned(),
-            ),
-            (None, _) => {
-                usage("render: -o says where pictures of several files, sheets and animations go".to_owned())
+            (Some(_), None) => {
+                usage("render: standard output is no terminal to show a picture on; -o FILE.png writes one")
             }
+            (None, _) => usage("render: -o says where pictures of several files, sheets and animations go"),
         };
     };
     let is_directory = output.is_dir();
@@ -91,7 +84,7 @@ pub(crate) fn run(
         return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
     }
     if is_thumbnail && (!is_one || is_directory) {
-        return usage("render: --thumbnail is for one file".to_owned());
+        return usage("render: --thumbnail is for one file");
     }
     if !is_one && !render.sheet && is_png && !is_directory {
         return usage(format!(
@@ -132,13 +125,13 @@ fn on_terminal(
     (screen, height): (Screen, usize),
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let how = reading(choice, false);
+    let how = choice.reading(outputs::SHARES, false);
     // Two pixels above each other are one letter; two lines are for what follows.
     let side = screen.width.min(height.saturating_sub(2).saturating_mul(2)).max(16);
     let side = u32::try_from(side).unwrap_or(16);
     let [width, height] = render.size.unwrap_or([side, side]);
     let render = Render { size: Some([width.min(side), height.min(side)]), ..render.clone() };
-    let drawn = open(input, &how).and_then(|file| {
+    let drawn = input.read(&how).and_then(|file| {
         let file = file.ok_or_else(no_mesh)?;
         render.picture(&file).map_err(problem_of)
     });
@@ -152,10 +145,7 @@ fn on_terminal(
             }
             Ok(Outcome::Good)
         }
-        Err(why) => {
-            print_stderr(screen.problem(&format!("{}: {why}", input.shown())));
-            Ok(Outcome::Bad)
-        }
+        Err(why) => bad(screen.problem(&format!("{}: {why}", input.shown()))),
     }
 }
 
@@ -179,7 +169,7 @@ fn about(rendered: &Rendered) -> String {
 /// The settings for reading and drawing files, one at a time or in parallel.
 fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
     let parallelism = if is_one_of_many { Parallelism::Off } else { render.parallelism };
-    (reading(choice, is_one_of_many), Render { parallelism, ..render.clone() })
+    (choice.reading(outputs::SHARES, is_one_of_many), Render { parallelism, ..render.clone() })
 }
 
 fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> JobResult {
@@ -244,17 +234,14 @@ fn sheet(
     let mut sheet = match folder.and_then(|()| Sheet::create(output, files.len(), width, height)) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
-            print_stderr("render: no mesh file");
-            return Ok(Outcome::Bad);
+            return bad("render: no mesh file");
         }
         Err(error) => {
-            print_stderr(format_args!("{}: {error}", text::path(output)));
-            return Ok(Outcome::Bad);
+            return bad(format_args!("{}: {error}", text::path(output)));
         }
     };
-    let progress = Progress::of(found, choice.quiet);
     let work = move |input: &Input| {
-        let file = match open(input, &how) {
+        let file = match input.read(&how) {
             Ok(Some(file)) => file,
             Ok(None) => return Tile::Trouble(no_mesh()),
             Err(problem) => return Tile::Trouble(problem),
@@ -295,7 +282,7 @@ fn sheet(
             false => outputs::lines(&job, done, true, false, screen),
         }
     };
-    let handed = progress::each(&files, |input| input.bytes, (&progress, choice), work, report, out)?;
+    let handed = progress::each(&files, |input| input, choice, work, report, out)?;
     failed += unreadable(found, args.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {
@@ -304,8 +291,7 @@ fn sheet(
         None => Ok(()),
     };
     if let Err(error) = finished {
-        print_stderr(format_args!("{}: {error}", text::path(output)));
-        return Ok(Outcome::Bad);
+        return bad(format_args!("{}: {error}", text::path(output)));
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
     let reporting = Reporting { quiet: choice.quiet, json: args.json };

@@ -11,20 +11,52 @@ use meshmap_catalog::json;
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::progress::{self, Printed, Progress};
+use crate::progress::{self, Printed};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
 use crate::words::Troubled;
 use crate::{cross_check, damage, interrupt, page, text};
 
-/// The strictness of the verdict, and the parts to print.
-#[derive(Clone, Debug)]
+/// The arguments of `meshmap verify`.
+#[derive(Clone, clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// The least severity for which a file fails; parts that cannot be used always make it fail.
-    pub(crate) fail_on: Severity,
-    pub(crate) allowed: Vec<Allowed>,
-    pub(crate) cross_check: bool,
-    pub(crate) json: bool,
+    /// Files, directories to search, or `-` for standard input.
+    #[arg(required_unless_present_any = ["rules", "files_from"])]
+    paths: Vec<PathBuf>,
+    /// Minimum severity that makes a file fail. A part that cannot be used always does.
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    fail_on: Option<FailOn>,
+    /// Ignore this rule: IDENTIFIER, or FORMAT.IDENTIFIER.
+    #[arg(long, value_name = "RULE", value_parser = Allowed::parse)]
+    allow: Vec<Allowed>,
+    /// List the rules, with their severities.
+    #[arg(long, exclusive = true)]
+    pub(crate) rules: bool,
+    /// Print a JSON object for each file, one per line, and the verdict on standard error.
+    #[arg(long)]
+    json: bool,
+    /// Decode everything with both decoders of each codec, and compare the bytes.
+    #[arg(long)]
+    cross_check: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum FailOn {
+    /// Values that are allowed, but likely not intended, and everything worse.
+    Suspicious,
+    /// Values that the specification of the format forbids.
+    Forbidden,
+}
+
+impl VerifyArgs {
+    /// The minimum severity that makes a file fail; parts that cannot be used always do.
+    fn fail_on(&self) -> Severity {
+        match self.fail_on {
+            None => Severity::Unusable,
+            Some(FailOn::Suspicious) => Severity::Suspicious,
+            Some(FailOn::Forbidden) => Severity::Forbidden,
+        }
+    }
 }
 
 /// The verdict on a file.
@@ -67,22 +99,15 @@ impl Summary {
 }
 
 pub(crate) fn run(
-    paths: &[PathBuf],
     args: &VerifyArgs,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     interrupt::watch();
-    let mut found = inputs::find(paths, choice);
+    let mut found = inputs::find(&args.paths, choice);
     let single = found.single && found.files.len() == 1;
-    let how = Reading {
-        mmap: choice.mmap,
-        format: choice.format,
-        is_one_of_many: !single,
-        ..choice.memory.reading(if args.cross_check { TWO_FILES } else { SHARES })
-    };
-    let progress = Progress::of(&found, choice.quiet);
+    let how = choice.reading(if args.cross_check { TWO_FILES } else { SHARES }, !single);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let mut sum = Summary::default();
     let work = {
@@ -97,7 +122,7 @@ pub(crate) fn run(
         sum.add(verdict);
         if choice.quiet && !verdict.fails { Printed::default() } else { Printed::result(printed) }
     };
-    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice), work, report, out)?;
+    let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         let troubled = Troubled { not_readable: 1, ..Troubled::default() };
@@ -165,7 +190,7 @@ fn check(
         }));
     }
     if let Some(format) = inspection.format {
-        let allowed = |rule: meshmap::Rule| args.allowed.iter().any(|allowed| allowed.is(format, rule));
+        let allowed = |rule: meshmap::Rule| args.allow.iter().any(|allowed| allowed.is(format, rule));
         inspection.damage.retain(|damage| !damage.rule.is_some_and(allowed));
         inspection.findings.retain(|finding| !allowed(finding.rule));
     }
@@ -173,7 +198,7 @@ fn check(
     let verdict = Verdict {
         troubled: Troubled::of(&inspection),
         has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
-        fails: inspection.is_broken() || worst.is_some_and(|worst| worst >= args.fail_on),
+        fails: inspection.is_broken() || worst.is_some_and(|worst| worst >= args.fail_on()),
     };
     let mut printed = Vec::new();
     if args.json {

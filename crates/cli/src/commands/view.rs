@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{Outcome, print_stderr};
+use super::{Outcome, usage};
 use crate::inputs::Choice;
 
 #[cfg(not(feature = "view"))]
 pub(crate) fn run(_: &[PathBuf], _: bool, _: &Choice, _: &mut impl Write) -> io::Result<Outcome> {
-    print_stderr("view: this program was built without the feature `view`");
-    Ok(Outcome::Usage)
+    usage("view: this program was built without the feature `view`")
 }
 
 #[cfg(feature = "view")]
@@ -23,7 +22,7 @@ mod with_page {
 
     use tempfile::NamedTempFile;
 
-    use super::super::outputs;
+    use super::super::{bad, outputs, print_stderr};
     use super::*;
     use crate::inputs::{self, Input, Problem};
     use crate::interrupt;
@@ -37,17 +36,16 @@ mod with_page {
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
         if !view::is_there() {
-            print_stderr(
+            return usage(
                 "view: this program was built without the page; unpack meshmap-page-VERSION.tar.gz of a release and build it again with \
                 MESHMAP_PAGE=FOLDER, or run crates/web/build --install --page first",
             );
-            return Ok(Outcome::Usage);
         }
         let found = inputs::find(paths, choice);
         for (path, why) in &found.unreadable {
             print_stderr(format_args!("{}: {why}", text::path(path)));
         }
-        let how = outputs::reading(choice, true);
+        let how = choice.reading(outputs::SHARES, true);
         let mut files = Vec::new();
         for input in found.files.iter().filter(|input| input.is_mesh(&how)) {
             match served(input, paths, choice) {
@@ -56,16 +54,14 @@ mod with_page {
             }
         }
         if files.is_empty() {
-            print_stderr("view: no mesh file");
-            return Ok(Outcome::Bad);
+            return bad("view: no mesh file");
         }
         let interrupted = interrupt::watch();
         let count = text::plural(files.len() as u64, "file");
         let server = match Server::bind(files) {
             Ok(server) => server,
             Err(error) => {
-                print_stderr(format_args!("view: no port of 127.0.0.1 can be used: {error}"));
-                return Ok(Outcome::Bad);
+                return bad(format_args!("view: no port of 127.0.0.1 can be used: {error}"));
             }
         };
         let address = server.address();

@@ -4,9 +4,8 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The rest of a request that is read and ignored, and how long.
 const MOST_REST: usize = 64 << 10;
 const REST: Duration = Duration::from_secs(2);
-/// Files in stores are read and sent in pieces of this size.
+/// Files are read and sent in pieces of this size.
 const PIECE: u64 = 256 << 10;
 
 /// A file that the page may read.
@@ -299,9 +298,16 @@ fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
-/// Sends a file or a part of it.
+/// Sends a file or a part of it. If the file has become shorter, the response ends early, which the client sees by its length.
 fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Result<()> {
-    let Ok(Opened { length, tag, mut bytes }) = content.open() else { return status(stream, 404) };
+    let Ok((source, length)) = content.open() else { return status(stream, 404) };
+    // Differs if the file has changed. Another source is one version of a file, or an error.
+    let modified = source.identity().and_then(|identity| identity.modified);
+    let modified = modified.map(|time| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+    let tag = match modified {
+        Some(time) => format!("\"{length:x}-{:x}\"", time.as_nanos()),
+        None => format!("\"{length:x}\""),
+    };
     let (start, range) = match request.part(length, &tag) {
         Part::OutOfRange => {
             return write!(
@@ -321,63 +327,27 @@ fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Res
         "{start}Accept-Ranges: bytes\r\nETag: {tag}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n",
         range.end - range.start
     )?;
-    if request.method == "HEAD" { Ok(()) } else { bytes.copy(range, stream) }
-}
-
-/// A file as it is at the time of a request.
-struct Opened<'a> {
-    length: u64,
-    /// Differs if the file has changed.
-    tag: String,
-    bytes: Bytes<'a>,
-}
-
-enum Bytes<'a> {
-    File(File),
-    Source(&'a Source),
+    let mut rest = if request.method == "HEAD" { 0..0 } else { range };
+    while !rest.is_empty() {
+        let end = rest.start.saturating_add(PIECE).min(rest.end);
+        stream.write_all(&source.read(rest.start..end).map_err(io::Error::other)?)?;
+        rest.start = end;
+    }
+    Ok(())
 }
 
 impl Content {
-    fn open(&self) -> io::Result<Opened<'_>> {
-        match self {
+    /// The bytes of the file at the time of a request, and their number.
+    fn open(&self) -> io::Result<(Source, u64)> {
+        let source = match self {
             Self::File(path) => {
                 let file = Output::open_regular(path, File::options().read(true))?;
-                let metadata = file.metadata()?;
-                let length = metadata.len();
-                let changed = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-                Ok(Opened {
-                    length,
-                    tag: format!("\"{length:x}-{:x}\"", changed.as_nanos()),
-                    bytes: Bytes::File(file),
-                })
+                Source::from_file(file).map_err(io::Error::other)?
             }
-            // A source is one version of a file, or an error.
-            Self::Source(source) => {
-                let length = source.len().map_err(io::Error::other)?.ok_or(io::ErrorKind::NotSeekable)?;
-                Ok(Opened { length, tag: format!("\"{length:x}\""), bytes: Bytes::Source(source) })
-            }
-        }
-    }
-}
-
-impl Bytes<'_> {
-    /// Writes a range of the file. If the file has become shorter, the response ends early, which the client sees by its length.
-    fn copy(&mut self, range: Range<u64>, out: &mut TcpStream) -> io::Result<()> {
-        match self {
-            Self::File(file) => {
-                file.seek(SeekFrom::Start(range.start))?;
-                io::copy(&mut file.take(range.end - range.start), out).map(drop)
-            }
-            Self::Source(source) => {
-                let mut start = range.start;
-                while start < range.end {
-                    let end = start.saturating_add(PIECE).min(range.end);
-                    out.write_all(&source.read(start..end).map_err(io::Error::other)?)?;
-                    start = end;
-                }
-                Ok(())
-            }
-        }
+            Self::Source(source) => source.clone(),
+        };
+        let length = source.len().map_err(io::Error::other)?.ok_or(io::ErrorKind::NotSeekable)?;
+        Ok((source, length))
     }
 }
 

@@ -175,8 +175,9 @@ def scan(
         FileNotFoundError: A source does not exist, or no source has a mesh file.
     """
     from ._polars import scan as scan_files
+    from ._tables import table
 
-    return scan_files(sources, full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats)
+    return scan_files(sources, table(full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats))
 
 
 def relation(

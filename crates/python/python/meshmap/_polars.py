@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import _meshmap, _sources
-from ._tables import table
+from ._tables import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def scan(
-    sources: _sources.Sources,
-    *,
-    full: bool = False,
-    hash: bool = False,
-    geometry: bool | Sequence[str] = False,
-    drawn: bool = False,
-    formats: Sequence[str] | None = None,
-) -> pl.LazyFrame:
+def scan(sources: _sources.Sources, of: Table) -> pl.LazyFrame:
     """See ``meshmap.scan``."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
     files = _sources.find(sources)
-    of = table(full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats)
     empty = pl.DataFrame(of.of([]))
 
     def read(

@@ -70,7 +70,8 @@ impl Sheet {
     /// Returns [`Write`](Error::Write) if the file cannot be made, [`NotHeld`](Error::NotHeld) if there are no tiles or the
     /// sheet would be too large for a picture.
     pub fn create(path: impl AsRef<Path>, tiles: usize, width: u32, height: u32) -> Result<Self> {
-        let columns = (1..=tiles).find(|columns| columns.saturating_mul(*columns) >= tiles).unwrap_or(1);
+        // The square root, rounded up.
+        let columns = tiles.saturating_sub(1).isqrt() + 1;
         let too_large = || {
             let what = format!("a sheet of {tiles} pictures of {width} x {height} pixels");
             Error::NotHeld { target: TARGET, what }

@@ -94,8 +94,8 @@ impl Remote {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The same file, of which nothing has been fetched yet, with other settings. Headers stay as they were in
-    /// [`at_with`](Self::at_with).
+    /// The same file, of which nothing has been fetched yet, with other settings. Headers, and how often the client of the store
+    /// sends a request again, stay as they were in [`at_with`](Self::at_with).
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         self.renewed(settings, self.inner.cache.clone())

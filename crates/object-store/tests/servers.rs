@@ -51,10 +51,10 @@ fn quick(remote: &Remote) -> Remote {
 /// The files here are small: the first request would be the last.
 fn small_steps(address: &str) -> Remote {
     let mut settings = Settings::default();
-    // A client of stores waits longer before each further request.
-    (settings.backoff, settings.retries) = (Duration::from_millis(1), 4);
+    // The client of the store waits longer and longer before it tries again.
+    (settings.backoff, settings.retries) = (Duration::from_millis(1), 2);
     (settings.first, settings.gap) = (0, 16);
-    Remote::at(address).unwrap().with_settings(settings)
+    Remote::at_with(address, settings).unwrap()
 }
 
 #[test]

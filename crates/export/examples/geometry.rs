@@ -3,7 +3,7 @@
 //!
 //! For each snapshot of a CGeo file, and each mesh of others that is drawn: the numbers of positions and of corners, 32
 //! bits each, positions as floats, in the bind shape of a Second Life mesh, and corners
-//! counter-clockwise.
+//! counter-clockwise, seen from where the normals of the first mesh that has some point to.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use meshmap::cgeo::Parts;
-use meshmap::{MeshFile, Role, Semantic, Winding};
+use meshmap::{MeshFile, MeshView, Role, Semantic, Winding};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -41,9 +41,10 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         corners.as_flattened().iter().try_for_each(|index| out.write_all(&index.to_le_bytes()))
     };
     if let Some(proxy) = file.as_cgeo() {
+        let turns = proxy.base()?.runs_against_normals();
         for index in 0..proxy.snapshot_count() {
             let mesh = proxy.snapshot(index)?.mesh(Parts::ALL)?;
-            part(&mesh.positions.to_vec(), &mesh.triangles.positions())?;
+            part(&mesh.positions.to_vec(), &turned(mesh.triangles.positions(), turns))?;
         }
         return Ok(());
     }
@@ -52,14 +53,20 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let entries: Vec<_> = file.meshes()?.collect();
     let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
     let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
-    for entry in entries {
-        let is_drawn =
-            level(entry.role).map_or_else(|| entry.role.is_drawn_by_default(), |level| Some(level) == finest);
-        let view = file.mesh(&entry.address)?;
-        let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else { continue };
-        let turns = file.format().conventions().front_face == Some(Winding::Clockwise);
-        let turned = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
-        let corners: Vec<[u32; 3]> = view.indices().triangles().map(turned).collect();
+    let is_drawn =
+        |role: Role| level(role).map_or_else(|| role.is_drawn_by_default(), |level| Some(level) == finest);
+    let drawn = entries.iter().filter(|entry| is_drawn(entry.role)).map(|entry| file.mesh(&entry.address));
+    let drawn: Vec<_> = drawn.collect::<Result<_, _>>()?;
+    let front_face = file.format().conventions().front_face.unwrap_or(Winding::CounterClockwise);
+    let has_sides = |view: &&MeshView| view.triangle_count() > 0 && view.has(&Semantic::Normal);
+    let is_against = match drawn.iter().find(has_sides) {
+        Some(view) => view.runs_against_normals(front_face)?,
+        None => false,
+    };
+    for view in drawn {
+        let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
+        let turns = (front_face == Winding::Clockwise) != is_against;
+        let corners = turned(view.indices().triangles().collect(), turns);
         let mut positions = positions.to_f32::<3>();
         if let Some(shape) = bind_shape.filter(|_| view.has(&Semantic::Weights(0))) {
             for position in &mut positions {
@@ -74,4 +81,11 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         part(&positions, &corners)?;
     }
     Ok(())
+}
+
+fn turned(mut corners: Vec<[u32; 3]>, turns: bool) -> Vec<[u32; 3]> {
+    if turns {
+        corners.iter_mut().for_each(|corners| corners.swap(1, 2));
+    }
+    corners
 }

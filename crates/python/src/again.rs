@@ -49,7 +49,7 @@ pub(crate) struct Origin {
     object: Py<PyAny>,
     is_reader: bool,
     size: Option<u64>,
-    how: How,
+    pub(crate) how: How,
 }
 
 impl Origin {

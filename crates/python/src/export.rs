@@ -29,7 +29,7 @@ fn file_of(
     }
     let how = crate::again::How::new(false, false, true, true, None, None);
     let opened = crate::source::open(py, Some(source), None, None, how)?;
-    let file = crate::opening::open(py, opened, how)?;
+    let file = crate::opening::open(py, opened)?;
     parts(file.bind(py).cast::<File>()?.get())
 }
 

@@ -116,7 +116,7 @@ fn open(
     max_total_bytes: Option<u64>,
 ) -> PyResult<Py<PyAny>> {
     let how = again::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
-    opening::open(py, source::open(py, source, reader, size, how)?, how)
+    opening::open(py, source::open(py, source, reader, size, how)?)
 }
 
 /// Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use meshmap::{Format, Parallelism};
 use pyo3::prelude::*;
 
-use crate::again::How;
 use crate::cgeo::CGeoFile;
 use crate::error::OrRaise;
 use crate::file::File;
@@ -17,9 +16,10 @@ use crate::source::Opened;
 use crate::tmf::TmfFile;
 
 /// Opens what the arguments mean, as the class of its format.
-pub(crate) fn open(py: Python<'_>, opened: Opened, how: How) -> PyResult<Py<PyAny>> {
+pub(crate) fn open(py: Python<'_>, opened: Opened) -> PyResult<Py<PyAny>> {
     let (source, reading) = (opened.source.clone(), opened.reading.clone());
-    let (options, origin) = (how.options, Arc::clone(&opened.origin));
+    let origin = Arc::clone(&opened.origin);
+    let options = origin.how.options;
     let make = move || Handle::new(source, reading, options, origin);
     // Strict opening checks every value.
     let is_strict = options.strictness == meshmap::Strictness::Strict;

@@ -57,7 +57,7 @@ struct Part {
     budget: Budget,
 }
 
-/// The path of a part file among those of this process, until it is dropped.
+/// The path of a part file. It is in the list of part files of this process until this value is dropped.
 #[derive(Debug)]
 struct Listed(PathBuf);
 

@@ -40,6 +40,20 @@ impl Format {
             Self::Tmf => "tmf",
         }
     }
+
+    /// The extensions of files of this format, in lower case and without the dot, the usual one first.
+    ///
+    /// `slm` is a viewer's upload cache, which holds whole assets.
+    #[must_use]
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::CGeo => &["cgeo"],
+            Self::OpenCtm => &["ctm"],
+            Self::SlMesh => &["slmesh", "llmesh", "slm"],
+            Self::Iqm => &["iqm"],
+            Self::Tmf => &["tmf"],
+        }
+    }
 }
 
 impl fmt::Display for Format {

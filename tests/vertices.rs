@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::path::Path;
 
-#[cfg(feature = "cache")]
-use meshmap::cgeo::SnapshotCache;
-use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, Timing, Triangles, VertexWriter, Wrap};
+use meshmap::cgeo::{
+    Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Timing, Triangles, VertexWriter, Wrap,
+};
 use meshmap::{
     ErrorKind, Limits, MeshFile, Options, Parallelism, Scratch, Semantic, Source, VertexFormat, VertexLayout,
     iqm, openctm, slmesh,
@@ -265,7 +265,6 @@ fn a_material_has_its_triangles_and_no_other_vertices() {
     }
 }
 
-#[cfg(feature = "cache")]
 #[test]
 fn writers_of_a_cache_decode_each_snapshot_once() {
     let (_, snapshots) = animation(9, 4);

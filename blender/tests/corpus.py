@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 MOST_SECONDS = 20.0
-SUFFIXES = {".cgeo", ".iqm", ".ctm", ".slmesh", ".llmesh", ".tmf"}
+SUFFIXES = {".cgeo", ".iqm", ".ctm", ".slmesh", ".llmesh", ".slm", ".tmf"}
 SKIN_TOLERANCE = 2e-5
 WORKER = Path(__file__).with_name("worker.py")
 

@@ -30,7 +30,7 @@ pub use assets::{
 };
 pub use error::MeshmapError;
 pub use label::MeshmapLabel;
-pub use loader::{MeshmapLoader, extensions_of};
+pub use loader::MeshmapLoader;
 pub use meshmap;
 pub use plugin::MeshmapPlugin;
 pub use settings::{Axes, DamagedParts, Levels, MeshParts, MeshmapSettings};

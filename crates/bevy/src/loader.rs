@@ -10,7 +10,7 @@ use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{Format, MeshEntry, MeshFile, MeshView, Options, Role, Semantic, Winding};
+use meshmap::{MeshEntry, MeshFile, MeshView, Options, Role, Semantic, Winding};
 
 use crate::animation::{Clip, clips};
 use crate::assets::{
@@ -24,19 +24,6 @@ use crate::read::{self, Access};
 use crate::scene;
 use crate::settings::{DamagedParts, Levels, MeshmapSettings};
 use crate::skeleton::Joints;
-
-/// The extensions of a format's files, without the dot.
-#[must_use]
-pub fn extensions_of(format: Format) -> &'static [&'static str] {
-    match format {
-        Format::CGeo => &["cgeo"],
-        Format::Iqm => &["iqm"],
-        Format::OpenCtm => &["ctm"],
-        Format::SlMesh => &["slmesh", "llmesh"],
-        Format::Tmf => &["tmf"],
-        _ => &[],
-    }
-}
 
 /// Loads files of all formats. [`MeshmapPlugin`](crate::MeshmapPlugin) registers it.
 #[derive(TypePath)]
@@ -375,17 +362,5 @@ impl Load<'_, '_> {
             self.context.add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)
         };
         materials.iter().enumerate().map(standard).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_has_an_extension() {
-        for format in Format::ALL {
-            assert!(!extensions_of(format).is_empty(), "{format}");
-        }
     }
 }

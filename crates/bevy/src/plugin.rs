@@ -24,7 +24,7 @@ use meshmap::cgeo::SnapshotCache;
 use meshmap::{Format, Options};
 
 use crate::assets::{MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapSkin};
-use crate::loader::{MeshmapLoader, extensions_of};
+use crate::loader::MeshmapLoader;
 use crate::read::Access;
 use crate::reload::{StaleCheck, reload_stale};
 use crate::stream::{StreamCache, advance, restart};
@@ -114,7 +114,7 @@ impl Plugin for MeshmapPlugin {
             .register_type::<AnimatedBy>();
         #[cfg(feature = "pbr")]
         app.register_type::<bevy_pbr::MeshMaterial3d<bevy_pbr::StandardMaterial>>();
-        let extensions = Format::ALL.iter().flat_map(|format| extensions_of(*format)).copied().collect();
+        let extensions = Format::ALL.iter().flat_map(|format| format.extensions()).copied().collect();
         app.register_asset_loader(MeshmapLoader {
             access: Access { max_whole: self.max_whole, folder: self.folder.clone(), maps: self.maps },
             options: self.options,

@@ -384,9 +384,9 @@ impl Reading {
 }
 
 fn has_known_ending(path: &Path) -> bool {
-    const ENDINGS: [&str; 6] = ["iqm", "ctm", "tmf", "slmesh", "llmesh", "cgeo"];
+    let mut known = Format::ALL.iter().flat_map(|format| format.extensions());
     let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+    ending.is_some_and(|ending| known.any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
 /// The kind of the problem of a file that does not exist.

@@ -70,7 +70,7 @@ mod timing;
 mod tmf;
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 /// Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
 ///
@@ -137,7 +137,11 @@ fn run(arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
 fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(open, module)?)?;
-    module.add("FORMATS", PyTuple::new(module.py(), meshmap::Format::ALL.map(meshmap::Format::name))?)?;
+    let formats = PyDict::new(module.py());
+    for format in meshmap::Format::ALL {
+        formats.set_item(format.name(), PyTuple::new(module.py(), format.extensions())?)?;
+    }
+    module.add("FORMATS", formats)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::head_of_address, module)?)?;

@@ -18,14 +18,14 @@ const USAGE = `Opens mesh files in the browser
 
 Usage: meshmap [OPTIONS] FILE|FOLDER|URL...
 
-Folders are searched for .cgeo, .iqm, .ctm, .slmesh, .llmesh and .tmf. A URL needs a server that allows other origins (CORS).
+Folders are searched for .cgeo, .iqm, .ctm, .slmesh, .llmesh, .slm and .tmf. A URL needs a server that allows other origins (CORS).
 
 Options:
       --no-open  Print the address of the page, and do not start a browser
   -h, --help     Print help
   -V, --version  Print version`;
 
-const EXTENSIONS = new Set(['.cgeo', '.iqm', '.ctm', '.slmesh', '.llmesh', '.tmf']);
+const EXTENSIONS = new Set(['.cgeo', '.iqm', '.ctm', '.slmesh', '.llmesh', '.slm', '.tmf']);
 const TYPES = {
     '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
     '.svg': 'image/svg+xml', '.wasm': 'application/wasm',

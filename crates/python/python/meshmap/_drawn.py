@@ -12,7 +12,7 @@ from . import _meshmap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-EXTENSIONS = ("cgeo", "ctm", "iqm", "llmesh", "slmesh", "tmf")
+EXTENSIONS = tuple(sorted(ending for endings in _meshmap.FORMATS.values() for ending in endings))
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ __all__ = [
     "versions",
 ]
 __version__: Final[str]
-FORMATS: Final[tuple[_Format, ...]]
+FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def is_address(text: str) -> bool:
     """True if a text is the address of a file in a store, and not a path."""

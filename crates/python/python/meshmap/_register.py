@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _meshmap
 from ._drawn import EXTENSIONS, Drawn, drawn
 
 
@@ -64,10 +65,9 @@ def trimesh_arguments(mesh: Drawn) -> dict[str, Any]:
 def _add_meshio() -> None:
     meshio = import_module("meshio")
     known = meshio._helpers.reader_map
-    for extension, name in (("ctm", "openctm"), ("cgeo", "cgeo"), ("iqm", "iqm"), ("tmf", "tmf"), ("slmesh", "slmesh")):
+    for name, endings in _meshmap.FORMATS.items():
         if f"meshmap-{name}" not in known:
-            endings = [f".{extension}", ".llmesh"] if extension == "slmesh" else [f".{extension}"]
-            meshio.register_format(f"meshmap-{name}", endings, _read_meshio, {})
+            meshio.register_format(f"meshmap-{name}", [f".{ending}" for ending in endings], _read_meshio, {})
 
 
 def _read_meshio(filename: Any) -> Any:

@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
 use meshmap_testing::data;
 use tempfile::TempDir;
@@ -81,6 +80,7 @@ fn long_paths_are_read_and_written() {
     let long = deep.join("a.iqm");
     fs::copy(&mesh, &long).unwrap();
     let out = deep.join("out").join("a.glb");
+    fs::create_dir(out.parent().unwrap()).unwrap();
     for arguments in [
         vec!["verify", path(&long)],
         vec!["verify", "--mmap", path(&long)],

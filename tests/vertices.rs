@@ -116,7 +116,7 @@ fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() 
         let velocity = |at: usize| std::array::from_fn(|axis| (to[at][axis] - from[at][axis]) * 2.0);
         for (vertex, bytes) in out.chunks_exact(36).enumerate() {
             let found: Vec<f32> =
-                bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+                bytes.chunks(4).map(|b| f32::from_ne_bytes(b.try_into().unwrap())).collect();
             let [at, normal] = [0, 1].map(|stream| remap.sources(stream).unwrap()[vertex] as usize);
             let velocity: [f32; 3] = velocity(at);
             assert_eq!(found, [positions[at], normals[normal], velocity].concat(), "{seconds} {vertex}");
@@ -125,7 +125,7 @@ fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() 
     }
     // A snapshot by itself does not move.
     writer.write(&proxy.snapshot(1).unwrap(), &mut [&mut out]).unwrap();
-    assert_eq!(out[24..28], 9.0_f32.to_le_bytes());
+    assert_eq!(out[24..28], 9.0_f32.to_ne_bytes());
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn velocities_follow_the_direction_of_the_time() {
     let mut velocities = |seconds: f64, wrap: Wrap| {
         let mut out = vec![0xa5; remap.vertex_count() * 12];
         writer.write_at(&proxy, &timing, seconds, wrap, &mut [&mut out]).unwrap();
-        out.chunks(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect::<Vec<_>>()
+        out.chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect::<Vec<_>>()
     };
     let sources = remap.sources(0).unwrap();
     let step = |from: usize, to: usize, sign: f32| -> Vec<f32> {
@@ -256,7 +256,7 @@ fn a_material_has_its_triangles_and_no_other_vertices() {
         assert_eq!(remap.indices().len(), corners.len(), "{material}");
         for (index, corner) in remap.indices().iter().zip(&corners) {
             let found = vertices[*index as usize].chunks(4);
-            let found = found.map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+            let found = found.map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));
             let expected = meshes[2].positions[*corner as usize];
             assert!(found.zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{material} {corner}");
         }
@@ -304,7 +304,7 @@ fn equal_triangles_that_are_stored_again_keep_the_vertices() {
         ids.push(writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut out]).unwrap());
         let (from, to) = (&meshes[time as usize], &meshes[(time as usize + 1) % 4]);
         for (vertex, source) in out.chunks(12).zip(remap.sources(0).unwrap()) {
-            let z = f32::from_le_bytes(vertex[8..].try_into().unwrap());
+            let z = f32::from_ne_bytes(vertex[8..].try_into().unwrap());
             let [a, b] = [from, to].map(|mesh| mesh.positions[*source as usize][2]);
             assert!((z - (a + b) / 2.0).abs() < 1e-6, "{time}");
         }

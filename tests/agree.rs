@@ -8,32 +8,22 @@ use meshmap::{Format, Fragments, MeshFile, Options, Result, Source};
 use meshmap_testing::calls::{Digest, assert_same, digests, needs_length};
 use meshmap_testing::{Recorder, data, fixtures, in_pieces, in_steps, test_files};
 
-/// The files of a kind of all formats; for Miri, which takes minutes for large ones, the smallest of each format.
+/// The files of a kind of all formats.
 fn files(root: &Path, kind: &str) -> Vec<PathBuf> {
-    let of = |format: Format| {
-        let mut files = data::files(&root.join(format.name()).join(kind));
-        if cfg!(miri) {
-            files.sort_by_key(|path| fs::metadata(path).unwrap().len());
-            files.truncate(1);
-        }
-        files
-    };
-    Format::ALL.into_iter().flat_map(of).collect()
+    Format::ALL.iter().flat_map(|format| data::files(&root.join(format.name()).join(kind))).collect()
 }
 
 /// The values and errors of all calls.
 fn all(source: &Source) -> Result<Vec<Digest>> {
-    digests(source, &Options::default(), if cfg!(miri) { 1 } else { 64 })
+    digests(source, &Options::default(), 64)
 }
 
 test_files!(every_way_in_gives_the_same);
 
 fn every_way_in_gives_the_same(root: &Path) {
     let mut paths = files(root, "valid");
-    if !cfg!(miri) {
-        paths.extend(files(root, "bad"));
-        paths.extend(data::files(&root.join("slmesh/extras")));
-    }
+    paths.extend(files(root, "bad"));
+    paths.extend(data::files(&root.join("slmesh/extras")));
     // Half of them on each of two threads.
     thread::scope(|scope| {
         for part in 0..2 {
@@ -51,10 +41,6 @@ fn agree(path: &Path) {
         assert_same(&format!("{}, {way}", path.display()), &all(&source).unwrap(), &expected, true);
     };
     check("by ranges", Source::ranged(Recorder::new(bytes.clone())));
-    // All calls on a small file take Miri a minute.
-    if cfg!(miri) {
-        return;
-    }
     check("opened", Source::open(path).unwrap());
     #[cfg(feature = "mmap")]
     {
@@ -90,17 +76,15 @@ fn fragments_of_one_byte_give_the_same() {
     let mut seen = 0;
     for path in files(&data::root(), "valid") {
         let bytes = fs::read(&path).unwrap();
-        // Hundreds of steps for each take Miri long; there, more at once.
-        let (longest, piece) = if cfg!(miri) { (1000, 37) } else { (1500, 1) };
-        if bytes.len() > longest {
+        if bytes.len() > 1500 {
             continue;
         }
         let expected = briefly(&Source::from_bytes(bytes.clone())).unwrap();
-        let found = in_pieces(&Fragments::new(Some(bytes.len() as u64)), &bytes, piece, briefly);
+        let found = in_pieces(&Fragments::new(Some(bytes.len() as u64)), &bytes, 1, briefly);
         assert_eq!(found.unwrap().0, expected, "{}", path.display());
         seen += 1;
     }
-    assert!(seen > if cfg!(miri) { 0 } else { 30 }, "{seen} files");
+    assert!(seen > 30, "{seen} files");
 }
 
 /// A block behind the end of an asset is as damaged if the end is found only by reading the block.

@@ -273,7 +273,6 @@ fn damaged_files_give_errors_and_no_panic() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn truncated_and_changed_files_give_errors_and_no_panic() {
     for format in Format::ALL {
         let files =
@@ -525,7 +524,6 @@ fn errors_of_write_callbacks_end_the_call() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "needs files")]
 fn sources_from_open_files_read_and_report_changes() {
     let path = data::valid("iqm", "skin_multi_anim.iqm");
     let folder = tempfile::tempdir().unwrap();

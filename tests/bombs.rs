@@ -258,7 +258,6 @@ fn more_than_64_extensions_exceed_a_cap_that_the_error_names() {
 
 /// The length of the third snapshot is estimated from the second one, and the last one has no mesh.
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
     const UNKNOWN: u32 = 0x1234_5678;
     const MOST: usize = 60;

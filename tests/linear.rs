@@ -55,7 +55,6 @@ fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn fragments_are_not_joined_again_with_each_piece() {
     const PIECE: u64 = 4 << 10;
     let read = |pieces: u64| {
@@ -73,7 +72,6 @@ fn fragments_are_not_joined_again_with_each_piece() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn fragments_that_overlap_cost_what_they_add() {
     let read = |pieces: u64| {
         allocated(|| {
@@ -92,7 +90,6 @@ fn in_fragments<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> 
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn checking_fragments_of_many_snapshots_takes_few_steps() {
     let (_, snapshots) = fixtures::cgeo::animation(2, 500);
     let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
@@ -104,7 +101,6 @@ fn checking_fragments_of_many_snapshots_takes_few_steps() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     const COUNT: usize = 200_000;
     let file = build("custom vertex arrays of different names", COUNT);

@@ -600,7 +600,6 @@ fn lists_of_empty_map_channels_count() {
 
 /// Every call on every damaged file, at limits of a few MiB.
 #[test]
-#[cfg_attr(miri, ignore = "reads many files")]
 fn damaged_files_take_no_more_than_the_limits() {
     let _alone = alone();
     for path in Format::ALL.iter().flat_map(|format| meshmap_testing::data::folder(&format!("{format}/bad")))
@@ -623,7 +622,6 @@ fn read_all(file: &MeshFile) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn work_depends_neither_on_threads_nor_on_earlier_calls() {
     let _alone = alone();
     let mut files = 0;
@@ -648,7 +646,6 @@ fn work_depends_neither_on_threads_nor_on_earlier_calls() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(100, 1);
@@ -671,7 +668,6 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
 
 #[test]
 #[cfg(feature = "rayon")]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_costs_a_job_the_same_with_and_without_threads() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(60, 12);

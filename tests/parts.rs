@@ -41,7 +41,6 @@ fn assert_parts(found: &MeshBuffer, whole: &MeshBuffer, parts: Parts, text: &str
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "reads many files")]
 fn parts_are_those_of_the_whole_mesh() {
     let mut differences = 0;
     for path in data::files(&data::root().join("cgeo/valid")) {
@@ -92,7 +91,6 @@ fn damaged() -> Proxy {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn damage_behind_a_part_does_not_matter() {
     let (proxy, mut mesh, mut scratch) = (damaged(), MeshBuffer::default(), Scratch::default());
     let snapshot = proxy.snapshot(1).unwrap();
@@ -107,7 +105,6 @@ fn damage_behind_a_part_does_not_matter() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_goes_forwards_backwards_and_by_strides() {
     let proxy = open::proxy(sheets(10, 11));
     let indices = |play: meshmap::cgeo::Play<'_>| {
@@ -139,7 +136,6 @@ fn playing_goes_forwards_backwards_and_by_strides() {
 
 /// One thread uses the memory of a snapshot for the next one, and decodes the first one for itself and the differences at once.
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn one_thread_plays_in_the_same_memory() {
     let proxy = Proxy::from_source(Source::from_bytes(sheets(20, 12)), &Options::default()).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -159,7 +155,6 @@ fn one_thread_plays_in_the_same_memory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn meshes_that_were_played_can_be_kept() {
     let proxy = open::proxy(sheets(20, 12));
     let expected: Vec<_> =
@@ -276,7 +271,6 @@ fn everything(open: impl Fn() -> Proxy) -> Vec<String> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn parts_are_the_same_from_any_source() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("large.cgeo");
@@ -325,7 +319,6 @@ fn prefix_of_positions(index: usize) -> u64 {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn stores_are_asked_once_for_the_positions_of_a_difference() {
     let recorder = Recorder::new(large().to_vec());
     let proxy = open::proxy(recorder.clone());
@@ -344,7 +337,6 @@ fn stores_are_asked_once_for_the_positions_of_a_difference() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn files_are_read_as_far_as_the_positions_go() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("large.cgeo");
@@ -364,7 +356,6 @@ fn files_are_read_as_far_as_the_positions_go() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn files_are_not_read_where_a_large_point_cloud_is() {
     let mut snapshots = large_snapshots();
     let mut cloud = fixtures::cgeo::Mesh::sheet(250, 1, 0.0);
@@ -393,7 +384,6 @@ fn files_are_not_read_where_a_large_point_cloud_is() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "Miri takes minutes for a megabyte")]
 fn uncompressed_positions_are_read_into_the_callers_memory() {
     let file = large_with(Dialect::default().with_codec(meshmap::Codec::Stored));
     let temporary = tempfile::tempdir().unwrap();
@@ -416,7 +406,6 @@ fn uncompressed_positions_are_read_into_the_callers_memory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn errors_of_reading_are_not_kept() {
     let expected = open::proxy(large().clone());
     let expected = expected.snapshot(2).unwrap().positions().unwrap();
@@ -446,7 +435,6 @@ mod cache {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn positions_alone_are_held_until_more_is_asked_for() {
         const SIDE: u32 = 60;
         let (proxy, cache) = (proxy(SIDE), SnapshotCache::new(1 << 30));
@@ -479,7 +467,6 @@ mod cache {
 
     /// Damage that concerns requests for the whole mesh does not concern requests for positions, in any order.
     #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn errors_belong_to_the_parts_that_were_asked_for() {
         for _ in 0..20 {
             let (proxy, cache) = (damaged(), SnapshotCache::new(1 << 30));
@@ -496,7 +483,6 @@ mod cache {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn threads_that_ask_for_parts_get_all_that_they_asked_for() {
         let (proxy, cache) = (proxy(20), SnapshotCache::new(1 << 30));
         std::thread::scope(|scope| {

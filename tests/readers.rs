@@ -1,6 +1,5 @@
 //! Sources of bytes: a path that is not a file is refused, and nothing waits for it.
 #![cfg(target_os = "linux")]
-#![cfg(not(miri))]
 
 use std::path::Path;
 use std::process::Command;

@@ -8,7 +8,6 @@ use meshmap_testing::{Recorder, data, exercise, fixtures};
 
 /// The valid files of each format, and made ones with every method.
 #[test]
-#[cfg_attr(miri, ignore = "reads many files")]
 fn valid_files_keep_all_promises() {
     for format in Format::ALL {
         for file in data::folder(&format!("{format}/valid")) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, MeshFile, Options, Parallelism, Result, Source};
-use meshmap_testing::calls::{Caller, Look, Looked, on};
+use meshmap_testing::calls::{Digest, digests_on};
 use meshmap_testing::{fixtures, hooked, open, with_watchdog};
 
 const DEADLOCK: ErrorKind = ErrorKind::Io(io::ErrorKind::Deadlock);
@@ -48,26 +48,10 @@ impl Reentrant {
     }
 }
 
-/// Counts calls that are refused, and digests the values of all.
-#[derive(Default)]
-struct Digests {
-    refused: usize,
-    values: Vec<(String, u64)>,
-}
-
-impl Caller for Digests {
-    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
-        let result = job();
-        self.refused += usize::from(result.as_ref().is_err_and(|error| error.kind() == DEADLOCK));
-        let mut looked = Looked::default();
-        result.look(&mut looked);
-        self.values.push((name.to_owned(), looked.digest()));
-        result.ok()
-    }
-
-    fn looks(&self) -> bool {
-        true
-    }
+/// The values of all calls, and the number of those that are refused.
+fn called(file: &MeshFile, source: &Source, options: &Options) -> (Vec<Digest>, usize) {
+    let (values, errors) = digests_on(file, source, options, usize::MAX).unwrap();
+    (values, errors.iter().filter(|error| error.kind() == DEADLOCK).count())
 }
 
 /// Makes all calls, and in one call of the reader after the other makes all calls again.
@@ -81,24 +65,19 @@ fn check(body: Vec<u8>) {
         let (reader, source) = Reentrant::new(&body);
         let file = MeshFile::from_source(source.clone(), &options).unwrap();
         reader.calls.store(0, SeqCst);
-        let mut expected = Digests::default();
-        on(&file, &source, &options, &mut expected);
-        assert_eq!(expected.refused, 0);
+        let (expected, none) = called(&file, &source, &options);
+        assert_eq!(none, 0);
         let calls = reader.calls.load(SeqCst);
         let mut refused = 0;
         for at in (0..calls).filter(|at| *at < ALL_OF || at % STEP == 0) {
             let (reader, source) = Reentrant::new(&body);
             let file = MeshFile::from_source(source.clone(), &options).unwrap();
-            let inner = Arc::new(Mutex::new(Digests::default()));
+            let inner = Arc::new(AtomicUsize::new(0));
             let inside = (source.clone(), file.clone(), Arc::clone(&inner));
-            reader.set(at, move || {
-                let (source, file, inner) = inside;
-                on(&file, &source, &options, &mut *inner.lock().unwrap());
-            });
-            let mut found = Digests::default();
-            with_watchdog(Duration::from_secs(60), || on(&file, &source, &options, &mut found));
-            assert_eq!(found.values, expected.values, "after calls inside of the reader's call {at}");
-            refused += inner.lock().unwrap().refused;
+            reader.set(at, move || inside.2.store(called(&inside.1, &inside.0, &options).1, SeqCst));
+            let (found, _) = with_watchdog(Duration::from_secs(60), || called(&file, &source, &options));
+            assert_eq!(found, expected, "after calls inside of the reader's call {at}");
+            refused += inner.load(SeqCst);
         }
         assert!(refused > 0, "no call inside of {calls} calls of the reader was refused");
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Cause, Error, ErrorKind, Fault, FaultKind, Format, Options, Result, Rule, Source};
-use meshmap_testing::calls::{self, Caller, Look};
+use meshmap::{Cause, Error, ErrorKind, Fault, FaultKind, Format, Options, Rule, Source};
+use meshmap_testing::calls;
 use meshmap_testing::{data, test_files};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -25,23 +25,9 @@ const HELD_BY_NO_BYTES: [(&str, &str, &str); 5] = [
 ];
 
 /// The errors of all calls, each message once.
-#[derive(Default)]
-struct Errors(BTreeMap<String, Error>);
-
-impl Errors {
-    fn take<T>(&mut self, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.0.insert(error.message(), error)).ok()
-    }
-}
-
-impl Caller for Errors {
-    fn call<T: Look>(&mut self, _: &str, job: impl FnOnce() -> Result<T>) -> Option<T> {
-        self.take(job())
-    }
-
-    fn most(&self) -> usize {
-        16
-    }
+fn errors(source: &Source) -> BTreeMap<String, Error> {
+    let all = calls::errors(source, &Options::default());
+    all.into_iter().map(|error| (error.message(), error)).collect()
 }
 
 /// The damaged files of a format below a folder: their names and bytes.
@@ -239,9 +225,7 @@ fn bytes_that_an_error_names_hold_the_value_that_it_found(root: &Path) {
     let (mut told, mut missed, mut excepted) = (0, Vec::new(), 0);
     for format in Format::ALL.map(Format::name) {
         for (name, bytes) in damaged(root, format) {
-            let mut errors = Errors::default();
-            calls::every(&Source::from_bytes(bytes.clone()), &Options::default(), &mut errors);
-            for (message, error) in errors.0 {
+            for (message, error) in errors(&Source::from_bytes(bytes.clone())) {
                 if error.format().is_some_and(|own| own.name() != format) {
                     continue;
                 }
@@ -270,13 +254,12 @@ fn no_message_prints_values_as_rust_does(root: &Path) {
             .into_iter()
             .map(|file| std::fs::read(file).unwrap());
         for bytes in damaged(root, format).map(|(_, bytes)| bytes).chain(valid) {
-            let mut errors = Errors::default();
             let source = Source::from_bytes(bytes);
-            calls::every(&source, &Options::default(), &mut errors);
+            let errors = errors(&source);
             let findings =
                 meshmap::MeshFile::from_source(source, &Options::default()).and_then(|file| file.validate());
             let details = findings.unwrap_or_default().into_iter().map(|finding| finding.to_string());
-            for message in errors.0.into_keys().chain(details) {
+            for message in errors.into_keys().chain(details) {
                 for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {
                     assert!(!message.contains(sign), "{message}");
                 }

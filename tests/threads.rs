@@ -52,7 +52,7 @@ fn all(file: &MeshFile, source: &Source, options: &Options) -> Vec<Digest> {
         };
         return file.arrays().map(read).collect();
     }
-    digests_on(file, source, options, 8).unwrap()
+    digests_on(file, source, options, 8).unwrap().0
 }
 
 /// All calls, by one thread, and by many at once on files that they share: one in memory, and one that is read by ranges.

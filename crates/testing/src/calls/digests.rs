@@ -12,7 +12,14 @@ pub type Digest = (String, u64);
 struct Digests {
     most: usize,
     all: Vec<Digest>,
+    errors: Vec<Error>,
     missing: Option<Error>,
+}
+
+impl Digests {
+    fn new(most: usize) -> Self {
+        Self { most, all: Vec::new(), errors: Vec::new(), missing: None }
+    }
 }
 
 impl Caller for Digests {
@@ -22,7 +29,7 @@ impl Caller for Digests {
         result.look(&mut looked);
         self.all.push((name.to_owned(), looked.digest()));
         self.missing = self.missing.take().or(looked.missing);
-        result.ok()
+        result.map_err(|error| self.errors.push(error)).ok()
     }
 
     fn most(&self) -> usize {
@@ -41,20 +48,25 @@ impl Caller for Digests {
 /// Returns [`NeedBytes`](meshmap::ErrorKind::NeedBytes) if some call needs bytes that fragments do not have. All calls are made
 /// nevertheless, so that a step of [`Fragments`](meshmap::Fragments) asks for what any of them needs.
 pub fn digests(source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
-    let mut digests = Digests { most, all: Vec::new(), missing: None };
+    let mut digests = Digests::new(most);
     every(source, options, &mut digests);
     digests.missing.map_or(Ok(digests.all), Err)
 }
 
-/// The same for the calls on an open file.
+/// The same for the calls on an open file, and the errors of calls.
 ///
 /// # Errors
 ///
 /// Like [`digests`].
-pub fn digests_on(file: &MeshFile, source: &Source, options: &Options, most: usize) -> Result<Vec<Digest>> {
-    let mut digests = Digests { most, all: Vec::new(), missing: None };
+pub fn digests_on(
+    file: &MeshFile,
+    source: &Source,
+    options: &Options,
+    most: usize,
+) -> Result<(Vec<Digest>, Vec<Error>)> {
+    let mut digests = Digests::new(most);
     on(file, source, options, &mut digests);
-    digests.missing.map_or(Ok(digests.all), Err)
+    digests.missing.map_or(Ok((digests.all, digests.errors)), Err)
 }
 
 /// `true` if a source that does not know its length sees something else in a file: if it is shorter than it declares, the end of

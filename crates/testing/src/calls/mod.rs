@@ -7,6 +7,7 @@ mod bounds;
 mod caller;
 mod cgeo;
 mod digests;
+mod errors;
 mod iqm;
 mod look;
 mod meter;
@@ -18,6 +19,7 @@ pub use bounds::{assert_bounded, most_memory};
 pub use caller::Caller;
 use caller::FEW;
 pub use digests::{Digest, assert_same, digests, digests_on, needs_length};
+pub use errors::errors;
 pub use look::{Look, Looked, Seen};
 use meshmap::{
     Address, ArrayEntry, Axis, Conventions, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role,

@@ -235,7 +235,7 @@ struct Out {
     T take() noexcept { return std::move(value); }
 };
 template <class T>
-struct Out<T, decltype(static_cast<void>(T::size))> : Out<T, int> {
+struct Out<T, decltype(static_cast<void>(std::declval<T &>().size = 0))> : Out<T, int> {
     Out() noexcept { this->value.size = sizeof(T); }
 };
 template <class T>

@@ -535,3 +535,23 @@ fn the_root_of_a_glb_has_the_name_of_the_file() {
     // The mesh has no name, and is also named after the file.
     assert_eq!(root("openctm", "knot_MG2_v0.25_n0.7.ctm", "knot"), "knot_root");
 }
+
+#[test]
+fn meshes_without_triangles_need_no_material_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        MeshFile::from_source(meshmap::Source::from_bytes(POINTS), &meshmap::Options::default()).unwrap();
+    let mesh = file.meshes().unwrap().next().unwrap().address;
+    let convert = Convert { meshes: vec![mesh.clone(), mesh], ..Convert::new(Target::Ply) };
+    let path = folder.path().join("points.ply");
+    convert.write_file(&file, &path).unwrap();
+    assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+}
+
+/// A TMF file with four points.
+const POINTS: &[u8] = &[
+    84, 77, 70, 0, 0, 2, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 0, 110, 97, 110, 1, 0, 1, 70, 0, 0, 0, 0, 4, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    240, 63, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 63, 7, 7, 7, 0, 0, 7, 240, 0, 0, 127, 1, 255,
+    248, 0,
+];

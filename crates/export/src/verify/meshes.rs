@@ -128,10 +128,11 @@ fn word(name: &str) -> String {
 fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: &mut Tally) -> Result<()> {
     let is_ply = expected.target == Target::Ply;
     // Attributes that not every mesh has are left out.
-    let (mut colors, mut have_weights) = (true, true);
+    let (mut colors, mut have_weights, mut drawn) = (true, true, 0);
     for mesh in meshes {
         let _scope = expected.job.budget.scope();
         let shape = expected.mesh(mesh, false)?;
+        drawn += usize::from(!mesh.view.indices().is_empty());
         let has_fours = |semantic| {
             let mut infos = mesh.view.attributes().iter();
             infos.any(|info| info.semantic == semantic && info.format.components == 4)
@@ -149,7 +150,8 @@ fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: 
         shape.influences = shape.influences.filter(|_| have_weights);
         let is_one = mesh.view.material_ids().is_none();
         if !has_ids {
-            if is_ply && (meshes.len() > 1 && is_one || shape.materials.names.len() > 1) {
+            let has_several = drawn > 1 && is_one || shape.materials.names.len() > 1;
+            if is_ply && !mesh.view.indices().is_empty() && has_several {
                 tally.differs(|| "the triangles have no material IDs".to_owned());
             }
             shape.materials = Materials::default();

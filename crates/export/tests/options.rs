@@ -6,10 +6,10 @@ use std::path::Path;
 
 use meshmap::cgeo::Dialect;
 use meshmap::iqm::{Model, Trs};
-use meshmap::{MeshFile, Semantic};
+use meshmap::{MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
-use meshmap_testing::fixtures::cgeo;
+use meshmap_testing::fixtures::{cgeo, tmf};
 use meshmap_testing::open;
 use serde_json::Value;
 
@@ -537,21 +537,26 @@ fn the_root_of_a_glb_has_the_name_of_the_file() {
 }
 
 #[test]
-fn meshes_without_triangles_need_no_material_ids() {
+fn points_need_no_material_ids_in_a_ply() {
     let folder = tempfile::tempdir().unwrap();
-    let file =
-        MeshFile::from_source(meshmap::Source::from_bytes(POINTS), &meshmap::Options::default()).unwrap();
-    let mesh = file.meshes().unwrap().next().unwrap().address;
-    let convert = Convert { meshes: vec![mesh.clone(), mesh], ..Convert::new(Target::Ply) };
-    let path = folder.path().join("points.ply");
-    convert.write_file(&file, &path).unwrap();
-    assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+    let points = |writer: tmf::Writer, name| {
+        let bounds = [0., 1., 0., 1., 0., 1.];
+        writer.mesh(name).vertices(bounds, [3; 3], &[[0, 1, 2], [3, 4, 5], [6, 7, 0]])
+    };
+    let triangle = |writer, name| points(writer, name).indices(2, 2, 0, &[0, 1, 2]);
+    for (writer, has_ids) in [
+        (points(points(tmf::Writer::b(), "a"), "b"), false),
+        (triangle(points(tmf::Writer::b(), "a"), "b"), false),
+        (triangle(triangle(tmf::Writer::b(), "a"), "b"), true),
+    ] {
+        let source = Source::from_bytes(writer.to_bytes());
+        let file = MeshFile::from_source(source, &Options::default()).unwrap();
+        let meshes = file.meshes().unwrap().map(|entry| entry.address).collect();
+        let convert = Convert { meshes, ..Convert::new(Target::Ply) };
+        let path = folder.path().join("out.ply");
+        convert.write_file(&file, &path).unwrap();
+        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        let written = fs::read(&path).unwrap();
+        assert_eq!(written.windows(14).any(|bytes| bytes == b"material_index"), has_ids);
+    }
 }
-
-/// A TMF file with four points.
-const POINTS: &[u8] = &[
-    84, 77, 70, 0, 0, 2, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 0, 110, 97, 110, 1, 0, 1, 70, 0, 0, 0, 0, 4, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    240, 63, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 63, 7, 7, 7, 0, 0, 7, 240, 0, 0, 127, 1, 255,
-    248, 0,
-];

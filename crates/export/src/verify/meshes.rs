@@ -128,11 +128,20 @@ fn word(name: &str) -> String {
 fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: &mut Tally) -> Result<()> {
     let is_ply = expected.target == Target::Ply;
     // Attributes that not every mesh has are left out.
-    let (mut colors, mut have_weights, mut drawn) = (true, true, 0);
-    for mesh in meshes {
+    let (mut colors, mut have_weights) = (true, true);
+    // Meshes without IDs have one, their number.
+    let ids = |number: usize, mesh: &Mesh, own: Materials| match mesh.view.material_ids() {
+        Some(_) => own,
+        None => Materials::one(Some(&number.to_string())),
+    };
+    let (mut first, mut differ) = (None, false);
+    for (number, mesh) in meshes.iter().enumerate() {
         let _scope = expected.job.budget.scope();
         let shape = expected.mesh(mesh, false)?;
-        drawn += usize::from(!mesh.view.indices().is_empty());
+        if mesh.view.triangle_count() > 0 && !shape.corners.is_empty() {
+            let ids = ids(number, mesh, shape.materials);
+            ids.names.iter().for_each(|id| differ |= *first.get_or_insert_with(|| id.clone()) != *id);
+        }
         let has_fours = |semantic| {
             let mut infos = mesh.view.attributes().iter();
             infos.any(|info| info.semantic == semantic && info.format.components == 4)
@@ -142,22 +151,16 @@ fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: 
             shape.influences.is_some() && has_fours(Semantic::Joints(0)) && has_fours(Semantic::Weights(0));
     }
     let has_ids = !found.materials.of.is_empty();
+    if is_ply && differ && !has_ids {
+        tally.differs(|| "the triangles have no material IDs".to_owned());
+    }
     let mut begin = 0;
     for (number, mesh) in meshes.iter().enumerate() {
         let _scope = expected.job.budget.scope();
         let mut shape = expected.mesh(mesh, false)?;
         shape.colors.retain(|_, _| colors);
         shape.influences = shape.influences.filter(|_| have_weights);
-        let is_one = mesh.view.material_ids().is_none();
-        if !has_ids {
-            let has_several = drawn > 1 && is_one || shape.materials.names.len() > 1;
-            if is_ply && !mesh.view.indices().is_empty() && has_several {
-                tally.differs(|| "the triangles have no material IDs".to_owned());
-            }
-            shape.materials = Materials::default();
-        } else if is_one {
-            shape.materials = Materials::one(Some(&number.to_string()));
-        }
+        shape.materials = if has_ids { ids(number, mesh, shape.materials) } else { Materials::default() };
         let end = begin + shape.corners.len();
         let Some(corners) = found.corners.get(begin..end) else {
             tally.differs(|| format!("{} triangles, where the file has more", found.corners.len()));

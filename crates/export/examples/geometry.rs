@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use meshmap::cgeo::Parts;
-use meshmap::{MeshFile, MeshView, Role, Semantic, Winding};
+use meshmap::{MeshFile, Role, Semantic, Winding};
+use meshmap_testing::runs_against_normals;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -40,8 +41,9 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         positions.as_flattened().iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
         corners.as_flattened().iter().try_for_each(|index| out.write_all(&index.to_le_bytes()))
     };
+    let is_clockwise = file.format().conventions().front_face == Some(Winding::Clockwise);
+    let turns = is_clockwise != runs_against_normals(&file);
     if let Some(proxy) = file.as_cgeo() {
-        let turns = proxy.base()?.runs_against_normals();
         for index in 0..proxy.snapshot_count() {
             let mesh = proxy.snapshot(index)?.mesh(Parts::ALL)?;
             part(&mesh.positions.to_vec(), &turned(mesh.triangles.positions(), turns))?;
@@ -53,19 +55,11 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let entries: Vec<_> = file.meshes()?.collect();
     let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
     let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
-    let is_drawn =
-        |role: Role| level(role).map_or_else(|| role.is_drawn_by_default(), |level| Some(level) == finest);
-    let drawn = entries.iter().filter(|entry| is_drawn(entry.role)).map(|entry| file.mesh(&entry.address));
-    let drawn: Vec<_> = drawn.collect::<Result<_, _>>()?;
-    let front_face = file.format().conventions().front_face.unwrap_or(Winding::CounterClockwise);
-    let has_sides = |view: &&MeshView| view.triangle_count() > 0 && view.has(&Semantic::Normal);
-    let is_against = match drawn.iter().find(has_sides) {
-        Some(view) => view.runs_against_normals(front_face)?,
-        None => false,
-    };
-    for view in drawn {
-        let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
-        let turns = (front_face == Winding::Clockwise) != is_against;
+    for entry in entries {
+        let is_drawn =
+            level(entry.role).map_or_else(|| entry.role.is_drawn_by_default(), |level| Some(level) == finest);
+        let view = file.mesh(&entry.address)?;
+        let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else { continue };
         let corners = turned(view.indices().triangles().collect(), turns);
         let mut positions = positions.to_f32::<3>();
         if let Some(shape) = bind_shape.filter(|_| view.has(&Semantic::Weights(0))) {

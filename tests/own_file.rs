@@ -48,7 +48,7 @@ impl Reentrant {
     }
 }
 
-/// The values of all calls, and the number of those that are refused.
+/// The values of all calls, and the number of refused calls.
 fn called(file: &MeshFile, source: &Source, options: &Options) -> (Vec<Digest>, usize) {
     let (values, errors) = digests_on(file, source, options, usize::MAX).unwrap();
     (values, errors.iter().filter(|error| error.kind() == DEADLOCK).count())

@@ -79,7 +79,7 @@ def render(path: Path) -> np.ndarray:
 def pictures(path: Path, out: Path) -> None:
     stage()
     scene = bpy.context.scene
-    is_second_life = path.suffix in (".slmesh", ".llmesh")
+    is_second_life = path.suffix in (".slmesh", ".llmesh", ".slm")
     if path.suffix == ".glb":
         bpy.ops.import_scene.gltf(filepath=str(path))
         # Without the shapes that the importer makes for bones.

@@ -431,15 +431,16 @@ fn vertices_are_written_as_the_library_writes_them() {
         assert_eq!(write(out.as_mut_ptr(), vertices * 32 - 1), MM_ERROR_BUFFER);
         assert_eq!(write(out.as_mut_ptr(), usize::MAX), MM_OK);
         assert_eq!(bytes, vertices * 32);
-        if is_between {
-            ours.write_at(&proxy, &timing, seconds, Wrap::Loop, &mut [&mut expected]).unwrap();
+        let id = if is_between {
+            ours.write_at(&proxy, &timing, seconds, Wrap::Loop, &mut [&mut expected]).unwrap()
         } else {
-            ours.write(&proxy.snapshot(2).unwrap(), &mut [&mut expected]).unwrap();
-        }
-        // Not every system identifies files: two open ones may count as different ones.
+            ours.write(&proxy.snapshot(2).unwrap(), &mut [&mut expected]).unwrap()
+        };
         let mut own = mm_topology::default();
         ok!(mm_cgeo_topology(file, 2, null_mut(), &raw mut own));
-        assert!(topology == own && out.pop() == Some(7) && out == expected);
+        // Windows does not identify files: two open ones count as different ones.
+        assert!(topology == own && (cfg!(windows) || topology == id.into()));
+        assert!(out.pop() == Some(7) && out == expected);
     }
     let mut normals = Vec::new();
     proxy.normals_at(&timing, &[seconds], Wrap::Loop, &mut normals, &mut Scratch::default()).unwrap();

@@ -52,6 +52,30 @@ fn every_format_has_a_media_type_and_the_thumbnailer_takes_it() {
 }
 
 #[test]
+fn lists_outside_of_the_code_have_every_extension() {
+    let read = |path: &str| {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        fs::read_to_string(root.join(path)).unwrap()
+    };
+    let operators =
+        Format::ALL.map(|format| read(&format!("blender/meshmap_io/operators/{format}.py"))).concat();
+    let others = [
+        "blender/tests/corpus.py",
+        "crates/bevy/README.md",
+        "crates/python/README.md",
+        "crates/python/pyproject.toml",
+        "crates/web/js/view.js",
+        "docs/start/artists.md",
+    ];
+    for list in others.into_iter().map(read).chain([operators]) {
+        let words: BTreeSet<&str> = list.split(|c: char| c != '.' && !c.is_alphanumeric()).collect();
+        for extension in Format::ALL.iter().flat_map(|format| format.extensions()) {
+            assert!(words.contains(&*format!(".{extension}")), ".{extension} is not in\n{list}");
+        }
+    }
+}
+
+#[test]
 fn the_thumbnailer_draws_files_of_every_format_whatever_the_name_of_the_output() {
     let folder = tempfile::tempdir().unwrap();
     for (format, name) in [

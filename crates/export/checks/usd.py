@@ -63,7 +63,8 @@ def check_mesh(mesh, time, points, corners):
         if not primvar.HasValue():
             continue
         values, index = primvar.Get(time), primvar.GetIndices(time)
-        elements = {"vertex": len(points) // 12, "faceVarying": len(corners) // 4}[primvar.GetInterpolation()]
+        of = {"vertex": len(points) // 12, "faceVarying": len(corners) // 4, "uniform": len(counts)}
+        elements = of[primvar.GetInterpolation()]
         expect(len(index if primvar.IsIndexed() else values) == elements, f"{name}: {primvar.GetName()} is too long")
         expect(not index or max(index) < len(values), f"{name}: indices of {primvar.GetName()} beyond its end")
     subsets = UsdGeom.Subset.GetAllGeomSubsets(mesh)

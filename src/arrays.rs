@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::bytes::{Array, Element, Scalar, Text};
+use crate::bytes::{Array, Element, Scalar, Source, Text};
 use crate::codec::Codec;
+use crate::limits::{Limits, Meter, job};
 use crate::mesh::component_to_f64;
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Place, Result};
@@ -344,6 +345,61 @@ pub(crate) type ArrayList = Box<dyn Iterator<Item = Result<ArrayEntry>> + Send>;
 
 /// The texts of a file with their addresses, one after the other.
 pub(crate) type TextList<'a> = Box<dyn Iterator<Item = Result<(Address, Text)>> + Send + 'a>;
+
+/// The arrays of a file as one job, which ends after as much work as a [`Meter`] allows.
+///
+/// Each array keeps to the limits by itself. A table of a small file may still refer to the same large mesh thousands of times, and the
+/// list decodes it for each.
+pub(crate) struct BoundedList {
+    list: ArrayList,
+    source: Source,
+    /// The meter of the list, for callers that run no job.
+    meter: Arc<Meter<'static>>,
+    /// The stored bytes that the meter knows of.
+    stored: u64,
+    is_over: bool,
+}
+
+impl BoundedList {
+    pub(crate) fn new(list: ArrayList, source: &Source, limits: &Limits) -> Self {
+        let stored = stored_bytes(source);
+        let meter = Arc::new(Meter::new(limits, stored));
+        Self { list, source: source.clone(), meter, stored, is_over: false }
+    }
+
+    fn next_of_job(&mut self) -> Option<Result<ArrayEntry>> {
+        if let Err(error) = job::visit("list of arrays") {
+            // The job ends here, rather than to fail for each array that is left.
+            self.is_over = true;
+            return Some(Err(error));
+        }
+        self.list.next()
+    }
+}
+
+impl Iterator for BoundedList {
+    type Item = Result<ArrayEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        if job::meter().is_some() {
+            return self.next_of_job();
+        }
+        let stored = stored_bytes(&self.source);
+        self.meter.count_file(stored.saturating_sub(self.stored));
+        self.stored = self.stored.max(stored);
+        let meter = Arc::clone(&self.meter);
+        meter.run(|| self.next_of_job())
+    }
+}
+
+/// The length of a source. If nobody knows it, the bytes that have been read so far.
+fn stored_bytes(source: &Source) -> u64 {
+    let length = source.len().ok().flatten();
+    length.unwrap_or_else(|| source.read_stats().bytes)
+}
 
 /// A list of one error.
 pub(crate) fn failed(error: crate::report::Error) -> ArrayList {

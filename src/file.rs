@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::arrays::{ArrayData, ArrayEntry, ArrayList};
+use crate::arrays::{ArrayData, ArrayEntry, ArrayList, BoundedList};
 use crate::bytes::{Element, Out, Source, Text};
 use crate::decode::Scratch;
 use crate::format::Format;
@@ -145,6 +145,9 @@ impl MeshFile {
     /// and the mesh of each complete one. An item is an error if a part of the file is damaged so that its arrays are unknown;
     /// the list goes on with the next part.
     ///
+    /// A list is one job: it ends with [`LimitExceeded`](ErrorKind::LimitExceeded) after as much [work](crate::Meter::work) as a
+    /// job may do, for example if thousands of entries of a small table name the same large mesh.
+    ///
     /// # Examples
     ///
     /// ```
@@ -193,13 +196,8 @@ impl MeshFile {
             Self::OpenCtm(bodies) => bodies.array_list(together),
             Self::Tmf(document) => document.array_list(together),
         };
-        let mut is_over = false;
-        // A job that has done too much work ends, rather than to fail for each array that is left.
-        Box::new(list.map_while(move |entry| {
-            let counted = job::visit("list of arrays");
-            let was_over = std::mem::replace(&mut is_over, counted.is_err());
-            (!was_over).then(|| counted.and(entry).map_err(|error| file.locate(error)))
-        }))
+        let list = BoundedList::new(list, self.source(), self.limits());
+        Box::new(list.map(move |entry| entry.map_err(|error| file.locate(error))))
     }
 
     /// Reads and decodes one array.

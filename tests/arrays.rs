@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use meshmap::{
-    Address, ArrayData, ArrayEntry, Bounds, Cause, ErrorKind, Format, IndexFormat, Limits, MeshFile, Options,
-    Result, Scratch, Semantic, Source, VertexFormat, VertexLayout,
+    Address, ArrayData, ArrayEntry, Bounds, Cause, ErrorKind, Format, IndexFormat, Limit, Limits, MeshFile,
+    Options, Result, Scratch, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, exercise, open};
 
@@ -557,4 +557,19 @@ fn sources_from_open_files_read_and_report_changes() {
         fs::File::open(folder.path()).is_err()
             || Source::from_file(fs::File::open(folder.path()).unwrap()).is_err()
     );
+}
+
+/// 16 KB, in which every entry of the table names the same mesh, which is decoded for each.
+#[test]
+fn lists_of_arrays_end_with_the_work_of_a_job() {
+    let path = data::root().with_file_name("attack").join("c_channels_tri.cgeo");
+    let bytes = memory(&path);
+    for reader in [Recorder::new(bytes.to_vec()), Recorder::of_unknown_length(bytes.to_vec())] {
+        let file = MeshFile::from_source(Source::ranged(reader), &Options::default()).unwrap();
+        let mut list = file.arrays();
+        let error = list.by_ref().find_map(Result::err).expect("a list that ends");
+        assert!(matches!(error.cause(), Cause::Limit { limit: Limit::Work, .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        assert!(list.next().is_none());
+    }
 }

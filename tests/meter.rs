@@ -687,3 +687,21 @@ fn playing_costs_a_job_the_same_with_and_without_threads() {
     });
     assert_eq!(worked.concat(), [worked[0][0]; 6]);
 }
+
+#[test]
+fn sections_that_are_inflated_to_find_their_ends_are_work() {
+    let dialect = Dialect::default().with_codec(Codec::Zlib).with_size(SizeMeaning::Inflated);
+    let mesh = fixtures::cgeo::Mesh::sheet(3, 0, 0.0);
+    let zeros = (99, vec![0; 4 << 20]);
+    let snapshot = vec![zeros, (raw::TAG_MESH_DATA, mesh.complete())];
+    let bytes = fixtures::cgeo::file(&[snapshot], dialect);
+    let options = Options::default().with_dialect(dialect);
+    let proxy = Proxy::from_source(Source::from_bytes(bytes), &options);
+    let proxy = proxy.unwrap();
+    let meter = Arc::new(Meter::new(&Limits::default(), 0));
+    for times in 1..=3 {
+        // Each time as a table of many entries for one snapshot has it.
+        meter.run(|| proxy.snapshot(0).unwrap().counts(&mut Scratch::default())).unwrap();
+        assert!(meter.worked() >= times * (4 << 20), "{meter:?}");
+    }
+}

@@ -99,7 +99,12 @@ pub(crate) fn meter() -> Option<Arc<Meter<'static>>> {
 /// Counts an item of a list that a job goes through. Each costs its caller some microseconds.
 pub(crate) fn visit(what: &'static str) -> Result<()> {
     const OF_ITEM: u64 = 2048;
-    meter().map_or(Ok(()), |meter| meter.work(OF_ITEM, what))
+    work(OF_ITEM, what)
+}
+
+/// Counts work of the job that this thread runs, if it runs one. For code that has no [`Meter`] because a single call of it is cheap.
+pub(crate) fn work(units: u64, what: &'static str) -> Result<()> {
+    meter().map_or(Ok(()), |meter| meter.work(units, what))
 }
 
 /// Fails if the job that this thread runs is cancelled. For loops over values, each time after some thousands.

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::attribute::Attribute;
 use super::attribute_list::{AttributeList, Attributes, LoadAttribute};
@@ -8,7 +8,7 @@ use super::entry::Role;
 use super::indices::Indices;
 use super::materials::Materials;
 use super::semantic::{AttributeInfo, Semantic};
-use crate::bytes::{Array, Source};
+use crate::bytes::{Array, Source, Text};
 use crate::limits::Meter;
 use crate::report::{Address, Error, Finding, Place, Result};
 
@@ -48,10 +48,10 @@ use crate::report::{Address, Error, Finding, Place, Result};
 /// ```
 #[derive(Clone)]
 pub struct MeshView {
-    name: String,
-    material: String,
+    name: Name,
+    material: Name,
     /// The image of the first texture coordinates, if it is not the material's name.
-    texture: String,
+    texture: Name,
     /// The file, as errors name it.
     file: Place,
     address: Address,
@@ -63,6 +63,25 @@ pub struct MeshView {
     findings: Arc<[Finding]>,
     /// The source, for errors: they name the path of the file if it is known.
     source: Option<Source>,
+}
+
+/// A name as it is stored, and as text once a caller asks for it.
+///
+/// Thousands of views of one file may have the same long name, for example the snapshots of a proxy: none copies it.
+#[derive(Clone, Default)]
+struct Name {
+    stored: Text,
+    text: OnceLock<Box<str>>,
+}
+
+impl Name {
+    fn new(stored: Text) -> Self {
+        Self { stored, text: OnceLock::new() }
+    }
+
+    fn as_str(&self) -> &str {
+        self.text.get_or_init(|| self.stored.to_string_lossy().into())
+    }
 }
 
 impl MeshView {
@@ -91,9 +110,9 @@ impl MeshView {
         loader: impl LoadAttribute + 'static,
     ) -> Self {
         Self {
-            name: String::new(),
-            material: String::new(),
-            texture: String::new(),
+            name: Name::default(),
+            material: Name::default(),
+            texture: Name::default(),
             file,
             address,
             role,
@@ -107,13 +126,13 @@ impl MeshView {
     }
 
     /// Sets the material of all triangles, by its name.
-    pub(crate) fn with_material(self, name: impl Into<String>) -> Self {
-        Self { material: name.into(), ..self }
+    pub(crate) fn with_material(self, name: Text) -> Self {
+        Self { material: Name::new(name), ..self }
     }
 
     /// Sets the image of the first texture coordinates, by its name.
-    pub(crate) fn with_texture(self, name: impl Into<String>) -> Self {
-        Self { texture: name.into(), ..self }
+    pub(crate) fn with_texture(self, name: Text) -> Self {
+        Self { texture: Name::new(name), ..self }
     }
 
     /// Sets the material of all triangles, by its number.
@@ -126,8 +145,8 @@ impl MeshView {
         Self { materials: Materials::each(materials), ..self }
     }
 
-    pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..self }
+    pub(crate) fn with_name(self, name: Text) -> Self {
+        Self { name: Name::new(name), ..self }
     }
 
     pub(crate) fn with_source(self, source: Source) -> Self {
@@ -160,7 +179,7 @@ impl MeshView {
     /// The mesh's name, with U+FFFD in place of invalid UTF-8; empty if the mesh has no name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.name.as_str()
     }
 
     /// The mesh's address, as accepted by [`MeshFile::mesh`](crate::MeshFile::mesh).

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::base::FirstMesh;
 use super::dialect_search;
@@ -46,6 +46,25 @@ struct Inner {
     base: FirstMesh,
     prefixes: Prefixes,
     findings: Vec<Finding>,
+    /// Found in the header once: every snapshot asks for them, and a header may be long.
+    known: OnceLock<Known>,
+}
+
+/// Properties of the header that are needed again and again.
+struct Known {
+    object_name: Option<Text>,
+    timing: Option<Timing>,
+    unit: Option<UnitLength>,
+}
+
+impl Known {
+    fn of(properties: &Properties, snapshots: usize) -> Self {
+        let timing = properties.integer(names::TIME_PER_SNAPSHOT).map(|step| {
+            let start = properties.integer(names::TIME_START).unwrap_or(0);
+            Timing::of_microseconds(start, step, snapshots)
+        });
+        Self { object_name: properties.get(names::OBJECT_NAME), timing, unit: unit_length(properties) }
+    }
 }
 
 impl Proxy {
@@ -93,6 +112,7 @@ impl Proxy {
             base,
             prefixes: Prefixes::default(),
             findings,
+            known: OnceLock::new(),
         };
         let proxy = Self { inner: Arc::new(inner) };
         // Snapshots are far from each other: each call asks for what it needs.
@@ -139,6 +159,10 @@ impl Proxy {
         &self.inner.layout.properties
     }
 
+    fn known(&self) -> &Known {
+        self.inner.known.get_or_init(|| Known::of(self.properties(), self.snapshot_count()))
+    }
+
     /// "Version"; 7 is the newest that is described. `None` if it is not a whole number.
     #[must_use]
     pub fn version(&self) -> Option<i64> {
@@ -148,7 +172,7 @@ impl Proxy {
     /// "Original object name".
     #[must_use]
     pub fn object_name(&self) -> Option<Text> {
-        self.properties().get(names::OBJECT_NAME)
+        self.known().object_name.clone()
     }
 
     /// "Original material name".
@@ -195,9 +219,7 @@ impl Proxy {
     /// files without times.
     #[must_use]
     pub fn timing(&self) -> Option<Timing> {
-        let step = self.properties().integer(names::TIME_PER_SNAPSHOT)?;
-        let start = self.properties().integer(names::TIME_START).unwrap_or(0);
-        Some(Timing::of_microseconds(start, step, self.snapshot_count()))
+        self.known().timing
     }
 
     /// The decoded parts of the first snapshot's mesh.
@@ -299,29 +321,31 @@ impl Proxy {
     /// unit, but its own sample stores the reciprocal.
     #[must_use]
     pub fn unit_length(&self) -> Option<UnitLength> {
-        const CLOSE: f64 = 0.01;
-        let scale = self.scale().filter(|scale| *scale > 0.0);
-        let boxes =
-            self.properties().triple(names::BOX_UNITS).zip(self.properties().triple(names::BOX_MILLIMETERS));
-        let ratio = boxes.and_then(|(units, millimeters)| {
-            let axes = units.into_iter().zip(millimeters);
-            let longest =
-                axes.filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
-            longest.map(|(unit, millimeters)| millimeters / unit)
-        });
-        let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
-        match (ratio, scale) {
-            (Some(ratio), scale) => {
-                let evidence = match scale {
-                    None => UnitEvidence::BoxSizes,
-                    Some(scale) if close(scale, ratio) => UnitEvidence::BoxSizes,
-                    Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
-                    Some(_) => UnitEvidence::BoxSizesScaleDiffers,
-                };
-                Some(UnitLength { millimeters: ratio, evidence })
-            }
-            (None, Some(millimeters)) => Some(UnitLength { millimeters, evidence: UnitEvidence::Scale }),
-            (None, None) => None,
+        self.known().unit
+    }
+}
+
+fn unit_length(properties: &Properties) -> Option<UnitLength> {
+    const CLOSE: f64 = 0.01;
+    let scale = properties.number(names::SCALE).filter(|scale| *scale > 0.0);
+    let boxes = properties.triple(names::BOX_UNITS).zip(properties.triple(names::BOX_MILLIMETERS));
+    let ratio = boxes.and_then(|(units, millimeters)| {
+        let axes = units.into_iter().zip(millimeters);
+        let longest = axes.filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+        longest.map(|(unit, millimeters)| millimeters / unit)
+    });
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
+    match (ratio, scale) {
+        (Some(ratio), scale) => {
+            let evidence = match scale {
+                None => UnitEvidence::BoxSizes,
+                Some(scale) if close(scale, ratio) => UnitEvidence::BoxSizes,
+                Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
+                Some(_) => UnitEvidence::BoxSizesScaleDiffers,
+            };
+            Some(UnitLength { millimeters: ratio, evidence })
         }
+        (None, Some(millimeters)) => Some(UnitLength { millimeters, evidence: UnitEvidence::Scale }),
+        (None, None) => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::bytes::Source;
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::{Content, Decoders};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
-use crate::limits::caps;
+use crate::limits::{caps, job};
 use crate::num::{as_u64, as_usize, size_u64, span};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -174,6 +174,8 @@ impl<'a> Sections<'a> {
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.decoders);
         let used =
             used.map_err(|fault| FILE.at(start..self.rest.end).locate(Error::stream(fault, "section")))?;
+        // A small table may name one snapshot thousands of times, and each time all of it is inflated to find the ends of its sections.
+        job::work(size, "sections of a snapshot")?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }

@@ -15,7 +15,7 @@ use super::rules::FILE;
 use super::sections::Section;
 use super::triangles::Counts;
 use super::triangles::Triangles;
-use crate::bytes::{Array, Out, Source};
+use crate::bytes::{Array, Out, Source, Text};
 use crate::codec::Codec;
 use crate::decode::{Block, Decoders, Scratch};
 use crate::limits::{Limits, Meter};
@@ -469,8 +469,8 @@ impl Snapshot {
         self.proxy.options().limits
     }
 
-    pub(crate) fn object_name(&self) -> Option<String> {
-        self.proxy.object_name().map(|name| name.to_string_lossy().into_owned())
+    pub(crate) fn object_name(&self) -> Option<Text> {
+        self.proxy.object_name()
     }
 
     pub(crate) fn address(&self) -> Address {

@@ -150,7 +150,7 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
     let arrays = VertexArrays { layout: Arc::clone(&model.layout), arrays, vertices, limits };
     let view = MeshView::with_list(FILE, address, Role::Geometry, vertex_count, indices, infos, arrays);
-    let view = view.with_name(mesh.name.to_string_lossy()).with_material(mesh.material.to_string_lossy());
+    let view = view.with_name(mesh.name.clone()).with_material(mesh.material.clone());
     Ok(view.with_findings(findings))
 }
 

@@ -104,7 +104,7 @@ impl Mesh {
         let arrays = BodyArrays { mesh: self.clone(), parts };
         let view =
             MeshView::new(FILE, self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
-        let texture = self.uv_maps().next().map(|map| map.file().to_string_lossy().into_owned());
+        let texture = self.uv_maps().next().map(|map| map.file());
         Ok(view.with_texture(texture.unwrap_or_default()).with_findings(self.findings().to_vec()))
     }
 }

@@ -118,7 +118,7 @@ impl Mesh {
         let limits = self.file.options.limits;
         let (indices, arrays) = (Indices::new(indices, 0), SegmentArrays { arrays, remap, limits });
         let view = MeshView::new(FILE, self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
-        Ok(view.with_name(self.name().to_string_lossy()).with_findings(findings))
+        Ok(view.with_name(self.name()).with_findings(findings))
     }
 
     /// The remap of [`view`](Self::view); `Ok(None)` where vertices are the file's.

@@ -54,7 +54,7 @@ impl Convert {
             Target::Pc2 => pc2::write(&scene, job, path, &mut outcome)?,
             Target::Usdc => usd::write(&scene, job, path, &mut outcome)?,
         }
-        let moment = still.named.name;
+        let moment = still.named.to_text();
         if !moment.is_empty() {
             outcome.note(format!("written as in {moment}"));
         }

@@ -1,12 +1,15 @@
 //! The frame, snapshot or time of a file that is drawn or written.
 
+use std::fmt;
+use std::sync::Arc;
+
 use meshmap::cgeo::{Proxy, Wrap};
 use meshmap::iqm::{Anim, Model};
 use meshmap::{Format, MeshFile};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::outcome::one_line;
+use crate::outcome::shown;
 
 /// The requested moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,11 +43,51 @@ pub(crate) enum Moment {
 }
 
 /// A moment, and how it is called.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Named {
     pub(crate) moment: Moment,
-    /// Empty for what does not move.
-    pub(crate) name: String,
+    /// `None` for what does not move.
+    pub(crate) name: Option<Name>,
+}
+
+impl Named {
+    /// The name, as reports have it; empty for what does not move.
+    pub(crate) fn to_text(&self) -> String {
+        self.name.as_ref().map(Name::to_string).unwrap_or_default()
+    }
+}
+
+/// The name of a moment, such as `walk frame 3 (0.125 s)`.
+///
+/// An animation may have a long name and tens of thousands of frames: all names of a run share its text, and no frame copies it.
+#[derive(Clone)]
+pub(crate) struct Name {
+    /// `snapshot`, or the name of the animation and `frame`.
+    counted: Arc<str>,
+    number: usize,
+    seconds: Option<f64>,
+    is_nearest: bool,
+}
+
+impl Name {
+    /// The name without the time.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.counted, self.number)
+    }
+
+    /// The time; empty if the file has none.
+    pub(crate) fn time(&self) -> String {
+        let nearest = if self.is_nearest { ", nearest" } else { "" };
+        self.seconds.map_or_else(String::new, |seconds| format!("{seconds:.3} s{nearest}"))
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.time();
+        f.write_str(&self.title())?;
+        if time.is_empty() { Ok(()) } else { write!(f, " ({time})") }
+    }
 }
 
 /// The data that is written for a moment.
@@ -100,12 +143,12 @@ impl Finder<'_> {
                 "no snapshot {index}: the file has {}, counted from 0",
                 proxy.snapshot_count()
             )),
-            When::Snapshot(index) => Ok(snapshot(proxy, index, false)),
+            When::Snapshot(index) => Ok(snapshot(proxy, &SNAPSHOT.into(), index, false)),
             When::Seconds(seconds) => {
                 match proxy.timing().and_then(|timing| timing.index_at(seconds, Wrap::Clamp)) {
                     Some(key) => {
                         let nearest = if key.fraction < 0.5 { key.from } else { key.to };
-                        Ok(snapshot(proxy, nearest, true))
+                        Ok(snapshot(proxy, &SNAPSHOT.into(), nearest, true))
                     }
                     None => self.refused(
                         "the file does not store the times of snapshots: select one by its index".to_owned(),
@@ -130,11 +173,12 @@ impl Finder<'_> {
             When::Usual | When::Snapshot(_) => 0,
         };
         if number >= anim.num_frames {
-            let (name, count) = (anim.name.to_string_lossy(), anim.num_frames);
+            let name = shown(&anim.name);
+            let count = anim.num_frames;
             return self
                 .refused(format!("no frame {number}: the animation {name} has {count}, counted from 0"));
         }
-        Ok(frame(&anim, number))
+        Ok(frame(&anim, &counted(&anim), number))
     }
 
     /// The animation that is asked for, or the first.
@@ -146,8 +190,7 @@ impl Finder<'_> {
         match (found, self.anim) {
             (Some(anim), _) => Ok(anim),
             (None, Some(name)) => {
-                let names: Vec<String> =
-                    model.anims().take(16).map(|anim| anim.name.to_string_lossy().into_owned()).collect();
+                let names: Vec<String> = model.anims().take(16).map(|anim| shown(&anim.name)).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 self.refused(format!("no animation {name}: the file has {names}"))
             }
@@ -162,8 +205,10 @@ impl Finder<'_> {
         let (moments, rate) = match (file.as_cgeo(), file.as_iqm()) {
             (Some(proxy), _) if proxy.snapshot_count() > 1 => {
                 check(proxy.snapshot_count(), 0)?;
-                let moments =
-                    (0..proxy.snapshot_count()).step_by(every).map(|index| snapshot(proxy, index, false));
+                let counted = Arc::from(SNAPSHOT);
+                let moments = (0..proxy.snapshot_count())
+                    .step_by(every)
+                    .map(|index| snapshot(proxy, &counted, index, false));
                 let step = proxy.timing().map(|timing| timing.step());
                 let step = step.filter(|step| *step > 0.0 && step.is_finite());
                 (moments.collect(), step.map(|step| 1.0 / step))
@@ -177,7 +222,8 @@ impl Finder<'_> {
                 let is_one = model.meshes().len() == 0 && are_constant(model);
                 let frames = if is_one { 1 } else { anim.num_frames };
                 check(frames as usize, elements(model))?;
-                let moments = (0..frames).step_by(every).map(|number| frame(&anim, number));
+                let counted = counted(&anim);
+                let moments = (0..frames).step_by(every).map(|number| frame(&anim, &counted, number));
                 let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
                 (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))
             }
@@ -199,19 +245,29 @@ fn elements(model: &Model) -> u64 {
     joints.saturating_add(model.vertex_count()).saturating_add(model.triangle_count()) as u64
 }
 
-fn snapshot(proxy: &Proxy, index: usize, is_nearest: bool) -> Named {
-    let time = proxy.timing().map(|timing| timing.time_of(index));
-    let nearest = if is_nearest { ", nearest" } else { "" };
-    let time = time.map_or_else(String::new, |time| format!(" ({time:.3} s{nearest})"));
-    Named { moment: Moment::Snapshot(index), name: format!("snapshot {index}{time}") }
+/// The counted things of a proxy.
+const SNAPSHOT: &str = "snapshot";
+
+fn snapshot(proxy: &Proxy, counted: &Arc<str>, index: usize, is_nearest: bool) -> Named {
+    let seconds = proxy.timing().map(|timing| timing.time_of(index));
+    let name = Name { counted: Arc::clone(counted), number: index, seconds, is_nearest };
+    Named { moment: Moment::Snapshot(index), name: Some(name) }
 }
 
-fn frame(anim: &Anim, number: u32) -> Named {
+/// The counted things of an animation: its name, and `frame`.
+fn counted(anim: &Anim) -> Arc<str> {
+    format!("{} frame", shown(&anim.name)).into()
+}
+
+fn frame(anim: &Anim, counted: &Arc<str>, number: u32) -> Named {
     let seconds = f64::from(number) / f64::from(anim.framerate);
-    let time =
-        if seconds.is_finite() && seconds >= 0.0 { format!(" ({seconds:.3} s)") } else { String::new() };
-    let name = one_line(format!("{} frame {number}{time}", anim.name.to_string_lossy()));
-    Named { moment: Moment::Frame(anim.first_frame.saturating_add(number)), name }
+    let name = Name {
+        counted: Arc::clone(counted),
+        number: number as usize,
+        seconds: Some(seconds).filter(|seconds| seconds.is_finite() && *seconds >= 0.0),
+        is_nearest: false,
+    };
+    Named { moment: Moment::Frame(anim.first_frame.saturating_add(number)), name: Some(name) }
 }
 
 /// `every / rate` as a fraction of small numbers.
@@ -232,7 +288,27 @@ fn delay(rate: f64, every: usize) -> [u16; 2] {
 
 #[cfg(test)]
 mod tests {
+    use meshmap_testing::allocator::counted;
+    use meshmap_testing::fixtures::iqm::Writer;
+    use meshmap_testing::open;
+
     use super::*;
+
+    #[test]
+    fn frames_share_the_name_of_their_animation() {
+        const LENGTH: usize = 60_000;
+        let bytes = Writer::sheets(1, 2, 2).frozen_as(&"a".repeat(LENGTH), 1, 1, 4000).to_bytes();
+        let file = open::file(bytes);
+        let budget = Budget::unlimited();
+        let finder = Finder { when: When::Usual, anim: None, target: "png" };
+        let (run, count) = counted(|| finder.all(&file, 1, &budget).unwrap().unwrap());
+        assert_eq!(run.moments.len(), 4000);
+        assert!(count.total < 2_000_000, "{count:?}");
+        // The shortened name has its length.
+        let name = run.moments[3].name.as_ref().unwrap();
+        assert!(name.to_string().ends_with("aa.. (60000 bytes) frame 3 (0.125 s)"), "{name}");
+        assert_eq!(name.time(), "0.125 s");
+    }
 
     #[test]
     fn delays_are_fractions_of_a_second() {

@@ -58,7 +58,7 @@ pub(crate) fn write_snapshot(
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(scene, path, out)?;
-    writeln!(out, "o {}", token(job.name_of(&snapshots.name), "mesh"))?;
+    writeln!(out, "o {}", token(job.name_of(&snapshots.name()), "mesh"))?;
     let mut positions = positions.to_vec();
     finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
     let mut checked = |mut values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
@@ -143,11 +143,16 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
     begin(scene, path, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
-    for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
+    for mesh in scene.meshes(&job.budget, outcome)?.iter() {
+        let name = mesh.name();
+        let Mesh { view, material, .. } = mesh;
         let _scope = job.budget.scope();
         let address = view.address().to_string();
-        let name =
-            if name.is_empty() && !job.name.is_empty() { free(&job.name, &mut taken) } else { name.clone() };
+        let name = if name.is_empty() && !job.name.is_empty() {
+            free(&job.name, &mut taken)
+        } else {
+            name.to_owned()
+        };
         writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
             let is_held = match info.semantic {

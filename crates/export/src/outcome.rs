@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use meshmap::Text;
+
 use crate::stamp::Textures;
 use crate::vector::is_degenerate;
 
@@ -102,6 +104,20 @@ impl Report for Outcome {
 /// Escapes a text with control characters, which names may contain.
 pub(crate) fn one_line(text: String) -> String {
     if text.contains(char::is_control) { text.escape_debug().to_string() } else { text }
+}
+
+/// A name of a file for people to read: on one line, and without its end if it is long.
+pub(crate) fn shown(name: &Text) -> String {
+    const LONGEST: usize = 1024;
+    let bytes = name.as_bytes();
+    let begin = bytes.get(..LONGEST).unwrap_or(bytes);
+    let text = one_line(String::from_utf8_lossy(begin).into_owned());
+    if begin.len() == bytes.len() {
+        return text;
+    }
+    // The cut may be within a character.
+    let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+    format!("{text}.. ({} bytes)", bytes.len())
 }
 
 /// Lists a line once, if there are not too many.

@@ -44,7 +44,7 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         let name = mesh.material.as_deref().unwrap_or_default();
         let image = scene.texture(name).filter(|_| primitive.attributes.contains_key("TEXCOORD_0"));
         primitive.material = Some(material(gltf, name, image)?);
-        let name = job.name_of(&mesh.name).to_owned();
+        let name = job.name_of(mesh.name()).to_owned();
         let node = match joints.as_ref().zip(influences.as_ref()) {
             Some((joints, influences)) => {
                 let skin = skins.get(joints, influences.resting > 0, gltf)?;

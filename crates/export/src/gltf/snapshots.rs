@@ -50,7 +50,8 @@ pub(super) fn write(
         outcome.note("more than 64 morph targets, which is the most that Bevy can hold");
     }
     let times = times(snapshots, job, outcome)?;
-    let name = job.name_of(&snapshots.name);
+    let object = snapshots.name();
+    let name = job.name_of(&object);
     let mut writer = Writer { snapshots, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
     let mut runs: Vec<Run> = Vec::new();
     let mut rest = snapshots.indices.as_slice();

@@ -148,7 +148,7 @@ impl Drawing {
             return Err(Error::NotHeld { target: TARGET, what: "the file has no snapshots".to_owned() });
         }
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
-        let still = Still { named: Named { moment, name: String::new() }, model: file.as_iqm().cloned() };
+        let still = Still { named: Named { moment, name: None }, model: file.as_iqm().cloned() };
         let wanted = Selection {
             meshes: &render.meshes,
             lods: render.lod,

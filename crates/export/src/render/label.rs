@@ -158,14 +158,16 @@ fn fitting(letters: impl Iterator<Item = char>, most: f32) -> (usize, f32) {
 pub(super) fn cut(text: &str, most: u32, share: f32) -> String {
     const GAP: char = '\u{2026}';
     let most = most as f32;
-    if width(text) <= most {
+    let letters = text.chars().count();
+    // Measured only as far as it fits: names may be long.
+    if fitting(text.chars(), most).0 == letters {
         return text.to_owned();
     }
     let room = most - FONT.advance(GAP);
     let (head, used) = fitting(text.chars(), room * share);
     let (tail, _) = fitting(text.chars().rev(), room - used);
     let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(text.chars().count() - tail).collect();
+    let end: String = text.chars().skip(letters - tail).collect();
     format!("{start}{GAP}{end}")
 }
 

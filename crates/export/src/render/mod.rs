@@ -48,7 +48,7 @@ use self::picture::written;
 use self::settings::{LONGEST, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, When};
+use crate::moment::{Finder, Moment, Name, Named, When};
 use crate::output::Output;
 use crate::scene::assume;
 
@@ -152,7 +152,7 @@ impl Render {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
-        rendered.moment = named.name;
+        rendered.moment = named.to_text();
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style(), budget)?.into_picture()?;
         Ok((picture, rendered.with(self.frame(), 1)))
@@ -189,7 +189,7 @@ impl Render {
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
-        rendered.moment = named.name;
+        rendered.moment = named.to_text();
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, self.angle(step, pictures)));
         let mut reach = Reach::new(frame, middle(&scene));
@@ -270,8 +270,10 @@ impl Render {
                 }
             };
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style(), budget)?;
-            let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
-            let words = [name, time.trim_end_matches(')')];
+            let name = named.name.as_ref();
+            let title = name.map(Name::title).unwrap_or_default();
+            let time = name.map(Name::time).unwrap_or_default();
+            let words = [title.as_str(), time.as_str()];
             match &nothing {
                 None => sheet.push(&picture, &words)?,
                 Some(why) => sheet.push_trouble(&why.to_string(), &words)?,
@@ -333,7 +335,7 @@ impl Render {
         let theirs = Drawing::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
-        rendered.moment = named.name;
+        rendered.moment = named.to_text();
         let whole = self.frame();
         let frame = Frame { height: whole.height.saturating_sub(heat::SCALE).max(1), ..whole };
         let camera = self.camera(file, &scene, frame, &mut rendered);
@@ -378,8 +380,8 @@ fn save(picture: &Picture, path: &Path, rendered: Rendered) -> Result<Rendered> 
 fn span(moments: &[Named]) -> String {
     match moments {
         [] => String::new(),
-        [one] => one.name.clone(),
-        [first, .., last] => format!("{} .. {}", first.name, last.name),
+        [one] => one.to_text(),
+        [first, .., last] => format!("{} .. {}", first.to_text(), last.to_text()),
     }
 }
 

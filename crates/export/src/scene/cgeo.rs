@@ -18,14 +18,16 @@ pub(crate) struct Snapshots {
     proxy: Proxy,
     /// Their numbers in the file, ascending; never none.
     pub(crate) indices: Vec<usize>,
-    /// The name of the object; empty if it has none.
-    pub(crate) name: String,
 }
 
 impl Snapshots {
     pub(super) fn new(proxy: &Proxy, indices: Vec<usize>) -> Self {
-        let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Self { proxy: proxy.clone(), indices, name }
+        Self { proxy: proxy.clone(), indices }
+    }
+
+    /// The name of the object; empty if it has none.
+    pub(crate) fn name(&self) -> String {
+        self.proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     /// `true` if no snapshot has triangles that are written, and one has vertices. Only triangles have indices for anything but

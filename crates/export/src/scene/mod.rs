@@ -94,8 +94,8 @@ impl Unit {
 #[derive(Clone)]
 pub(crate) struct Mesh {
     pub(crate) view: MeshView,
-    /// Empty if it has none.
-    pub(crate) name: String,
+    /// The name, if it is not the name that the view has.
+    own_name: Option<String>,
     /// The material of all triangles, by its name or by the name of its image. Without one, triangles may have IDs.
     pub(crate) material: Option<String>,
     /// The number of the object of which the mesh is a level of detail.
@@ -109,8 +109,13 @@ impl Mesh {
             report.skips(format!("{}, which has no positions", view.address()));
             return None;
         }
-        let (name, material) = (view.name().to_owned(), view.texture().map(str::to_owned));
-        Some(Self { view, name, material, object: None })
+        let material = view.texture().map(str::to_owned);
+        Some(Self { view, own_name: None, material, object: None })
+    }
+
+    /// Empty if it has none.
+    pub(crate) fn name(&self) -> &str {
+        self.own_name.as_deref().unwrap_or(self.view.name())
     }
 }
 
@@ -126,8 +131,8 @@ impl Scene {
         }
         let is_taken = |name: &str| job.name_of(name) == job.name;
         let is_taken = match &self.snapshots {
-            Some(snapshots) => is_taken(&snapshots.name),
-            None => self.meshes.iter().any(|mesh| is_taken(&mesh.name)),
+            Some(snapshots) => is_taken(&snapshots.name()),
+            None => self.meshes.iter().any(|mesh| is_taken(mesh.name())),
         };
         let end = if is_taken { "_root" } else { "" };
         format!("{}{end}", job.name)

@@ -48,10 +48,10 @@ pub(super) fn name_faces(meshes: &mut [Mesh]) {
         };
         let material = format!("face_{number}");
         let is_coarser = mesh.view.triangle_count() > 0 && !finer.insert(number);
-        mesh.name = match mesh.view.role() {
+        mesh.own_name = Some(match mesh.view.role() {
             Role::Lod(level) if is_coarser => format!("{material}_lod{level}"),
             _ => material.clone(),
-        };
+        });
         mesh.material = Some(material);
         mesh.object = Some(number);
     }

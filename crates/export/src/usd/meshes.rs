@@ -29,7 +29,9 @@ pub(super) fn write<W: Write + Seek>(
         outcome.leave_out(rig.name());
     }
     let mut prims = Vec::new();
-    for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
+    for part in scene.meshes(&job.budget, outcome)?.iter() {
+        let name = part.name();
+        let Mesh { view, material, .. } = part;
         outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         let count = kept_count(view, job);
         if count == 0 && !scene.are_points {

@@ -59,7 +59,8 @@ pub(super) fn write<W: Write + Seek>(
         snapshots.at(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
-    let name = job.name_of(&snapshots.name);
+    let object = snapshots.name();
+    let name = job.name_of(&object);
     let own = names.add(name, "mesh");
     let are_points = job.are_points.get();
     let mut prim = if are_points { Prim::new("Points", own) } else { mesh(own) }.displayed(name);

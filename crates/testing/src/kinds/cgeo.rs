@@ -61,6 +61,8 @@ pub(super) const KINDS: &[Kind] = &[
     })
     .shared(),
     Kind::new("cgeo", "snapshots x names of the header", |n| long_names(10 * n.isqrt(), n.isqrt().max(1))),
+    Kind::new("cgeo", "entries that name one snapshot x bytes of names", |n| long_names(n, n / 8 + 1))
+        .shared(),
     Kind::new("cgeo", "snapshots x materials", |n| {
         let side = (1..).take_while(|side| side * side * side <= n).last().unwrap_or(1);
         let triangles = 2 * side * side;

@@ -29,6 +29,9 @@ pub(crate) const ROUGHNESS: f32 = 0.8;
 /// The targets that have an up axis, a unit and times.
 pub(crate) const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
 
+/// The targets that have all snapshots. The others have the first one.
+const WITH_TIME: &[Target] = &[Target::Glb, Target::Gltf, Target::Pc2, Target::Usdc];
+
 /// A format that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -514,7 +517,9 @@ impl Convert {
         let count = proxy.snapshot_count();
         let (start, end) = self.snapshots.clone().map_or((0, usize::MAX), |all| all.range.into_inner());
         if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
-            return Ok((start..=end.min(count - 1)).step_by(self.every()).collect());
+            // A target without time has the first: nothing is read of the others.
+            let last = if WITH_TIME.contains(&self.target) { end.min(count - 1) } else { start };
+            return Ok((start..=last).step_by(self.every()).collect());
         }
         let Some(last) = count.checked_sub(1) else {
             return Err(Error::NothingToConvert { has_animations: false, has_unusable: false });

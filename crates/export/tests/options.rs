@@ -3,14 +3,15 @@
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 
-use meshmap::cgeo::Dialect;
+use meshmap::cgeo::{Dialect, SizeMeaning};
 use meshmap::iqm::{Model, Trs};
-use meshmap::{MeshFile, Options, Semantic, Source};
+use meshmap::{Codec, MeshFile, Options, Semantic, Source};
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
-use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, tmf};
 use meshmap_testing::open;
+use meshmap_testing::{Recorder, data};
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -558,5 +559,49 @@ fn points_need_no_material_ids_in_a_ply() {
         assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
         let written = fs::read(&path).unwrap();
         assert_eq!(written.windows(14).any(|bytes| bytes == b"material_index"), has_ids);
+    }
+}
+
+#[test]
+fn custom_attributes_of_one_name_are_numbered() {
+    const COUNT: usize = 2000;
+    let folder = tempfile::tempdir().unwrap();
+    let triangle = tmf::Writer::b().mesh("m").vertices(
+        [0., 1., 0., 1., 0., 1.],
+        [3; 3],
+        &[[0, 1, 2], [3, 4, 5], [6, 7, 0]],
+    );
+    let triangle = triangle.indices(2, 2, 0, &[0, 1, 2]);
+    let writer = (0..COUNT).fold(triangle, |writer, _| writer.custom(24, "heat", 2, 0, &[0, 1, 2]));
+    let source = Source::from_bytes(writer.to_bytes());
+    let file = MeshFile::from_source(source, &Options::default()).unwrap();
+    let (json, _) = json(&file, &parts(), folder.path());
+    let attributes = json["meshes"][0]["primitives"][0]["attributes"].as_object().unwrap();
+    for name in ["_HEAT", "_HEAT_1", "_HEAT_1999"] {
+        assert!(attributes.contains_key(name), "{name}");
+    }
+    // As long as the numbers, and not as the number of attributes.
+    assert!(attributes.keys().all(|name| name.len() <= "_HEAT_1999".len()));
+    assert_eq!(attributes.len(), COUNT + 1);
+}
+
+#[test]
+fn targets_without_time_read_one_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, snapshots) = cgeo::animation(60, 9);
+    // In this dialect, all of a snapshot is inflated to find the ends of its sections.
+    let inflated = Dialect::default().with_codec(Codec::Zlib).with_size(SizeMeaning::Inflated);
+    for dialect in [Dialect::default(), inflated] {
+        let bytes = cgeo::file(&snapshots, dialect);
+        let second = meshmap_testing::open::proxy(bytes.clone()).snapshot(1).unwrap().range().start;
+        for target in [Target::Obj, Target::Ply, Target::Stl] {
+            let reader = Recorder::new(bytes.clone());
+            let options = Options::default().with_dialect(dialect);
+            let file = MeshFile::from_source(Source::ranged(Arc::clone(&reader)), &options).unwrap();
+            reader.take();
+            Convert::new(target).write_file(&file, folder.path().join("out")).unwrap();
+            let last = reader.take().into_iter().map(|range| range.end).max().unwrap_or(0);
+            assert!(last <= second, "{target}: {last} of {second}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The attributes of a mesh of any format.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use meshmap::{
@@ -15,6 +15,7 @@ use super::weights::bytes_of;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::scene::check::triangles;
+use crate::scene::names;
 use crate::scene::pose::Pose;
 use crate::scene::read;
 use crate::settings::Job;
@@ -57,6 +58,7 @@ pub(super) fn primitive(
         outcome,
         dequant: None,
         attributes: BTreeMap::new(),
+        own_names: HashMap::new(),
     };
     let positions = writer.positions()?;
     writer.normals(&positions, &corners)?;
@@ -86,6 +88,8 @@ struct Writer<'a> {
     outcome: &'a mut Outcome,
     dequant: Option<Dequant>,
     attributes: BTreeMap<String, Index>,
+    /// The names of attributes that glTF does not define, and how often each was asked for.
+    own_names: HashMap<String, usize>,
 }
 
 impl Writer<'_> {
@@ -246,14 +250,12 @@ impl Writer<'_> {
         }
     }
 
-    /// A name for what is an application's own: an underscore, and capitals, digits and underscores.
-    fn free_name(&self, name: &str) -> String {
+    /// A name for what is an application's own: an underscore, and capitals, digits and underscores. If it is taken, it ends with the
+    /// first number that makes it unique.
+    fn free_name(&mut self, name: &str) -> String {
         let own = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        let mut name: String = std::iter::once('_').chain(name.chars().map(own)).collect();
-        while self.attributes.contains_key(&name) {
-            name.push('_');
-        }
-        name
+        let name: String = std::iter::once('_').chain(name.chars().map(own)).collect();
+        names::free(&name, &mut self.own_names)
     }
 
     fn influences(&mut self, influences: &Influences) -> Result<()> {

@@ -115,16 +115,20 @@ impl fmt::Display for Skipped {
 
 /// Finds the named files, and the files in the named directories.
 #[must_use]
-pub fn find(paths: &[PathBuf], selection: &Selection) -> Found {
-    let single = matches!(paths, [path] if !path.is_dir());
-    let mut found = Found { single, ..Found::default() };
+pub fn find(paths: impl IntoIterator<Item = PathBuf>, selection: &Selection) -> Found {
+    let mut found = Found::default();
+    let mut names = 0;
+    let mut has_directory = false;
     for path in paths {
+        names += 1;
         if path.is_dir() {
-            walk(path, Path::new(""), selection, &mut found);
+            has_directory = true;
+            walk(&path, Path::new(""), selection, &mut found);
         } else {
-            found.files.push(Input::named(path));
+            found.files.push(Input::named(&path));
         }
     }
+    found.single = names == 1 && !has_directory;
     found
 }
 

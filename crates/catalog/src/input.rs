@@ -32,7 +32,7 @@ pub fn memory_for(limits: &Limits, stored: u64) -> u64 {
 /// # Errors
 ///
 /// Returns an error if the stream cannot be read, or is longer than that.
-pub fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Problem> {
+pub(crate) fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     stream.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

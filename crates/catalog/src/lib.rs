@@ -23,8 +23,6 @@ pub mod topology;
 mod windows;
 
 pub use find::{Found, Glob, Selection, Skipped, find};
-pub use input::{
-    Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of, read_to_end,
-};
+pub use input::{Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of};
 pub use inspect::info;
 pub use text::is_address;

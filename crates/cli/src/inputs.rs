@@ -1,7 +1,7 @@
 //! The files that a command works on, and the memory for each.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead, BufReader, Read};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,10 +12,11 @@ use std::time::Duration;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
-use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, is_address, read_to_end};
+use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, is_address};
 use meshmap_export::Output;
 
 use crate::screen::print_stderr;
+use crate::text::size;
 
 /// The files below directories that are selected, and how files are read.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,19 +59,47 @@ pub(crate) struct FileList {
 
 impl FileList {
     fn paths(&self, memory: Memory) -> Result<Vec<PathBuf>, Problem> {
-        let Some(list) = &self.files_from else { return Ok(Vec::new()) };
-        let text = if list.as_os_str() == STANDARD_INPUT {
-            read_to_end(io::stdin().lock(), memory.whole())?
-        } else {
-            read_to_end(File::open(list)?, memory.whole())?
-        };
+        match &self.files_from {
+            None => Ok(Vec::new()),
+            Some(list) if list.as_os_str() == STANDARD_INPUT => self.read(io::stdin().lock(), memory.whole()),
+            Some(list) => self.read(BufReader::new(File::open(list)?), memory.whole()),
+        }
+    }
+
+    /// Reads a list, as long as its files take no more than `most` bytes of memory: a path of two bytes takes much more than that.
+    fn read(&self, mut list: impl BufRead, most: u64) -> Result<Vec<PathBuf>, Problem> {
+        /// A path as it is listed, and the file that is found at it.
+        const OF_FILE: u64 = (size_of::<PathBuf>() + size_of::<Input>() + 2 * 16) as u64;
         let end = if self.ends_with_nul { 0 } else { b'\n' };
-        let paths = text.split(|byte| *byte == end).map(|line| match line {
-            // Lists from Windows end lines with CR LF.
-            [path @ .., b'\r'] if !self.ends_with_nul => path,
-            path => path,
-        });
-        Ok(paths.filter(|path| !path.is_empty()).map(path_of).collect::<io::Result<_>>()?)
+        let mut left = most;
+        let mut paths = Vec::new();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            // A list may also be one line that never ends.
+            let length = list.by_ref().take(left.saturating_add(1)).read_until(end, &mut line)?;
+            if length == 0 {
+                return Ok(paths);
+            }
+            let path = line.strip_suffix(&[end]).unwrap_or(&line);
+            let path = match path {
+                // Lists from Windows end lines with CR LF.
+                [path @ .., b'\r'] if !self.ends_with_nul => path,
+                path => path,
+            };
+            let of_file = if path.is_empty() { 0 } else { OF_FILE.saturating_add(path.len() as u64) };
+            let needed = of_file.saturating_add(length as u64);
+            left = left.checked_sub(needed).ok_or_else(|| {
+                let limit = size(most);
+                let message = format!(
+                    "it needs more than the limit of {limit}; raise it with --max-memory, or split the list"
+                );
+                Problem::other("limit_exceeded", message)
+            })?;
+            if !path.is_empty() {
+                paths.push(path_of(path)?);
+            }
+        }
     }
 }
 
@@ -224,7 +253,7 @@ pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
         Ok(listed) => (listed, None),
         Err(problem) => (Vec::new(), Some(problem)),
     };
-    let mut found = meshmap_catalog::find(&[paths, &listed].concat(), &choice.selection());
+    let mut found = meshmap_catalog::find(paths.iter().cloned().chain(listed), &choice.selection());
     found.single &= list.files_from.is_none();
     if let Some(problem) = problem {
         let path = Input::named(&list.files_from.clone().unwrap_or_default()).path;

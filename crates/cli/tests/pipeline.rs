@@ -141,6 +141,14 @@ fn files_come_from_a_list() {
     }
     let listed = piped(&["info", "--json", "--files-from", "-", "-0"], joined("\0").as_bytes());
     assert_eq!(objects(&listed).len(), 3);
+    // A list may name more files than there is memory for.
+    let short = "a\n".repeat(100_000);
+    let many = piped(&["verify", "--max-memory", "10MiB", "--files-from", "-"], short.as_bytes());
+    assert_eq!(many.status.code(), Some(1));
+    let said = [many.stdout, many.stderr].concat();
+    let said = text(&said).split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = "the list of files cannot be read: it needs more than the limit of 10.0 MiB; raise it with --max-memory, or split the list";
+    assert!(said.contains(reason), "{said}");
     let missing = meshmap(&["verify", "--files-from", "/nowhere/list"], &[]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(text(&missing.stdout).contains("the list of files cannot be read"), "{}", text(&missing.stdout));
@@ -479,9 +487,10 @@ fn streams_without_an_end_exceed_the_limit_of_memory() {
             let done = shell.stdin(fs::File::open("/dev/zero").unwrap()).run();
             let said = String::from_utf8_lossy(&[&*done.stdout, &done.stderr].concat()).into_owned();
             assert_eq!(done.status.code(), Some(1), "{words:?}: {said}");
-            let expected = "the stream is longer than the limit of 3.0 MiB; raise it with --max-memory";
+            let what = if words.contains(&"--files-from") { "it needs more" } else { "the stream is longer" };
+            let expected = format!("{what} than the limit of 3.0 MiB; raise it with --max-memory");
             let unwrapped = said.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(unwrapped.contains(expected), "{words:?}: {said}");
+            assert!(unwrapped.contains(&expected), "{words:?}: {said}");
         }
     }
     // A stream within the limit is read, and its bytes leave less memory for everything else.

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,10 @@ const FOLDER: &str = ".meshmap-outputs";
 
 /// The size at which a file gets no further lines: about 200 outputs.
 const FULL: u64 = 64 << 10;
+
+/// The longest line that is read or written. A file gets no further lines once it has [`FULL`] bytes, so that a longer file was not
+/// written here: its end is not read.
+const LONGEST: u64 = 16 << 20;
 
 /// The version of the writers. Outputs of another version are written again.
 const WRITER: &str = env!("CARGO_PKG_VERSION");
@@ -133,7 +137,8 @@ impl Index {
         let Ok(file) = Output::open_regular(&path, File::options().read(true)) else { return };
         let is_full = file.metadata().is_ok_and(|metadata| metadata.len() >= FULL);
         let texts: HashSet<&str> = wanted.iter().map(|(_, text)| text.as_str()).collect();
-        let (mut lines, mut line) = (BufReader::with_capacity(64 << 10, file), Vec::new());
+        let (mut lines, mut line) =
+            (BufReader::with_capacity(64 << 10, file.take(FULL + LONGEST)), Vec::new());
         while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
             let output = std::str::from_utf8(&line).ok().and_then(output_of);
             if let Some(output) = output.filter(|output| texts.contains(output))
@@ -235,6 +240,12 @@ impl Index {
         let (hash, _) = hashed(text(&output));
         // The line before may have no end, if its process was killed.
         let line = format!("\n{}", text(&Entry { output, made_from: fingerprint, files, textures, report }));
+        if line.len() as u64 > LONGEST {
+            let limit = LONGEST >> 20;
+            return Err(format!(
+                "the record of an output is longer than {limit} MiB: the next run will write the output again"
+            ));
+        }
         let added = self.file_of(&hash).and_then(|mut file| file.write_all(line.as_bytes()));
         added.map_err(|error| {
             let path = self.root.join(NAME);
@@ -293,6 +304,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use meshmap_testing::allocator::counted;
+
     use super::*;
 
     const SOURCE: &str = "s3://bucket/a.iqm";
@@ -322,6 +335,20 @@ mod tests {
         let index = read(root, outputs);
         let fingerprint = index.fingerprint(&Origin::of_address(SOURCE, version)).unwrap();
         outputs.iter().filter(|output| index.is_up_to_date(output, &fingerprint)).count()
+    }
+
+    #[test]
+    fn an_index_that_was_not_written_here_is_read_to_a_limit() {
+        let root = tempfile::tempdir().unwrap();
+        let outputs = outputs(root.path(), 1);
+        add(root.path(), &outputs, "1");
+        // Zeros that take no space, after the line of the output.
+        let mut index = File::options().append(true).open(root.path().join(NAME)).unwrap();
+        index.write_all(b"\n").unwrap();
+        index.set_len(1 << 30).unwrap();
+        let (count, memory) = counted(|| up_to_date(root.path(), &outputs, "1"));
+        assert_eq!(count, 1);
+        assert!(memory.peak < 4 * LONGEST as i64, "{memory:?}");
     }
 
     #[test]

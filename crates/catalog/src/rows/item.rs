@@ -69,7 +69,7 @@ impl Item {
 /// The files named, and those below the directories named, in order. Found files that hold no mesh will have no row.
 #[must_use]
 pub fn find(paths: &[PathBuf]) -> Vec<Item> {
-    crate::find::find(paths, &Selection::default()).into()
+    crate::find::find(paths.iter().cloned(), &Selection::default()).into()
 }
 
 impl From<Found> for Vec<Item> {

@@ -142,6 +142,29 @@ test('nginx, with the lines of the README', { skip: !process.env.MESHMAP_NGINX &
     }
 });
 
+test('messages have no user, password or query of an address', async () => {
+    const secret = 'S3cretSignature';
+    const address = `${server.origin}/data/${SKINNED}?signature=${secret}`;
+    const messages = [];
+    const failing = async (promise) => messages.push(await promise.then(() => 'no error', (error) => `${error.message} ${JSON.stringify(error)}`));
+    const manners = [{ status: 503 }, { status: 404 }, { silent: true }, { cut: true }, { endless: true }];
+    for (const manner of manners) {
+        server.manners.answer = () => manner;
+        await failing(open(address, { retries: 0, timeout: 0.2 }));
+    }
+    let count = 0;
+    server.manners.answer = () => ((count += 1) > 1 ? { tag: '"other"' } : {});
+    await failing(open(`${large(LODS)}?signature=${secret}`, { first: 512 }).then((file) => file.meshes({ level: 'high_lod' })));
+    server.manners.answer = undefined;
+    await failing(open(`http://127.0.0.1:9/none?signature=${secret}`, { retries: 0 }));
+    await failing(open(`http://user:${secret}@127.0.0.1:9/none`, { retries: 0 }));
+    await failing(open(`data:application/octet-stream;base64,${secret}`));
+    for (const message of messages) {
+        assert.ok(message !== 'no error' && !message.includes(secret), message);
+    }
+    assert.match(messages[0], /mesh|skin/i);
+});
+
 test('servers without ranges send the whole file, once', async () => {
     server.manners.ranges = false;
     try {

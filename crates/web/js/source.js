@@ -1,4 +1,5 @@
 import { MeshmapError } from './error.js';
+import { withoutSecrets, withoutSecretsIn } from './address.js';
 
 /**
  * Statistics of the fetches of a file.
@@ -26,7 +27,8 @@ import { MeshmapError } from './error.js';
  * @property {number} [retries] The number of times that a request is sent again after no answer, or the status 429 or 5xx; 2. The
  *     wait that a server asks for in `Retry-After` is kept, up to 30 s.
  * @property {number} [timeout] Seconds without a byte after which a request counts as failed; 30.
- * @property {number} [maxWhole] The maximum number of bytes of a file that a server without ranges sends whole; 1 GiB.
+ * @property {number} [maxWhole] The maximum number of bytes of a file that a server without ranges sends whole, and that
+ *     is held twice while it arrives; 128 MiB.
  */
 
 /** A file at an address, of which ranges are fetched: all of one version. */
@@ -35,8 +37,10 @@ export class UrlSource {
      * @param {string} url
      * @param {FetchSettings} [settings]
      */
-    constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 30 } = {}) {
+    constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 27 } = {}) {
         this.url = url;
+        /** The address in messages. */
+        this.shown = withoutSecrets(url);
         this.settings = { request, parallel, retries, timeout, maxWhole };
         /** @type {Stats} */
         this.stats = { requests: 0, bytes: 0, length: null };
@@ -173,7 +177,7 @@ export class UrlSource {
             return await this.#receive(headers, end - start, silence);
         } catch (error) {
             if (!silence.isOver) throw error;
-            throw new MeshmapError('network', `${this.url}: no byte for ${this.settings.timeout} s`);
+            throw new MeshmapError('network', `${this.shown}: no byte for ${this.settings.timeout} s`);
         } finally {
             silence.end();
         }
@@ -188,7 +192,7 @@ export class UrlSource {
         const response = await this.#fetch({ headers }, silence.signal);
         if (response.status >= 500 || response.status === 429) {
             await response.body?.cancel();
-            const error = new MeshmapError('network', `${this.url}: the server answers ${response.status} ${response.statusText}`.trim());
+            const error = new MeshmapError('network', `${this.shown}: the server answers ${response.status} ${response.statusText}`.trim());
             throw Object.assign(error, { retryAfter: 1000 * Number(response.headers.get('retry-after')) || 0 });
         }
         if (response.status === 416) return { response, body: new Uint8Array() };
@@ -230,7 +234,7 @@ export class UrlSource {
             try {
                 piece = await reader.read();
             } catch (error) {
-                throw isAbort(error) ? error : new MeshmapError('network', `${this.url}: the response breaks off after ${length} bytes: ${reasonOf(error)}`);
+                throw isAbort(error) ? error : new MeshmapError('network', `${this.shown}: the response breaks off after ${length} bytes: ${withoutSecretsIn(reasonOf(error))}`);
             }
             if (piece.done) break;
             silence.begin();
@@ -265,7 +269,7 @@ export class UrlSource {
             return await fetch(this.url, { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
             if (isAbort(error)) throw error;
-            throw Object.assign(new MeshmapError('network', `${this.url}: no answer: ${reasonOf(error)}`), { isUnanswered: true });
+            throw Object.assign(new MeshmapError('network', `${this.shown}: no answer: ${withoutSecretsIn(reasonOf(error))}`), { isUnanswered: true });
         }
     }
 
@@ -291,12 +295,12 @@ export class UrlSource {
 
     /** @param {string} what */
     #response(what) {
-        return new MeshmapError('response', `${this.url}: ${what}`);
+        return new MeshmapError('response', `${this.shown}: ${what}`);
     }
 
     /** @param {string} what */
     #changed(what) {
-        return new MeshmapError('changed', `${this.url}: the file has changed: ${what}`);
+        return new MeshmapError('changed', `${this.shown}: the file has changed: ${what}`);
     }
 
     /**

@@ -14,6 +14,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { withoutSecrets } from './address.js';
+
 const USAGE = `Opens mesh files in the browser
 
 Usage: meshmap [OPTIONS] FILE|FOLDER|URL...
@@ -56,7 +58,7 @@ function find(names) {
     const found = [];
     for (const name of names) {
         if (/^https?:\/\//.test(name)) {
-            found.push({ name: basename(new URL(name).pathname) || name, url: name });
+            found.push({ name: basename(new URL(name).pathname) || withoutSecrets(name), url: name });
             continue;
         }
         let isFolder;

@@ -317,9 +317,9 @@ MM_API mm_status mm_open_memory(const void *data, size_t length, mm_release_fn r
     *options, mm_file **out);
 
 /** Opens a file of any format that callbacks read: an archive, a store. `reader` is copied; its `release` is called
- *  with its `user` once nothing is read any more, also if opening fails, unless the reader cannot be used at all
- *  (MM_ERROR_ARGUMENT for its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns another
- *  number than 0, or claims to have stored more than there is room for. */
+ *  with its `user` once nothing is read any more, also if opening fails for any reason, such as a wrong `size`.
+ *  Callbacks are called on any thread. MM_ERROR_IO if a callback returns another number than 0, or claims to have
+ *  stored more than there is room for. */
 MM_API mm_status mm_open_reader(const mm_reader *reader, const mm_options *options, mm_file **out);
 
 /** Makes another handle of a file, to be closed on its own. */

@@ -147,9 +147,8 @@ pub unsafe extern "C" fn mm_open_memory(
 }
 
 /// Opens a file of any format that callbacks read: an archive, a store. `reader` is copied; its `release` is called with its
-/// `user` once nothing is read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for
-/// its size). Callbacks are called on any thread. MM_ERROR_IO if a callback returns another number than 0, or claims to have
-/// stored more than there is room for.
+/// `user` once nothing is read any more, also if opening fails for any reason, such as a wrong `size`. Callbacks are called on any
+/// thread. MM_ERROR_IO if a callback returns another number than 0, or claims to have stored more than there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_reader(
     reader: *const mm_reader,

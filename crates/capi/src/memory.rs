@@ -176,13 +176,15 @@ impl Places<'_> {
         // SAFETY: as the caller promised.
         unsafe { put_if_any(count, 0) };
         let capacity = if out.is_null() { 0 } else { capacity };
+        // Checked without memory as well: a wrong stride must not wait for the call that writes.
+        if stride < size {
+            let text = format!("expected a stride of at least {size} bytes, found {stride}");
+            return Err(Fail::argument(text));
+        }
         if out.is_null() {
             if count.is_null() {
                 return Err(Fail::argument("expected memory, or a place for the count, found NULL"));
             }
-        } else if stride < size {
-            let text = format!("expected a stride of at least {size} bytes, found {stride}");
-            return Err(Fail::argument(text));
         } else {
             let length = capacity.saturating_sub(1).checked_mul(stride);
             let length = length.and_then(|start| start.checked_add(size));

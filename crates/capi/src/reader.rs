@@ -125,10 +125,18 @@ impl Reader {
         if callbacks.is_null() {
             return Err(Fail::argument("expected a reader, found NULL"));
         }
+        // A caller that forgets to set the size gets its reader back as well: every release has these two fields at these offsets.
+        // SAFETY: as the caller promised; alignment is not asked for.
+        let (user, release) = unsafe {
+            (
+                (&raw const (*callbacks).user).read_unaligned(),
+                (&raw const (*callbacks).release).read_unaligned(),
+            )
+        };
+        let _lent = Lent { user, release };
         let none = mm_reader { size: 0, user: std::ptr::null_mut(), length: None, read: None, release: None };
         // SAFETY: as the caller promised.
         let callbacks = unsafe { crate::memory::take_sized(callbacks, none) }?;
-        let _lent = Lent { user: callbacks.user, release: callbacks.release };
         if callbacks.read.is_none() {
             return Err(Fail::argument("expected a callback that reads, found NULL"));
         }

@@ -185,6 +185,11 @@ fn numbers_and_sizes_that_are_wrong_are_refused() {
             mm_mesh_read_attribute(mesh, 0, scalar, components, normalized, start, stride, 9, &raw mut count)
         );
     }
+    // A stride is also checked when only the count is asked for.
+    let float = MM_SCALAR_F32;
+    gives!(MM_ERROR_ARGUMENT, mm_mesh_read_attribute(mesh, 0, float, 3, 0, null_mut(), 2, 0, &raw mut count));
+    gives!(MM_ERROR_ARGUMENT, mm_mesh_triangles(mesh, null_mut(), 2, 0, &raw mut count));
+    gives!(MM_OK, mm_mesh_triangles(mesh, null_mut(), 0, 0, &raw mut count));
     gives!(MM_ERROR_ARGUMENT, mm_mesh_write_indices(mesh, 3, null_mut(), 0, &raw mut count, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_mesh_write_interleaved(mesh, null(), 3, 0, null_mut(), 0, &raw mut count));
     gives!(MM_ERROR_ARGUMENT, mm_layout_resolve(null_mut(), 1, &raw mut count));

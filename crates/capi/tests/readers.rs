@@ -191,3 +191,44 @@ fn a_reader_that_uses_its_own_file_gets_an_error() {
         }
     }
 }
+
+/// Counts how often a reader was given back.
+unsafe extern "C" fn count_release(user: *mut c_void) {
+    // SAFETY: the counter that the test passes.
+    unsafe { *user.cast::<usize>() += 1 };
+}
+
+#[test]
+fn readers_are_released_once_if_opening_fails() {
+    unsafe extern "C" fn nothing(
+        _: *mut c_void,
+        _: u64,
+        _: *mut c_void,
+        _: usize,
+        stored: *mut usize,
+    ) -> c_int {
+        // SAFETY: what the library passes.
+        unsafe { *stored = 0 };
+        0
+    }
+    let mut released = 0_usize;
+    let user: *mut c_void = (&raw mut released).cast();
+    let good = mm_reader { user, read: Some(nothing), release: Some(count_release), ..sized() };
+    let wrong_options = mm_options { size: 0, ..sized() };
+    let mut file = null_mut();
+    let readers = [
+        (mm_reader { size: 0, ..good }, null()),
+        (mm_reader { size: 1 << 20, ..good }, null()),
+        (mm_reader { read: None, ..good }, null()),
+        (good, &raw const wrong_options),
+        // An empty file.
+        (good, null()),
+    ];
+    for (times, (reader, options)) in readers.iter().enumerate() {
+        // SAFETY: callbacks as the header wants them.
+        let status = unsafe { mm_open_reader(reader, *options, &raw mut file) };
+        assert_ne!(status, MM_OK);
+        // SAFETY: the counter lives as long as the test.
+        assert_eq!(unsafe { *user.cast::<usize>() }, times + 1, "{}", text(last_error().text));
+    }
+}

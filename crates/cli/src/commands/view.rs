@@ -6,9 +6,18 @@ use std::path::PathBuf;
 use super::{Outcome, usage};
 use crate::inputs::Choice;
 
+/// The message of a program without the page.
+fn without_page() -> io::Result<Outcome> {
+    usage(
+        "view: this program was built without the page, which the programs and wheels of a release have. To build it with the page, \
+        unpack meshmap-page-VERSION.tar.gz of a release, or make it in a clone by crates/web/build --install --page; then run \
+        MESHMAP_PAGE=FOLDER cargo install --locked --path crates/cli --features view (without MESHMAP_PAGE if it was made in the clone)",
+    )
+}
+
 #[cfg(not(feature = "view"))]
 pub(crate) fn run(_: &[PathBuf], _: bool, _: &Choice, _: &mut impl Write) -> io::Result<Outcome> {
-    usage("view: this program was built without the feature `view`")
+    without_page()
 }
 
 #[cfg(feature = "view")]
@@ -36,10 +45,7 @@ mod with_page {
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
         if !view::is_there() {
-            return usage(
-                "view: this program was built without the page; unpack meshmap-page-VERSION.tar.gz of a release and build it again with \
-                MESHMAP_PAGE=FOLDER, or run crates/web/build --install --page first",
-            );
+            return without_page();
         }
         let found = inputs::find(paths, choice);
         for (path, why) in &found.unreadable {

@@ -4,10 +4,10 @@
 //! and `build.rs` of `crates/cli` lists its files for the feature `view`. MESHMAP_PAGE names another folder, such as the archive of
 //! a release. Without a folder the list is empty, and the command reports this. `view/server.rs` listens at a free port of
 //! 127.0.0.1, with one thread per connection, and serves the page and the files of a list by their numbers, never by a path.
-//! `view/request.rs` parses requests within limits. The URL of the page contains a token of 128 random bits. The browser gets
-//! another token, which leads to the page once, because other users can read command lines. Requests from other sites are refused
-//! by the headers `Host` and `Origin`. Each tab holds a stream of events open, and the command ends two seconds after the last tab
-//! has closed.
+//! `view/request.rs` parses requests within limits. The URL of the page contains a token of 128 random bits, which every request needs.
+//! Other users can read command lines, so the browser does not get the URL: it opens a file that only this user can read, which leads
+//! to the URL, and which is removed when the page is asked for. Requests from other sites are refused by the headers `Host` and
+//! `Origin`. Each tab holds a stream of events open, and the command ends two seconds after the last tab has closed.
 
 mod page;
 mod request;

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use meshmap::Codec;
+use meshmap::cgeo::{Dialect, SizeMeaning, raw};
 use meshmap_export::Target;
+use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::{data, fixtures};
 
 use child::{Run as _, Started, text};
@@ -614,4 +617,24 @@ fn meshes_are_named_by_their_parts() {
     assert!(written(&["high_lod.faces[0].indices[2]"]) == written(&faces[..1]));
     let done = convert(&["-o", "x.ply", "--mesh", "nowhere"], &[&input]);
     assert_eq!(done.status.code(), Some(1));
+}
+
+/// To find the ends of its sections, a snapshot is inflated in this dialect, and the table names it thousands of times.
+#[test]
+fn a_conversion_that_ends_with_the_work_of_a_job_lists_one_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let dialect = Dialect::default().with_codec(Codec::Zlib).with_size(SizeMeaning::Inflated);
+    let points = cgeo::Mesh { triangles: Vec::new(), ..cgeo::Mesh::sheet(2, 0, 0.0) };
+    let snapshot = vec![(99, vec![0; 20 << 20]), (raw::TAG_MESH_DATA, points.complete())];
+    let path = folder.path().join("many.cgeo");
+    fs::write(&path, cgeo::naming_one(&snapshot, 3800, dialect)).unwrap();
+    let out = folder.path().join("out");
+    let done = convert(&["--to", "glb", "-o", out.to_str().unwrap()], &[&path]);
+    let said = [done.stdout, done.stderr].concat();
+    let said = text(&said);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("2.1 GiB of decoding and other work") && said.lines().count() < 6, "{said}");
+    // One snapshot is little work.
+    let done = convert(&["--to", "ply", "-o", out.to_str().unwrap()], &[&path]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
 }

@@ -175,7 +175,7 @@ impl<'a> Sections<'a> {
         let used =
             used.map_err(|fault| FILE.at(start..self.rest.end).locate(Error::stream(fault, "section")))?;
         // A small table may name one snapshot thousands of times, and each time all of it is inflated to find the ends of its sections.
-        job::work(size, "sections of a snapshot")?;
+        job::work(size, "sections")?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }

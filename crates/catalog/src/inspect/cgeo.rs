@@ -8,7 +8,7 @@ use std::thread;
 use meshmap::cgeo::{
     Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, Section, SizeMeaning, Snapshot, UnitEvidence, raw,
 };
-use meshmap::{Address, Bounds, Cause, Codec, Result, Scratch, Segment, Semantic, VertexFormat};
+use meshmap::{Address, Bounds, Cause, Codec, Limit, Result, Scratch, Segment, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
 use super::lists::Lists;
@@ -109,6 +109,10 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
                 let walk = || if all { snapshot.sections() } else { snapshot.section_headers(most) }.err();
                 let walked = seen.entry(range.start).or_insert_with(walk);
                 let Some(error) = walked else { continue };
+                if matches!(error.cause(), Cause::Limit { limit: Limit::Work, .. }) {
+                    // The job ends here: the snapshot is not damaged, and neither are those after it.
+                    return;
+                }
                 let ends = bytes == Some(range.end);
                 (if ends { State::Incomplete } else { State::Broken }, Some(range), error.clone())
             }

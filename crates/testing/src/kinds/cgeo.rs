@@ -2,7 +2,9 @@ use meshmap::Codec;
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
 
 use super::kind::Kind;
-use crate::fixtures::cgeo::{Mesh, Snapshot, compress, file, header, long_names, snapshot, snapshot_bytes};
+use crate::fixtures::cgeo::{
+    Mesh, Snapshot, compress, file, header, long_names, naming_one as one_snapshot, snapshot, snapshot_bytes,
+};
 
 /// Nearly as many sections and map channels of a snapshot as are read.
 const SECTIONS: usize = 250;
@@ -171,19 +173,11 @@ fn snapshots_and_sections(n: usize) -> Vec<u8> {
 }
 
 fn naming_one(n: usize, sections: usize) -> Vec<u8> {
-    named(n, &[vec![section(7); sections], whole()].concat())
+    one_snapshot(&[vec![section(7); sections], whole()].concat(), n, stored())
 }
 
 fn naming(n: usize, mesh: &Mesh) -> Vec<u8> {
-    named(n, &snapshot(mesh, mesh.complete()))
-}
-
-/// Entries of the table that name one snapshot.
-fn named(n: usize, snapshot: &Snapshot) -> Vec<u8> {
-    let bytes = snapshot_bytes(snapshot, stored());
-    let mut out = raw_file(header(n, stored()), (0..n).map(|_| Vec::new()), stored());
-    out.extend(bytes);
-    out
+    one_snapshot(&snapshot(mesh, mesh.complete()), n, stored())
 }
 
 /// `count` snapshots with `n` empty map channels; all except the first are differences.

@@ -6,6 +6,8 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use url::{Position, Url};
 
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+use crate::client::Connector;
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
 use crate::shared;
@@ -46,9 +48,9 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     // The bucket is a part of the host, or the first part of the path.
     let bucket = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
     let bucket = if url.scheme() == "file" { "" } else { bucket };
-    let Settings { retries, timeout, deadline, .. } = settings;
-    let times = (retries, timeout, deadline);
-    let key = || format!("{}/{bucket} {times:?} {of_stores:?}", &url[..Position::BeforePath]);
+    let Settings { retries, timeout, deadline, redirects, .. } = settings;
+    let how = format!("{retries} {timeout:?} {deadline:?} {redirects}");
+    let key = || format!("{}/{bucket} {how} {of_stores:?}", &url[..Position::BeforePath]);
     let store = if is_shared { shared::store(key(), new) } else { new() }?;
     Ok(Place { store, path, shown })
 }
@@ -70,6 +72,7 @@ fn store(
                 ClientOptions::new().with_connect_timeout(settings.timeout).with_timeout(settings.deadline);
             let builder = <$builder>::new().with_url(url.as_str()).with_client_options(client);
             let builder = builder.with_retry(settings.retry());
+            let builder = builder.with_http_connector(Connector::new(settings));
             let set = environment.iter().fold(builder, |builder, (name, value)| match name.parse() {
                 Ok(name) => builder.with_config(name, value),
                 Err(_) => builder,
@@ -131,21 +134,18 @@ const AZURE_KEYS: [&str; 8] = [
 #[cfg(feature = "http")]
 mod http {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
     use http_types::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-    use object_store::client::{HttpClient, HttpConnector};
     use object_store::http::HttpBuilder;
     use object_store::path::Path;
     use object_store::{ClientOptions, ObjectStore};
     use percent_encoding::percent_decode_str;
-    use reqwest::redirect::Policy;
     use url::Url;
 
+    use crate::client::Connector;
     use crate::fetch::Settings;
-    use crate::shared;
 
     pub(super) fn store(
         url: &Url,
@@ -156,8 +156,9 @@ mod http {
         for (name, value) in &settings.headers {
             let name = HeaderName::try_from(name.as_str())
                 .map_err(|_| format!("expected the name of an HTTP header, found {name:?}"))?;
-            let value = HeaderValue::try_from(value.as_str())
+            let mut value = HeaderValue::try_from(value.as_str())
                 .map_err(|_| format!("the value of the header {name} cannot be sent"))?;
+            value.set_sensitive(true);
             headers.append(name, value);
         }
         let mut url = url.clone();
@@ -169,77 +170,22 @@ mod http {
         // The credentials are in the header. Errors of the store name the rest.
         let _ = (url.set_username(""), url.set_password(None));
         url.set_fragment(None);
-        let is_https = url.scheme() != "http";
-        let client = ClientOptions::new().with_allow_http(!is_https);
-        let Settings { timeout, redirects, .. } = *settings;
-        let connector = Connector { headers, timeout, is_https, redirects, is_shared };
+        let allows_http = url.scheme() == "http";
+        // Files check how long a server is silent, and how long a range takes.
+        let client = ClientOptions::new()
+            .with_allow_http(allows_http)
+            .with_connect_timeout(settings.timeout)
+            .with_timeout_disabled()
+            .with_http1_only();
+        let mut connector = Connector::new(settings).with_headers(headers);
+        if is_shared {
+            connector = connector.shared(allows_http);
+        }
         let (base, path) = base_and_path(&url);
         let builder = HttpBuilder::new().with_url(base).with_client_options(client);
         let builder = builder.with_retry(settings.retry());
         let builder = builder.with_http_connector(connector);
         Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
-    }
-
-    /// Makes clients that follow a server to no other host, unless that is asked for: the client of `object_store` follows to any.
-    #[derive(Debug)]
-    struct Connector {
-        headers: HeaderMap,
-        timeout: Duration,
-        is_https: bool,
-        redirects: bool,
-        is_shared: bool,
-    }
-
-    impl HttpConnector for Connector {
-        fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-            if self.is_shared { shared::client(self.key(), || self.client()) } else { self.client() }
-        }
-    }
-
-    impl Connector {
-        /// Everything that decides about the client.
-        fn key(&self) -> Vec<u8> {
-            let Self { headers, timeout, is_https, redirects, is_shared: _ } = self;
-            let mut key = format!("{timeout:?} {is_https} {redirects}").into_bytes();
-            for (name, value) in headers {
-                key.extend([b"\n", name.as_str().as_bytes(), b": ", value.as_bytes()].concat());
-            }
-            key
-        }
-
-        fn client(&self) -> object_store::Result<HttpClient> {
-            let redirects = self.redirects;
-            let policy = Policy::custom(move |attempt| {
-                let place = |url: &Url| (url.host().map(|host| host.to_owned()), url.port_or_known_default());
-                let is_other =
-                    attempt.previous().first().is_some_and(|first| place(first) != place(attempt.url()));
-                if is_other && !redirects {
-                    let host = attempt.url().host_str().unwrap_or_default().to_owned();
-                    return attempt.error(format!(
-                        "the server redirects to another host, {host}, which is followed if redirects are allowed"
-                    ));
-                }
-                Policy::default().redirect(attempt)
-            });
-            // Ranges are of the bytes as they are stored.
-            let client = reqwest::Client::builder()
-                .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-                .default_headers(self.headers.clone())
-                .connect_timeout(self.timeout)
-                .redirect(policy)
-                .https_only(self.is_https)
-                .http1_only()
-                .no_gzip()
-                .no_brotli()
-                .no_zstd()
-                .no_deflate()
-                .build();
-            let failed = |error: reqwest::Error| object_store::Error::Generic {
-                store: "HTTP",
-                source: Box::new(error),
-            };
-            Ok(HttpClient::new(client.map_err(failed)?))
-        }
     }
 
     /// The address of a store and a path in it, of which the store makes the same address again.
@@ -373,6 +319,9 @@ fn missing_feature(scheme: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "aws")]
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -448,6 +397,118 @@ mod tests {
             ("nothing?secret", "nothing?"),
         ] {
             assert_eq!(without_secrets(address), shown);
+        }
+    }
+
+    /// A store of S3's protocol behind a server that answers each request with these bytes, and the requests that it got.
+    #[cfg(feature = "aws")]
+    fn s3(answer: Vec<u8>, settings: &Settings) -> (Arc<dyn ObjectStore>, Arc<Mutex<String>>) {
+        let (port, requests) = served(answer);
+        let environment = [
+            ("aws_endpoint", format!("http://127.0.0.1:{port}")),
+            ("aws_allow_http", "true".to_owned()),
+            ("aws_access_key_id", "key".to_owned()),
+            ("aws_secret_access_key", "keysecret".to_owned()),
+            ("aws_session_token", "tokensecret".to_owned()),
+            ("aws_region", "us-east-1".to_owned()),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value));
+        let url = Url::parse("s3://bucket/a.iqm").unwrap();
+        (store(ObjectStoreScheme::AmazonS3, &url, &environment, settings).unwrap(), requests)
+    }
+
+    /// The port of a server that answers each request with these bytes, and the heads of the requests that it got.
+    #[cfg(feature = "aws")]
+    fn served(answer: Vec<u8>) -> (u16, Arc<Mutex<String>>) {
+        use std::io::{Read as _, Write as _};
+
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests = Arc::new(Mutex::new(String::new()));
+        let log = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = Vec::new();
+                let mut part = [0; 4096];
+                while !head.ends_with(b"\r\n\r\n") {
+                    let count = stream.read(&mut part).unwrap();
+                    if count == 0 {
+                        break;
+                    }
+                    head.extend_from_slice(&part[..count]);
+                }
+                log.lock().unwrap().push_str(&String::from_utf8_lossy(&head).to_ascii_lowercase());
+                // The client may have read enough.
+                let _ = stream.write_all(&answer);
+            }
+        });
+        (port, requests)
+    }
+
+    #[cfg(feature = "aws")]
+    fn quick() -> Settings {
+        let timeout = std::time::Duration::from_secs(2);
+        Settings { retries: 0, timeout, ..Settings::default() }
+    }
+
+    #[cfg(feature = "aws")]
+    const OBJECT: &[u8] =
+        b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\nETag: \"x\"\r\n\
+        Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\nConnection: close\r\n\r\nabcd";
+
+    /// The rule for redirects is the same for all stores, and a token is for the store only.
+    #[cfg(feature = "aws")]
+    #[tokio::test]
+    async fn redirects_of_s3_to_other_hosts_are_refused_or_get_no_token() {
+        for redirects in [false, true] {
+            let (port, others) = served(OBJECT.to_vec());
+            let answer = format!(
+                "HTTP/1.1 307 x\r\nLocation: http://localhost:{port}/b.iqm\r\nContent-Length: 0\r\n\
+                 Connection: close\r\n\r\n"
+            );
+            let mut settings = quick();
+            settings.redirects = redirects;
+            let (store, requests) = s3(answer.into_bytes(), &settings);
+            let remote = crate::Remote::new(store, Path::from("b.iqm")).with_settings(settings);
+            let bytes = remote.run(|source| source.read(0..4)).await;
+            assert!(requests.lock().unwrap().contains("tokensecret"));
+            let others = others.lock().unwrap();
+            match bytes {
+                Ok(bytes) => assert!(redirects && *bytes == *b"abcd"),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!redirects && text.contains("redirects to another host"), "{text}");
+                    assert_eq!(*others, "");
+                }
+            }
+            assert!(!others.contains("secret") && !others.contains("x-amz"), "{others}");
+            assert!(!others.contains("authorization") && !others.contains("referer"), "{others}");
+        }
+    }
+
+    /// Memory is for bytes that came, and for no more than a page.
+    #[cfg(feature = "aws")]
+    #[tokio::test]
+    async fn lists_and_errors_of_s3_are_limited() {
+        use futures_util::TryStreamExt as _;
+
+        const MIB: usize = 1 << 20;
+        let answer = |status: u16, length: u64, sent: usize| {
+            let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {length}\r\n\r\n");
+            [head.as_bytes(), &vec![b'x'; sent]].concat()
+        };
+        for (answer, expected) in [
+            (answer(200, 1 << 40, 100), "end of file before message length reached"),
+            (answer(200, 1 << 40, 17 * MIB), "longer than 16 MiB"),
+            (answer(200, 17 << 20, 17 * MIB), "longer than 16 MiB"),
+            (answer(403, 1 << 40, 100), "403"),
+            (answer(503, 100 << 20, MIB), "503"),
+        ] {
+            let (store, _) = s3(answer, &quick());
+            let listed = store.list(None).try_collect::<Vec<_>>().await;
+            let error = crate::fetch::brief(listed.unwrap_err(), "s3://bucket/");
+            assert!(error.to_string().contains(expected), "expected {expected}: {error}");
         }
     }
 }

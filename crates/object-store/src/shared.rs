@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use object_store::ObjectStore;
-#[cfg(feature = "http")]
+#[cfg(feature = "client")]
 use object_store::client::HttpClient;
 use tokio::runtime::Runtime;
 
@@ -19,7 +19,7 @@ struct Shared {
     process: u32,
     runtime: Option<Arc<Runtime>>,
     stores: HashMap<String, Arc<dyn ObjectStore>>,
-    #[cfg(feature = "http")]
+    #[cfg(feature = "client")]
     clients: HashMap<Vec<u8>, HttpClient>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn store<E>(
 }
 
 /// The client of plain HTTP with this key.
-#[cfg(feature = "http")]
+#[cfg(feature = "client")]
 pub(crate) fn client<E>(key: Vec<u8>, make: impl FnOnce() -> Result<HttpClient, E>) -> Result<HttpClient, E> {
     match lock() {
         Some(mut shared) => kept(&mut of_process(&mut shared).clients, key, make),

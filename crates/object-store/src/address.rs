@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 use object_store::ClientOptions;
+use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use url::{Position, Url};
@@ -10,11 +11,13 @@ use url::{Position, Url};
 use crate::client::Connector;
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
-use crate::shared;
+use crate::shared::{self, Store};
 
 /// A file of an address.
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The pages of lists of the store, if it has them.
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     pub(crate) path: Path,
     /// The address for errors, without the secrets in it.
     pub(crate) shown: String,
@@ -31,10 +34,18 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
         .collect();
     if is_plain_http(&url, &environment) {
         let (store, path) = http::store(&url, settings, is_shared).map_err(refused)?;
-        return Ok(Place { store, path, shown });
+        return Ok(Place { store, pages: None, path, shown });
     }
     if let Some(feature) = missing_feature(url.scheme()) {
         return Err(refused(without_feature(feature, url.scheme())));
+    }
+    // `Url` resolves these segments, so that the address would be of another object.
+    if url.scheme() != "file"
+        && let Some(segment) = refused_segment(address)
+    {
+        return Err(refused(format!(
+            "a key with the part {segment:?} cannot be requested; give the object another key"
+        )));
     }
     let of_stores = environment.into_iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
@@ -52,7 +63,21 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     let how = format!("{retries} {timeout:?} {deadline:?} {redirects}");
     let key = || format!("{}/{bucket} {how} {of_stores:?}", &url[..Position::BeforePath]);
     let store = if is_shared { shared::store(key(), new) } else { new() }?;
-    Ok(Place { store, path, shown })
+    let Store { objects, pages } = store;
+    Ok(Place { store: objects, pages, path, shown })
+}
+
+/// Returns the first part of a path that no key of a request can have: a dot, two dots, or nothing between two slashes.
+fn refused_segment(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let path = rest.split(['?', '#']).next()?;
+    let (_, path) = path.split_once('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let is_refused = |segment: &&str| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        matches!(plain.as_str(), "." | "..") || segment.is_empty() && !path.is_empty()
+    };
+    path.split('/').find(is_refused)
 }
 
 /// The store of an address, with the settings of the environment.
@@ -62,7 +87,7 @@ fn store(
     url: &Url,
     environment: &[(String, String)],
     settings: &Settings,
-) -> object_store::Result<Arc<dyn ObjectStore>> {
+) -> object_store::Result<Store> {
     /// The store that a builder makes, which skips names of settings that it does not know.
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     macro_rules! built {
@@ -77,17 +102,27 @@ fn store(
                 Ok(name) => builder.with_config(name, value),
                 Err(_) => builder,
             });
-            Ok(Arc::new(set.build()?))
+            Arc::new(set.build()?)
         }};
     }
     match scheme {
         #[cfg(feature = "aws")]
-        ObjectStoreScheme::AmazonS3 => built!(object_store::aws::AmazonS3Builder),
+        ObjectStoreScheme::AmazonS3 => {
+            let store = built!(object_store::aws::AmazonS3Builder);
+            Ok(Store { objects: store.clone(), pages: Some(store) })
+        }
         #[cfg(feature = "gcp")]
-        ObjectStoreScheme::GoogleCloudStorage => built!(object_store::gcp::GoogleCloudStorageBuilder),
+        ObjectStoreScheme::GoogleCloudStorage => {
+            let store = built!(object_store::gcp::GoogleCloudStorageBuilder);
+            Ok(Store { objects: store.clone(), pages: Some(store) })
+        }
+        // Its lists do not begin after a key, and have another protocol.
         #[cfg(feature = "azure")]
-        ObjectStoreScheme::MicrosoftAzure => built!(object_store::azure::MicrosoftAzureBuilder),
-        _ => Ok(Arc::from(object_store::parse_url(url)?.0)),
+        ObjectStoreScheme::MicrosoftAzure => {
+            let store = built!(object_store::azure::MicrosoftAzureBuilder);
+            Ok(Store { objects: store, pages: None })
+        }
+        _ => Ok(Store { objects: Arc::from(object_store::parse_url(url)?.0), pages: None }),
     }
 }
 
@@ -318,7 +353,7 @@ fn missing_feature(scheme: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #[cfg(feature = "aws")]
     use std::sync::Mutex;
 
@@ -402,7 +437,7 @@ mod tests {
 
     /// A store of S3's protocol behind a server that answers each request with these bytes, and the requests that it got.
     #[cfg(feature = "aws")]
-    fn s3(answer: Vec<u8>, settings: &Settings) -> (Arc<dyn ObjectStore>, Arc<Mutex<String>>) {
+    pub(crate) fn s3(answer: Vec<u8>, settings: &Settings) -> (Store, Arc<Mutex<String>>) {
         let (port, requests) = served(answer);
         let environment = [
             ("aws_endpoint", format!("http://127.0.0.1:{port}")),
@@ -447,7 +482,7 @@ mod tests {
     }
 
     #[cfg(feature = "aws")]
-    fn quick() -> Settings {
+    pub(crate) fn quick() -> Settings {
         let timeout = std::time::Duration::from_secs(2);
         Settings { retries: 0, timeout, ..Settings::default() }
     }
@@ -470,7 +505,7 @@ mod tests {
             let mut settings = quick();
             settings.redirects = redirects;
             let (store, requests) = s3(answer.into_bytes(), &settings);
-            let remote = crate::Remote::new(store, Path::from("b.iqm")).with_settings(settings);
+            let remote = crate::Remote::new(store.objects, Path::from("b.iqm")).with_settings(settings);
             let bytes = remote.run(|source| source.read(0..4)).await;
             assert!(requests.lock().unwrap().contains("tokensecret"));
             let others = others.lock().unwrap();
@@ -506,9 +541,34 @@ mod tests {
             (answer(503, 100 << 20, MIB), "503"),
         ] {
             let (store, _) = s3(answer, &quick());
-            let listed = store.list(None).try_collect::<Vec<_>>().await;
+            let listed = store.objects.list(None).try_collect::<Vec<_>>().await;
             let error = crate::fetch::brief(listed.unwrap_err(), "s3://bucket/");
             assert!(error.to_string().contains(expected), "expected {expected}: {error}");
+        }
+    }
+
+    /// `Url` makes other addresses of them.
+    #[test]
+    fn keys_that_cannot_be_requested_are_refused() {
+        for (address, segment) in [
+            ("s3://bucket/a/../b.iqm", Some("..")),
+            ("s3://bucket/../b.iqm", Some("..")),
+            ("s3://bucket/a/%2E%2e/b.iqm", Some("%2E%2e")),
+            ("gs://bucket/./b.iqm", Some(".")),
+            ("s3://bucket//b.iqm", Some("")),
+            ("s3://bucket/a//b.iqm", Some("")),
+            ("s3://bucket/a/b.iqm", None),
+            ("s3://bucket/a../..b/...iqm", None),
+            ("s3://bucket/a/", None),
+            ("s3://bucket/", None),
+            ("s3://bucket", None),
+            ("s3://bucket/a.iqm?x=/../", None),
+        ] {
+            assert_eq!(refused_segment(address), segment, "{address}");
+        }
+        let error = parse("s3://bucket/a/../b.iqm", &Settings::default(), false).err().unwrap();
+        if cfg!(feature = "aws") {
+            assert!(error.to_string().starts_with("s3://bucket/a/../b.iqm: a key with the part"), "{error}");
         }
     }
 }

@@ -22,6 +22,7 @@ use reqwest::redirect::Policy;
 use url::Url;
 
 use crate::fetch::{OfObject, Settings};
+use crate::page::{RefusedKeys, without_refused};
 use crate::shared;
 
 /// The most bytes of a body that explains an error. What follows is not read.
@@ -271,6 +272,7 @@ impl Client {
 
     /// A whole answer, whose length may be as long as a page of a list. Memory grows with the bytes that came: the declared length may be a lie.
     async fn whole(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let refused = request.extensions().get::<RefusedKeys>().cloned();
         let response = tokio::time::timeout(self.timeout, self.follow(request)).await;
         let response = response.map_err(|_| Refused::Silent(self.timeout))??;
         if !response.status().is_success() {
@@ -289,7 +291,11 @@ impl Client {
             }
             bytes.extend_from_slice(&piece);
         }
-        Ok(HttpResponse::from_parts(parts, bytes.freeze().into()))
+        let mut bytes = bytes.freeze();
+        if let Some(refused) = refused {
+            bytes = without_refused(bytes, &refused);
+        }
+        Ok(HttpResponse::from_parts(parts, bytes.into()))
     }
 }
 

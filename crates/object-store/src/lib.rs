@@ -24,6 +24,7 @@
 //
 //     error cache: errors, and bytes that several files share
 //     shared: the runtime and the clients that all files of a process share
+//     page: keys of a list that cannot be requested
 //     address client fetch: stores and paths of addresses, the HTTP client below all stores, and requests for ranges
 //     list: the files below an address
 //     remote: a file in a store, and jobs over it
@@ -40,6 +41,7 @@ mod client;
 mod error;
 mod fetch;
 mod list;
+mod page;
 mod play;
 mod remote;
 mod shared;

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from . import _meshmap, _sources
 from ._error import Error
+from ._meshmap import without_secrets
 from ._sources import File, Sources, Task
 from ._tables import Table, table
 
@@ -120,7 +121,8 @@ def convert(
     for file, version, output in zip(listed, _versions(listed), outputs, strict=True):
         try:
             if not output.resolve().is_relative_to(folder.resolve()):
-                raise ValueError(f"{file.path} is not below {base}, so that its output would not be below {folder}")
+                shown = without_secrets(base or "")
+                raise ValueError(f"{without_secrets(file.path)} is not below {shown}, so that its output would not be below {folder}")
             row = _converted(file.path, version["identity"], output, to, index, options)
         except (Error, OSError, ValueError) as error:
             kind = getattr(error, "kind", "not_found" if isinstance(error, FileNotFoundError) else "io")

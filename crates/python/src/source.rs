@@ -160,6 +160,17 @@ pub(crate) fn shown_path(path: &Path) -> PathBuf {
     }
 }
 
+/// Refuses a URL in place of the path of an output: it would be a folder with the name of its scheme.
+pub(crate) fn check_output(path: &Path) -> PyResult<()> {
+    if !path.to_str().is_some_and(text::has_scheme) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "outputs are files on this machine: expected a path, found {}; write to a folder, and copy the files from there",
+        shown_path(path).display()
+    )))
+}
+
 /// True if a text is the address of a file in a store, and not a path.
 #[pyfunction]
 pub(crate) fn is_address(text: &str) -> bool {

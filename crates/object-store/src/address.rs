@@ -354,7 +354,7 @@ fn missing_feature(scheme: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     use std::sync::Mutex;
 
     use super::*;
@@ -435,25 +435,72 @@ pub(crate) mod tests {
         }
     }
 
+    /// A kind of store, and the settings of an environment for it.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    struct Kind {
+        scheme: ObjectStoreScheme,
+        url: &'static str,
+        environment: Vec<(&'static str, String)>,
+    }
+
+    /// The kinds of stores of this build, behind a server at this port.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn kinds(port: u16) -> Vec<Kind> {
+        let server = format!("http://127.0.0.1:{port}");
+        vec![
+            #[cfg(feature = "aws")]
+            Kind {
+                scheme: ObjectStoreScheme::AmazonS3,
+                url: "s3://bucket/b.iqm",
+                environment: vec![
+                    ("aws_endpoint", server.clone()),
+                    ("aws_allow_http", "true".to_owned()),
+                    ("aws_access_key_id", "key".to_owned()),
+                    ("aws_secret_access_key", "keysecret".to_owned()),
+                    ("aws_session_token", "tokensecret".to_owned()),
+                    ("aws_region", "us-east-1".to_owned()),
+                ],
+            },
+            #[cfg(feature = "gcp")]
+            Kind {
+                scheme: ObjectStoreScheme::GoogleCloudStorage,
+                url: "gs://bucket/b.iqm",
+                environment: vec![
+                    ("google_base_url", server.clone()),
+                    ("google_allow_http", "true".to_owned()),
+                    ("google_skip_signature", "true".to_owned()),
+                ],
+            },
+            #[cfg(feature = "azure")]
+            Kind {
+                scheme: ObjectStoreScheme::MicrosoftAzure,
+                url: "az://container/b.iqm",
+                environment: vec![
+                    ("azure_endpoint", server.clone()),
+                    ("azure_allow_http", "true".to_owned()),
+                    ("azure_storage_account_name", "account".to_owned()),
+                    ("azure_storage_token", "tokensecret".to_owned()),
+                ],
+            },
+        ]
+    }
+
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn built(kind: Kind, settings: &Settings) -> Store {
+        let set = kind.environment.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let environment: Vec<(String, String)> = set.collect();
+        store(kind.scheme, &Url::parse(kind.url).unwrap(), &environment, settings).unwrap()
+    }
+
     /// A store of S3's protocol behind a server that answers each request with these bytes, and the requests that it got.
     #[cfg(feature = "aws")]
     pub(crate) fn s3(answer: Vec<u8>, settings: &Settings) -> (Store, Arc<Mutex<String>>) {
         let (port, requests) = served(answer);
-        let environment = [
-            ("aws_endpoint", format!("http://127.0.0.1:{port}")),
-            ("aws_allow_http", "true".to_owned()),
-            ("aws_access_key_id", "key".to_owned()),
-            ("aws_secret_access_key", "keysecret".to_owned()),
-            ("aws_session_token", "tokensecret".to_owned()),
-            ("aws_region", "us-east-1".to_owned()),
-        ];
-        let environment = environment.map(|(name, value)| (name.to_owned(), value));
-        let url = Url::parse("s3://bucket/a.iqm").unwrap();
-        (store(ObjectStoreScheme::AmazonS3, &url, &environment, settings).unwrap(), requests)
+        (built(kinds(port).remove(0), settings), requests)
     }
 
     /// The port of a server that answers each request with these bytes, and the heads of the requests that it got.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     fn served(answer: Vec<u8>) -> (u16, Arc<Mutex<String>>) {
         use std::io::{Read as _, Write as _};
 
@@ -481,44 +528,48 @@ pub(crate) mod tests {
         (port, requests)
     }
 
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     pub(crate) fn quick() -> Settings {
         let timeout = std::time::Duration::from_secs(2);
         Settings { retries: 0, timeout, ..Settings::default() }
     }
 
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     const OBJECT: &[u8] =
         b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\nETag: \"x\"\r\n\
         Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\nConnection: close\r\n\r\nabcd";
 
     /// The rule for redirects is the same for all stores, and a token is for the store only.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     #[tokio::test]
-    async fn redirects_of_s3_to_other_hosts_are_refused_or_get_no_token() {
-        for redirects in [false, true] {
-            let (port, others) = served(OBJECT.to_vec());
+    async fn redirects_of_stores_to_other_hosts_are_refused_or_get_no_token() {
+        for (number, redirects) in (0..kinds(0).len()).flat_map(|number| [(number, false), (number, true)]) {
+            let (other_port, others) = served(OBJECT.to_vec());
             let answer = format!(
-                "HTTP/1.1 307 x\r\nLocation: http://localhost:{port}/b.iqm\r\nContent-Length: 0\r\n\
+                "HTTP/1.1 307 x\r\nLocation: http://localhost:{other_port}/b.iqm\r\nContent-Length: 0\r\n\
                  Connection: close\r\n\r\n"
             );
             let mut settings = quick();
             settings.redirects = redirects;
-            let (store, requests) = s3(answer.into_bytes(), &settings);
+            let (port, requests) = served(answer.into_bytes());
+            let kind = kinds(port).remove(number);
+            let url = kind.url;
+            let has_token = kind.environment.iter().any(|(_, value)| value == "tokensecret");
+            let store = built(kind, &settings);
             let remote = crate::Remote::new(store.objects, Path::from("b.iqm")).with_settings(settings);
             let bytes = remote.run(|source| source.read(0..4)).await;
-            assert!(requests.lock().unwrap().contains("tokensecret"));
+            assert_eq!(requests.lock().unwrap().contains("tokensecret"), has_token, "{url}");
             let others = others.lock().unwrap();
             match bytes {
-                Ok(bytes) => assert!(redirects && *bytes == *b"abcd"),
+                Ok(bytes) => assert!(redirects && *bytes == *b"abcd", "{url}"),
                 Err(error) => {
                     let text = error.to_string();
-                    assert!(!redirects && text.contains("redirects to another host"), "{text}");
-                    assert_eq!(*others, "");
+                    assert!(!redirects && text.contains("redirects to another host"), "{url}: {text}");
+                    assert_eq!(*others, "", "{url}");
                 }
             }
-            assert!(!others.contains("secret") && !others.contains("x-amz"), "{others}");
-            assert!(!others.contains("authorization") && !others.contains("referer"), "{others}");
+            assert!(!others.contains("secret") && !others.contains("x-amz"), "{url}: {others}");
+            assert!(!others.contains("authorization") && !others.contains("referer"), "{url}: {others}");
         }
     }
 

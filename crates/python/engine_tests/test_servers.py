@@ -168,6 +168,12 @@ os.waitpid(child, 0)
     assert "forked" in told.stdout and not SECRET.search(told.stdout + told.stderr), told
 
 
+def test_ray_shows_the_files_of_tasks_without_secrets(server: Server) -> None:
+    ray = pytest.importorskip("meshmap.ray")
+    (task,) = ray.MeshDatasource([server.address()]).get_read_tasks(1)
+    assert task.metadata.input_files and not SECRET.search(repr(task.metadata))
+
+
 def test_what_is_written_has_the_name_in_the_path_of_an_address(server: Server, tmp_path: Path) -> None:
     for name in ("a.glb", "a.gltf", "a.obj", "a.ply", "a.usdc", "a.stl"):
         meshmap.convert(server.address("mesh-a.tmf"), tmp_path / name)

@@ -65,7 +65,14 @@ impl Input {
     pub fn named(path: &Path) -> Self {
         let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
         let address = path.to_str().filter(|text| is_address(text)).map(str::to_owned);
-        let path = address.as_deref().map_or_else(|| path.to_owned(), |text| without_secrets(text).into());
+        let path = match (&address, path.to_str()) {
+            (Some(address), _) => without_secrets(address).into(),
+            // The URL of a scheme that is not read is a file that does not exist, and may have a password.
+            (None, Some(text)) if text::has_scheme(text) && !path.exists() => {
+                text::shown(text).as_ref().into()
+            }
+            _ => path.to_owned(),
+        };
         Self { path, address, is_named: true, bytes }
     }
 

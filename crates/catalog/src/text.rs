@@ -1,5 +1,6 @@
 //! Texts of numbers, sizes, names and paths.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 #[cfg(feature = "stores")]
@@ -103,11 +104,35 @@ pub fn without_signature(address: &str) -> String {
     without_secrets(address)
 }
 
+/// Returns `true` if a text begins like a URL of any scheme, which may have a password even if nothing reads such URLs. A path that was made of a
+/// URL has one slash in place of two. The scheme has at least two letters: `C:/` is a path.
+#[must_use]
+pub fn has_scheme(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(":/") else { return false };
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(is_allowed)
+}
+
+/// A path as it is, or a text that begins like a URL without its secrets, for messages.
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if !has_scheme(text) {
+        return text.into();
+    }
+    match text.split_once(":/") {
+        Some((scheme, rest)) if !rest.starts_with('/') => {
+            without_secrets(&format!("{scheme}://{rest}")).into()
+        }
+        _ => without_secrets(text).into(),
+    }
+}
+
 /// A path on one line, whole; or an address without its secrets.
 #[must_use]
 pub fn path(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    if is_address(&path) { line(&without_secrets(&path)) } else { line(&path) }
+    line(&shown(&path.to_string_lossy()))
 }
 
 #[cfg(test)]
@@ -160,6 +185,21 @@ mod tests {
             assert!(!is_address(path), "{path}");
         }
         assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
+    }
+
+    #[test]
+    fn secrets_of_urls_that_nothing_reads_are_not_shown() {
+        for (text, without) in [
+            ("foo://user:secret@host/a.tmf?secret", "foo://host/a.tmf?.."),
+            // As a path of Python has it.
+            ("https:/user:secret@host/a.tmf?secret", "https://host/a.tmf?.."),
+            ("s3:/user:secret@bucket/a.tmf", "s3://bucket/a.tmf"),
+            ("a/b?c.tmf", "a/b?c.tmf"),
+            ("C:/scans/a?b.tmf", "C:/scans/a?b.tmf"),
+            ("a b:/c?d", "a b:/c?d"),
+        ] {
+            assert_eq!(path(Path::new(text)), without);
+        }
     }
 
     #[test]

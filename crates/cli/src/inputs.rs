@@ -144,7 +144,7 @@ struct Stores {
     /// Send a request again up to N times if a server is busy or does not answer [default: 10].
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
-    /// Follow servers of plain HTTP that redirect to other hosts.
+    /// Follow servers that redirect to other hosts, which get no keys and no tokens.
     #[arg(long)]
     redirects: bool,
 }

@@ -2,17 +2,22 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 use object_store::ClientOptions;
+use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use url::{Position, Url};
 
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+use crate::client::Connector;
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
-use crate::shared;
+use crate::shared::{self, Store};
 
 /// A file of an address.
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The pages of lists of the store, if it has them.
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     pub(crate) path: Path,
     /// The address for errors, without the secrets in it.
     pub(crate) shown: String,
@@ -29,10 +34,18 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
         .collect();
     if is_plain_http(&url, &environment) {
         let (store, path) = http::store(&url, settings, is_shared).map_err(refused)?;
-        return Ok(Place { store, path, shown });
+        return Ok(Place { store, pages: None, path, shown });
     }
     if let Some(feature) = missing_feature(url.scheme()) {
         return Err(refused(without_feature(feature, url.scheme())));
+    }
+    // `Url` resolves these segments, so that the address would be of another object.
+    if url.scheme() != "file"
+        && let Some(segment) = refused_segment(address)
+    {
+        return Err(refused(format!(
+            "a key with the part {segment:?} cannot be requested; give the object another key"
+        )));
     }
     let of_stores = environment.into_iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
@@ -46,11 +59,25 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     // The bucket is a part of the host, or the first part of the path.
     let bucket = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
     let bucket = if url.scheme() == "file" { "" } else { bucket };
-    let Settings { retries, timeout, deadline, .. } = settings;
-    let times = (retries, timeout, deadline);
-    let key = || format!("{}/{bucket} {times:?} {of_stores:?}", &url[..Position::BeforePath]);
+    let Settings { retries, timeout, deadline, redirects, .. } = settings;
+    let how = format!("{retries} {timeout:?} {deadline:?} {redirects}");
+    let key = || format!("{}/{bucket} {how} {of_stores:?}", &url[..Position::BeforePath]);
     let store = if is_shared { shared::store(key(), new) } else { new() }?;
-    Ok(Place { store, path, shown })
+    let Store { objects, pages } = store;
+    Ok(Place { store: objects, pages, path, shown })
+}
+
+/// Returns the first part of a path that no key of a request can have: a dot, two dots, or nothing between two slashes.
+fn refused_segment(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://")?;
+    let path = rest.split(['?', '#']).next()?;
+    let (_, path) = path.split_once('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let is_refused = |segment: &&str| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        matches!(plain.as_str(), "." | "..") || segment.is_empty() && !path.is_empty()
+    };
+    path.split('/').find(is_refused)
 }
 
 /// The store of an address, with the settings of the environment.
@@ -60,7 +87,7 @@ fn store(
     url: &Url,
     environment: &[(String, String)],
     settings: &Settings,
-) -> object_store::Result<Arc<dyn ObjectStore>> {
+) -> object_store::Result<Store> {
     /// The store that a builder makes, which skips names of settings that it does not know.
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     macro_rules! built {
@@ -70,21 +97,32 @@ fn store(
                 ClientOptions::new().with_connect_timeout(settings.timeout).with_timeout(settings.deadline);
             let builder = <$builder>::new().with_url(url.as_str()).with_client_options(client);
             let builder = builder.with_retry(settings.retry());
+            let builder = builder.with_http_connector(Connector::new(settings));
             let set = environment.iter().fold(builder, |builder, (name, value)| match name.parse() {
                 Ok(name) => builder.with_config(name, value),
                 Err(_) => builder,
             });
-            Ok(Arc::new(set.build()?))
+            Arc::new(set.build()?)
         }};
     }
     match scheme {
         #[cfg(feature = "aws")]
-        ObjectStoreScheme::AmazonS3 => built!(object_store::aws::AmazonS3Builder),
+        ObjectStoreScheme::AmazonS3 => {
+            let store = built!(object_store::aws::AmazonS3Builder);
+            Ok(Store { objects: store.clone(), pages: Some(store) })
+        }
         #[cfg(feature = "gcp")]
-        ObjectStoreScheme::GoogleCloudStorage => built!(object_store::gcp::GoogleCloudStorageBuilder),
+        ObjectStoreScheme::GoogleCloudStorage => {
+            let store = built!(object_store::gcp::GoogleCloudStorageBuilder);
+            Ok(Store { objects: store.clone(), pages: Some(store) })
+        }
+        // Its lists do not begin after a key, and have another protocol.
         #[cfg(feature = "azure")]
-        ObjectStoreScheme::MicrosoftAzure => built!(object_store::azure::MicrosoftAzureBuilder),
-        _ => Ok(Arc::from(object_store::parse_url(url)?.0)),
+        ObjectStoreScheme::MicrosoftAzure => {
+            let store = built!(object_store::azure::MicrosoftAzureBuilder);
+            Ok(Store { objects: store, pages: None })
+        }
+        _ => Ok(Store { objects: Arc::from(object_store::parse_url(url)?.0), pages: None }),
     }
 }
 
@@ -131,21 +169,18 @@ const AZURE_KEYS: [&str; 8] = [
 #[cfg(feature = "http")]
 mod http {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
     use http_types::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-    use object_store::client::{HttpClient, HttpConnector};
     use object_store::http::HttpBuilder;
     use object_store::path::Path;
     use object_store::{ClientOptions, ObjectStore};
     use percent_encoding::percent_decode_str;
-    use reqwest::redirect::Policy;
     use url::Url;
 
+    use crate::client::Connector;
     use crate::fetch::Settings;
-    use crate::shared;
 
     pub(super) fn store(
         url: &Url,
@@ -156,8 +191,9 @@ mod http {
         for (name, value) in &settings.headers {
             let name = HeaderName::try_from(name.as_str())
                 .map_err(|_| format!("expected the name of an HTTP header, found {name:?}"))?;
-            let value = HeaderValue::try_from(value.as_str())
+            let mut value = HeaderValue::try_from(value.as_str())
                 .map_err(|_| format!("the value of the header {name} cannot be sent"))?;
+            value.set_sensitive(true);
             headers.append(name, value);
         }
         let mut url = url.clone();
@@ -169,77 +205,22 @@ mod http {
         // The credentials are in the header. Errors of the store name the rest.
         let _ = (url.set_username(""), url.set_password(None));
         url.set_fragment(None);
-        let is_https = url.scheme() != "http";
-        let client = ClientOptions::new().with_allow_http(!is_https);
-        let Settings { timeout, redirects, .. } = *settings;
-        let connector = Connector { headers, timeout, is_https, redirects, is_shared };
+        let allows_http = url.scheme() == "http";
+        // Files check how long a server is silent, and how long a range takes.
+        let client = ClientOptions::new()
+            .with_allow_http(allows_http)
+            .with_connect_timeout(settings.timeout)
+            .with_timeout_disabled()
+            .with_http1_only();
+        let mut connector = Connector::new(settings).with_headers(headers);
+        if is_shared {
+            connector = connector.shared(allows_http);
+        }
         let (base, path) = base_and_path(&url);
         let builder = HttpBuilder::new().with_url(base).with_client_options(client);
         let builder = builder.with_retry(settings.retry());
         let builder = builder.with_http_connector(connector);
         Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
-    }
-
-    /// Makes clients that follow a server to no other host, unless that is asked for: the client of `object_store` follows to any.
-    #[derive(Debug)]
-    struct Connector {
-        headers: HeaderMap,
-        timeout: Duration,
-        is_https: bool,
-        redirects: bool,
-        is_shared: bool,
-    }
-
-    impl HttpConnector for Connector {
-        fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-            if self.is_shared { shared::client(self.key(), || self.client()) } else { self.client() }
-        }
-    }
-
-    impl Connector {
-        /// Everything that decides about the client.
-        fn key(&self) -> Vec<u8> {
-            let Self { headers, timeout, is_https, redirects, is_shared: _ } = self;
-            let mut key = format!("{timeout:?} {is_https} {redirects}").into_bytes();
-            for (name, value) in headers {
-                key.extend([b"\n", name.as_str().as_bytes(), b": ", value.as_bytes()].concat());
-            }
-            key
-        }
-
-        fn client(&self) -> object_store::Result<HttpClient> {
-            let redirects = self.redirects;
-            let policy = Policy::custom(move |attempt| {
-                let place = |url: &Url| (url.host().map(|host| host.to_owned()), url.port_or_known_default());
-                let is_other =
-                    attempt.previous().first().is_some_and(|first| place(first) != place(attempt.url()));
-                if is_other && !redirects {
-                    let host = attempt.url().host_str().unwrap_or_default().to_owned();
-                    return attempt.error(format!(
-                        "the server redirects to another host, {host}, which is followed if redirects are allowed"
-                    ));
-                }
-                Policy::default().redirect(attempt)
-            });
-            // Ranges are of the bytes as they are stored.
-            let client = reqwest::Client::builder()
-                .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-                .default_headers(self.headers.clone())
-                .connect_timeout(self.timeout)
-                .redirect(policy)
-                .https_only(self.is_https)
-                .http1_only()
-                .no_gzip()
-                .no_brotli()
-                .no_zstd()
-                .no_deflate()
-                .build();
-            let failed = |error: reqwest::Error| object_store::Error::Generic {
-                store: "HTTP",
-                source: Box::new(error),
-            };
-            Ok(HttpClient::new(client.map_err(failed)?))
-        }
     }
 
     /// The address of a store and a path in it, of which the store makes the same address again.
@@ -372,7 +353,10 @@ fn missing_feature(scheme: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -448,6 +432,194 @@ mod tests {
             ("nothing?secret", "nothing?"),
         ] {
             assert_eq!(without_secrets(address), shown);
+        }
+    }
+
+    /// A kind of store, and the settings of an environment for it.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    struct Kind {
+        scheme: ObjectStoreScheme,
+        url: &'static str,
+        environment: Vec<(&'static str, String)>,
+    }
+
+    /// The kinds of stores of this build, behind a server at this port.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn kinds(port: u16) -> Vec<Kind> {
+        let server = format!("http://127.0.0.1:{port}");
+        vec![
+            #[cfg(feature = "aws")]
+            Kind {
+                scheme: ObjectStoreScheme::AmazonS3,
+                url: "s3://bucket/b.iqm",
+                environment: vec![
+                    ("aws_endpoint", server.clone()),
+                    ("aws_allow_http", "true".to_owned()),
+                    ("aws_access_key_id", "key".to_owned()),
+                    ("aws_secret_access_key", "keysecret".to_owned()),
+                    ("aws_session_token", "tokensecret".to_owned()),
+                    ("aws_region", "us-east-1".to_owned()),
+                ],
+            },
+            #[cfg(feature = "gcp")]
+            Kind {
+                scheme: ObjectStoreScheme::GoogleCloudStorage,
+                url: "gs://bucket/b.iqm",
+                environment: vec![
+                    ("google_base_url", server.clone()),
+                    ("google_allow_http", "true".to_owned()),
+                    ("google_skip_signature", "true".to_owned()),
+                ],
+            },
+            #[cfg(feature = "azure")]
+            Kind {
+                scheme: ObjectStoreScheme::MicrosoftAzure,
+                url: "az://container/b.iqm",
+                environment: vec![
+                    ("azure_endpoint", server.clone()),
+                    ("azure_allow_http", "true".to_owned()),
+                    ("azure_storage_account_name", "account".to_owned()),
+                    ("azure_storage_token", "tokensecret".to_owned()),
+                ],
+            },
+        ]
+    }
+
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn built(kind: Kind, settings: &Settings) -> Store {
+        let set = kind.environment.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let environment: Vec<(String, String)> = set.collect();
+        store(kind.scheme, &Url::parse(kind.url).unwrap(), &environment, settings).unwrap()
+    }
+
+    /// A store of S3's protocol behind a server that answers each request with these bytes, and the requests that it got.
+    #[cfg(feature = "aws")]
+    pub(crate) fn s3(answer: Vec<u8>, settings: &Settings) -> (Store, Arc<Mutex<String>>) {
+        let (port, requests) = served(answer);
+        (built(kinds(port).remove(0), settings), requests)
+    }
+
+    /// The port of a server that answers each request with these bytes, and the heads of the requests that it got.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn served(answer: Vec<u8>) -> (u16, Arc<Mutex<String>>) {
+        use std::io::{Read as _, Write as _};
+
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests = Arc::new(Mutex::new(String::new()));
+        let log = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = Vec::new();
+                let mut part = [0; 4096];
+                while !head.ends_with(b"\r\n\r\n") {
+                    let count = stream.read(&mut part).unwrap();
+                    if count == 0 {
+                        break;
+                    }
+                    head.extend_from_slice(&part[..count]);
+                }
+                log.lock().unwrap().push_str(&String::from_utf8_lossy(&head).to_ascii_lowercase());
+                // The client may have read enough.
+                let _ = stream.write_all(&answer);
+            }
+        });
+        (port, requests)
+    }
+
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    pub(crate) fn quick() -> Settings {
+        let timeout = std::time::Duration::from_secs(2);
+        Settings { retries: 0, timeout, ..Settings::default() }
+    }
+
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    const OBJECT: &[u8] =
+        b"HTTP/1.1 206 x\r\nContent-Range: bytes 0-3/4\r\nContent-Length: 4\r\nETag: \"x\"\r\n\
+        Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\nConnection: close\r\n\r\nabcd";
+
+    /// The rule for redirects is the same for all stores, and a token is for the store only.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    #[tokio::test]
+    async fn redirects_of_stores_to_other_hosts_are_refused_or_get_no_token() {
+        for (number, redirects) in (0..kinds(0).len()).flat_map(|number| [(number, false), (number, true)]) {
+            let (other_port, others) = served(OBJECT.to_vec());
+            let answer = format!(
+                "HTTP/1.1 307 x\r\nLocation: http://localhost:{other_port}/b.iqm\r\nContent-Length: 0\r\n\
+                 Connection: close\r\n\r\n"
+            );
+            let mut settings = quick();
+            settings.redirects = redirects;
+            let (port, requests) = served(answer.into_bytes());
+            let kind = kinds(port).remove(number);
+            let url = kind.url;
+            let has_token = kind.environment.iter().any(|(_, value)| value == "tokensecret");
+            let store = built(kind, &settings);
+            let remote = crate::Remote::new(store.objects, Path::from("b.iqm")).with_settings(settings);
+            let bytes = remote.run(|source| source.read(0..4)).await;
+            assert_eq!(requests.lock().unwrap().contains("tokensecret"), has_token, "{url}");
+            let others = others.lock().unwrap();
+            match bytes {
+                Ok(bytes) => assert!(redirects && *bytes == *b"abcd", "{url}"),
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(!redirects && text.contains("redirects to another host"), "{url}: {text}");
+                    assert_eq!(*others, "", "{url}");
+                }
+            }
+            assert!(!others.contains("secret") && !others.contains("x-amz"), "{url}: {others}");
+            assert!(!others.contains("authorization") && !others.contains("referer"), "{url}: {others}");
+        }
+    }
+
+    /// Memory is for bytes that came, and for no more than a page.
+    #[cfg(feature = "aws")]
+    #[tokio::test]
+    async fn lists_and_errors_of_s3_are_limited() {
+        use futures_util::TryStreamExt as _;
+
+        const MIB: usize = 1 << 20;
+        let answer = |status: u16, length: u64, sent: usize| {
+            let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {length}\r\n\r\n");
+            [head.as_bytes(), &vec![b'x'; sent]].concat()
+        };
+        for (answer, expected) in [
+            (answer(200, 1 << 40, 100), "end of file before message length reached"),
+            (answer(200, 1 << 40, 17 * MIB), "longer than 16 MiB"),
+            (answer(200, 17 << 20, 17 * MIB), "longer than 16 MiB"),
+            (answer(403, 1 << 40, 100), "403"),
+            (answer(503, 100 << 20, MIB), "503"),
+        ] {
+            let (store, _) = s3(answer, &quick());
+            let listed = store.objects.list(None).try_collect::<Vec<_>>().await;
+            let error = crate::fetch::brief(listed.unwrap_err(), "s3://bucket/");
+            assert!(error.to_string().contains(expected), "expected {expected}: {error}");
+        }
+    }
+
+    /// `Url` makes other addresses of them.
+    #[test]
+    fn keys_that_cannot_be_requested_are_refused() {
+        for (address, segment) in [
+            ("s3://bucket/a/../b.iqm", Some("..")),
+            ("s3://bucket/../b.iqm", Some("..")),
+            ("s3://bucket/a/%2E%2e/b.iqm", Some("%2E%2e")),
+            ("gs://bucket/./b.iqm", Some(".")),
+            ("s3://bucket//b.iqm", Some("")),
+            ("s3://bucket/a//b.iqm", Some("")),
+            ("s3://bucket/a/b.iqm", None),
+            ("s3://bucket/a../..b/...iqm", None),
+            ("s3://bucket/a/", None),
+            ("s3://bucket/", None),
+            ("s3://bucket", None),
+            ("s3://bucket/a.iqm?x=/../", None),
+        ] {
+            assert_eq!(refused_segment(address), segment, "{address}");
+        }
+        let error = parse("s3://bucket/a/../b.iqm", &Settings::default(), false).err().unwrap();
+        if cfg!(feature = "aws") {
+            assert!(error.to_string().starts_with("s3://bucket/a/../b.iqm: a key with the part"), "{error}");
         }
     }
 }

@@ -40,8 +40,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The longest time for a range and its repetitions, however steadily its bytes come. Default: 30 minutes.
     pub deadline: Duration,
-    /// `true` if redirections of plain HTTP to other hosts are followed. Default: `false`, because a file that names hosts of a private
-    /// network would be read from there.
+    /// `true` if redirections to other hosts are followed, whatever the store is. Keys, tokens and [`headers`](Self::headers) are not sent to
+    /// them. Default: `false`, because a file that names hosts of a private network would be read from there.
     pub redirects: bool,
     /// The most bytes that [`Blocking`](crate::Blocking) retains, so that they are not fetched again. Default: 4 MiB.
     pub retain: u64,
@@ -71,7 +71,7 @@ impl Default for Settings {
     }
 }
 
-#[cfg(any(feature = "aws", feature = "azure", feature = "gcp", feature = "http"))]
+#[cfg(feature = "client")]
 impl Settings {
     /// The rules by which stores send requests again. Their last error comes before the timeout, and has more information.
     pub(crate) fn retry(&self) -> object_store::RetryConfig {
@@ -116,6 +116,18 @@ impl fmt::Debug for Settings {
             .field("options", options)
             .finish()
     }
+}
+
+/// Marks requests for a file, or for a part of it, among the requests that a store sends: this module limits how long their bodies are, and how
+/// long they take. The client limits everything else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfObject;
+
+/// The options of a request for a file.
+fn of_object(range: Option<Range<u64>>) -> GetOptions {
+    let mut options = GetOptions { range: range.map(GetRange::Bounded), ..GetOptions::default() };
+    options.extensions.insert(OfObject);
+    options
 }
 
 /// The version of a file that a response belongs to.
@@ -258,7 +270,7 @@ impl Stored {
     async fn whole(&self) -> Result<(u64, Bytes, Version)> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let most = self.settings.options.limits.max_total_bytes;
-        let response = self.store.get_opts(&self.path, GetOptions::default());
+        let response = self.store.get_opts(&self.path, of_object(None));
         let response = self.in_time(&(0..most), response).await?.map_err(|error| self.store_error(error))?;
         let version = Version::of(&response.meta);
         let range = 0..version.length;
@@ -294,7 +306,7 @@ impl Stored {
 
     async fn head(&self) -> Result<ObjectMeta, object_store::Error> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let options = GetOptions { head: true, ..GetOptions::default() };
+        let options = of_object(None).with_head(true);
         Ok(self.store.get_opts(&self.path, options).await?.meta)
     }
 
@@ -417,11 +429,8 @@ impl Stored {
     /// The head of a response, which is of the version and the range that are wanted.
     async fn response(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(GetResult, Version)> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let options = GetOptions {
-            range: Some(GetRange::Bounded(range.clone())),
-            if_match: pinned.and_then(Version::strong_tag),
-            ..GetOptions::default()
-        };
+        let tag = pinned.and_then(Version::strong_tag);
+        let options = of_object(Some(range.clone())).with_if_match(tag);
         let response = match self.store.get_opts(&self.path, options).await {
             Ok(response) => response,
             Err(object_store::Error::Precondition { .. }) => {

@@ -24,7 +24,8 @@
 //
 //     error cache: errors, and bytes that several files share
 //     shared: the runtime and the clients that all files of a process share
-//     address fetch: stores and paths of addresses, and requests for ranges
+//     page: keys of a list that cannot be requested
+//     address client fetch: stores and paths of addresses, the HTTP client below all stores, and requests for ranges
 //     list: the files below an address
 //     remote: a file in a store, and jobs over it
 //     blocking play: reads that block, and snapshots fetched ahead of time
@@ -35,9 +36,12 @@
 mod address;
 mod blocking;
 mod cache;
+#[cfg(feature = "client")]
+mod client;
 mod error;
 mod fetch;
 mod list;
+mod page;
 mod play;
 mod remote;
 mod shared;

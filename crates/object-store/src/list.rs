@@ -3,13 +3,15 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
-use url::Url;
+use url::{Position, Url};
 
 use crate::address::{Place, parse, without_secrets};
 use crate::error::{Error, Result};
 use crate::fetch::{Settings, brief, identity};
+use crate::page::{Refused, RefusedKeys};
 
 /// A file in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,23 @@ pub struct List {
     address: String,
     url: Url,
     prefix: Path,
-    files: BoxStream<'static, object_store::Result<ObjectMeta>>,
+    files: Files,
+}
+
+enum Files {
+    /// For a store that returns a list by pages, and begins after a key.
+    Pages(Pages),
+    /// For any other store, in the order of the keys.
+    Sorted(BoxStream<'static, object_store::Result<ObjectMeta>>),
+}
+
+/// The pages of a list that are still to be requested.
+struct Pages {
+    store: Arc<dyn PaginatedListStore>,
+    after: Option<String>,
+    /// The token of the next page. `None` for the first.
+    token: Option<String>,
+    is_at_end: bool,
 }
 
 /// The files of a page: as many as stores return for a request.
@@ -52,47 +70,114 @@ impl List {
 
     /// The files below the address of a place.
     pub(crate) fn of_place(address: &str, place: Place, after: &str) -> Result<Self> {
-        let Place { store, path: prefix, shown } = place;
+        let Place { store, pages, path: prefix, shown } = place;
         let refused = |what: String| Error::Address { address: shown.clone(), what };
         let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
-        let after = Path::parse(after).map_err(|error| refused(error.to_string()))?;
-        let files = match url.scheme() {
-            "s3" | "s3a" | "gs" if after.as_ref().is_empty() => store.list(Some(&prefix)),
-            "s3" | "s3a" | "gs" => store.list_with_offset(Some(&prefix), &after),
-            _ => sorted(store, &prefix, after),
+        let files = match pages {
+            Some(store) => {
+                let after = Some(after.to_owned()).filter(|after| !after.is_empty());
+                Files::Pages(Pages { store, after, token: None, is_at_end: false })
+            }
+            None => {
+                let after = Path::parse(after).map_err(|error| refused(error.to_string()))?;
+                // The end may be asked for again.
+                Files::Sorted(sorted(store, &prefix, after).fuse().boxed())
+            }
         };
-        // The end may be asked for again.
-        let files = files.fuse().boxed();
         Ok(Self { address: address.to_owned(), url, prefix, files })
     }
 
-    /// The next files; none at the end.
+    /// The next files; none at the end. An object whose key cannot be requested, such as `a/../b`, has an address that is refused when it
+    /// is read.
     ///
     /// # Errors
     ///
     /// Returns [`Error::Store`] if the store returns no list.
     pub async fn next_page(&mut self) -> Result<Vec<Listed>> {
-        let mut page = Vec::new();
-        while page.len() < PAGE {
-            let failed = |error| Error::Store {
+        match self.fetch_page().await {
+            Ok(page) => Ok(page),
+            Err(error) => Err(Error::Store {
                 address: without_secrets(&self.address),
                 error: Box::new(brief(error, &self.address)),
-            };
-            let Some(file) = self.files.try_next().await.map_err(failed)? else { break };
-            page.extend(self.listed(&file));
+            }),
+        }
+    }
+
+    async fn fetch_page(&mut self) -> object_store::Result<Vec<Listed>> {
+        let mut page = Vec::new();
+        match &mut self.files {
+            Files::Pages(pages) => {
+                // A page may have no objects, and others after it.
+                while page.is_empty() && !pages.is_at_end {
+                    let (objects, refused) = pages.next(&self.prefix).await?;
+                    page.extend(objects.iter().filter_map(|file| listed(&self.url, &self.prefix, file)));
+                    if !refused.is_empty() {
+                        page.extend(refused.iter().map(|object| unusable(&self.url, &self.prefix, object)));
+                        page.sort_by(|a, b| a.key.cmp(&b.key));
+                    }
+                }
+            }
+            Files::Sorted(files) => {
+                while page.len() < PAGE {
+                    let Some(file) = files.try_next().await? else { break };
+                    page.extend(listed(&self.url, &self.prefix, &file));
+                }
+            }
         }
         Ok(page)
     }
+}
 
-    fn listed(&self, file: &ObjectMeta) -> Option<Listed> {
-        let mut url = self.url.clone();
-        let mut segments = url.path_segments_mut().ok()?;
-        segments.pop_if_empty();
-        segments.extend(file.location.prefix_match(&self.prefix)?.map(|part| part.as_ref().to_owned()));
-        drop(segments);
-        let (key, version) = (file.location.to_string(), identity(file));
-        Some(Listed { address: url.into(), key, bytes: file.size, version })
+impl Pages {
+    /// The objects of the next page, and those whose keys cannot be requested.
+    async fn next(&mut self, prefix: &Path) -> object_store::Result<(Vec<ObjectMeta>, Vec<Refused>)> {
+        let prefix = Some(format!("{prefix}/")).filter(|prefix| prefix != "/");
+        let refused = RefusedKeys::default();
+        let mut options = PaginatedListOptions {
+            offset: self.after.clone(),
+            page_token: self.token.clone(),
+            ..PaginatedListOptions::default()
+        };
+        options.extensions.insert(refused.clone());
+        let page = self.store.list_paginated(prefix.as_deref(), options).await?;
+        let token = page.page_token.filter(|token| !token.is_empty());
+        if token.is_some() && token == self.token {
+            return Err(object_store::Error::Generic {
+                store: "list",
+                source: "the store repeats a page of the list, which would not end".into(),
+            });
+        }
+        self.is_at_end = token.is_none();
+        self.token = token;
+        Ok((page.result.objects, refused.take()))
     }
+}
+
+fn listed(url: &Url, prefix: &Path, file: &ObjectMeta) -> Option<Listed> {
+    let mut url = url.clone();
+    let mut segments = url.path_segments_mut().ok()?;
+    segments.pop_if_empty();
+    segments.extend(file.location.prefix_match(prefix)?.map(|part| part.as_ref().to_owned()));
+    drop(segments);
+    let (key, version) = (file.location.to_string(), identity(file));
+    Some(Listed { address: url.into(), key, bytes: file.size, version })
+}
+
+/// An object whose key cannot be requested. Its address has the key as it is, which `Url` would resolve to another one.
+fn unusable(url: &Url, prefix: &Path, object: &Refused) -> Listed {
+    let folder = url[..Position::AfterPath].trim_end_matches('/');
+    let below = object.key.strip_prefix(prefix.as_ref()).unwrap_or(&object.key);
+    // The key of an object in the root may begin with a slash, which belongs to it.
+    let below = if prefix.as_ref().is_empty() { below } else { below.strip_prefix('/').unwrap_or(below) };
+    let mut address = format!("{folder}/");
+    for c in below.chars() {
+        if c.is_ascii_control() || matches!(c, ' ' | '"' | '#' | '%' | '<' | '>' | '?' | '`' | '{' | '}') {
+            address.push_str(&format!("%{:02X}", u32::from(c)));
+        } else {
+            address.push(c);
+        }
+    }
+    Listed { address, key: object.key.clone(), bytes: object.bytes, version: None }
 }
 
 /// The whole list of a store that has no order.
@@ -114,5 +199,70 @@ fn sorted(
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("List").field("address", &without_secrets(&self.address)).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "aws"))]
+mod tests {
+    use super::*;
+    use crate::address::tests::{quick, s3};
+
+    /// Keys that anybody who can write to a store may choose, and that no request can have, are objects like the others, except that
+    /// they cannot be read.
+    #[tokio::test]
+    async fn one_hostile_key_does_not_end_a_list() {
+        const KEYS: [(&str, bool); 9] = [
+            ("../b.iqm", false),
+            ("./c.iqm", false),
+            ("/abs.iqm", false),
+            ("a/../../d.iqm", false),
+            ("b.iqm", true),
+            ("c &amp; d.iqm", true),
+            ("e//f.iqm", false),
+            ("g/%2e%2e/h.iqm", true),
+            ("new&#10;line.iqm", false),
+        ];
+        let mut page = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
+        for (key, _) in KEYS {
+            page += &format!(
+                "<Contents><Key>{key}</Key><LastModified>2020-01-01T00:00:00Z</LastModified>\
+                 <ETag>&quot;x&quot;</ETag><Size>7</Size></Contents>"
+            );
+        }
+        page += "</ListBucketResult>";
+        let answer = format!("HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        let (store, requests) = s3(answer.into_bytes(), &quick());
+        let place =
+            Place { store: store.objects, pages: store.pages, path: Path::default(), shown: String::new() };
+        let mut list = List::of_place("s3://bucket/", place, "a/../after.iqm").unwrap();
+        let page = list.next_page().await.unwrap();
+        assert!(requests.lock().unwrap().contains("start-after=a%2f..%2fafter.iqm"));
+        assert_eq!(list.next_page().await.unwrap(), []);
+
+        let keys: Vec<String> =
+            KEYS.iter().map(|(key, _)| key.replace("&amp;", "&").replace("&#10;", "\n")).collect();
+        assert_eq!(page.iter().map(|file| file.key.clone()).collect::<Vec<_>>(), keys);
+        for (file, (_, is_usable)) in page.iter().zip(KEYS) {
+            assert_eq!((file.bytes, file.version.is_some()), (7, is_usable), "{file:?}");
+            let place = parse(&file.address, &quick(), false);
+            assert_eq!(place.is_ok(), is_usable, "{file:?}");
+            if let Ok(place) = place {
+                assert_eq!(place.path.as_ref(), file.key);
+            }
+        }
+    }
+
+    /// A store that returns the same page again and again has no end.
+    #[tokio::test]
+    async fn a_list_that_repeats_a_page_ends() {
+        let page = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>true</IsTruncated>\
+            <NextContinuationToken>token</NextContinuationToken></ListBucketResult>";
+        let answer = format!("HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        let (store, _) = s3(answer.into_bytes(), &quick());
+        let place =
+            Place { store: store.objects, pages: store.pages, path: Path::default(), shown: String::new() };
+        let mut list = List::of_place("s3://bucket/", place, "").unwrap();
+        let error = list.next_page().await.unwrap_err().to_string();
+        assert_eq!(error, "s3://bucket/: the store repeats a page of the list, which would not end");
     }
 }

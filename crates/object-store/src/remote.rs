@@ -67,7 +67,7 @@ impl Remote {
     }
 
     fn of_place(address: &str, place: Place, settings: Settings) -> Result<Self> {
-        let Place { store, path, shown } = place;
+        let Place { store, path, shown, .. } = place;
         Ok(Self::called(store, path, [address.to_owned(), shown], settings, None))
     }
 

@@ -8,18 +8,26 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use object_store::ObjectStore;
-#[cfg(feature = "http")]
+#[cfg(feature = "client")]
 use object_store::client::HttpClient;
+use object_store::list::PaginatedListStore;
 use tokio::runtime::Runtime;
 
 use crate::error::{Error, Result};
+
+/// A store, and, if it has them, the pages of its lists as they are sent.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
+}
 
 #[derive(Default)]
 struct Shared {
     process: u32,
     runtime: Option<Arc<Runtime>>,
-    stores: HashMap<String, Arc<dyn ObjectStore>>,
-    #[cfg(feature = "http")]
+    stores: HashMap<String, Store>,
+    #[cfg(feature = "client")]
     clients: HashMap<Vec<u8>, HttpClient>,
 }
 
@@ -62,10 +70,7 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>> {
 }
 
 /// The store with this key.
-pub(crate) fn store<E>(
-    key: String,
-    make: impl FnOnce() -> Result<Arc<dyn ObjectStore>, E>,
-) -> Result<Arc<dyn ObjectStore>, E> {
+pub(crate) fn store<E>(key: String, make: impl FnOnce() -> Result<Store, E>) -> Result<Store, E> {
     match lock() {
         Some(mut shared) => kept(&mut of_process(&mut shared).stores, key, make),
         None => make(),
@@ -73,7 +78,7 @@ pub(crate) fn store<E>(
 }
 
 /// The client of plain HTTP with this key.
-#[cfg(feature = "http")]
+#[cfg(feature = "client")]
 pub(crate) fn client<E>(key: Vec<u8>, make: impl FnOnce() -> Result<HttpClient, E>) -> Result<HttpClient, E> {
     match lock() {
         Some(mut shared) => kept(&mut of_process(&mut shared).clients, key, make),

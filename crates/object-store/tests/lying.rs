@@ -210,6 +210,48 @@ async fn redirections_to_other_hosts_are_followed_where_asked_for() {
     Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
 }
 
+/// The bodies of errors only explain the status: neither their length nor what they contain hides it, or takes memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn bodies_of_errors_are_read_in_part() {
+    for status in [400, 401, 403, 404, 409, 416, 429, 500, 503] {
+        for act in [Act::LongError(status), Act::StalledError(status), Act::BinaryError(status)] {
+            let server = serve(file(), move |_, _| act);
+            let mut settings = settings();
+            settings.retries = 0;
+            let start = Instant::now();
+            let error = Remote::at_with(&server.address, settings).unwrap().open().await.unwrap_err();
+            assert!(start.elapsed() < LATEST, "{act:?}: {:?}", start.elapsed());
+            let sent = server.sent.load(Ordering::Relaxed);
+            assert!(sent < MOST_SENT, "{act:?}: {sent} bytes were sent");
+            let text = error.to_string();
+            assert!(matches!(error, Error::Store { .. }), "{act:?}: {text}");
+            assert!(text.contains(&status.to_string()), "{act:?}: {text}");
+        }
+    }
+}
+
+/// A server that redirects gets neither its own address in `Referer`, nor, if it is another one, what is meant for the first.
+#[tokio::test]
+async fn redirections_carry_no_secrets() {
+    let other = serve(file(), |_, _| Act::Right);
+    let port = other.address.split([':', '/']).nth(4).unwrap().parse().unwrap();
+    let server = serve(file(), move |_, _| Act::RedirectAway(port));
+    let mut settings = settings();
+    settings.redirects = true;
+    settings.headers = vec![("X-Api-Key".to_owned(), "headersecret".to_owned())];
+    let address =
+        server.address.replace("http://", "http://user:passsecret@") + "?X-Amz-Signature=signsecret";
+    Remote::at_with(&address, settings).unwrap().open().await.unwrap();
+    let first = server.lines.lock().unwrap().join("\n").to_ascii_lowercase();
+    assert!(first.contains("signsecret") && first.contains("headersecret"), "{first}");
+    assert!(first.contains("authorization: basic"), "{first}");
+    let lines = other.lines.lock().unwrap().join("\n").to_ascii_lowercase();
+    assert!(lines.contains("range: bytes="), "{lines}");
+    for word in ["secret", "referer", "authorization", "x-api-key"] {
+        assert!(!lines.contains(word), "{word}: {lines}");
+    }
+}
+
 /// Files of one server share its connections, at most one more than threads.
 #[test]
 fn files_of_a_process_share_connections() {

@@ -118,7 +118,7 @@ def test_missing_over_a_prefix_only_lists(served: Counting) -> None:
 
 
 def test_errors_have_a_kind_and_no_xml(served: Counting) -> None:
-    names = ["s3://counted/nothing.iqm", "s3://no-such-bucket/a.iqm", str(ROOT / "nothing.iqm")]
+    names = ["s3://counted/nothing.iqm", "s3://no-such-bucket/a.iqm", str(ROOT / "missing.iqm")]
     table = pa.table(meshmap.catalog(names, columns=["error_kind", "error"]))
     assert table["error_kind"].to_pylist() == ["not_found"] * 3
     converted = jobs.convert(names, ROOT / "target" / "nothing")

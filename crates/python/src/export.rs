@@ -190,6 +190,7 @@ pub(crate) fn convert<'py>(
         Some(name) => name.parse().ok(),
         None => Target::of_path(&path),
     };
+    crate::source::check_output(&path)?;
     let target = target.ok_or_else(|| {
         let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
         PyValueError::new_err(format!(
@@ -293,6 +294,7 @@ pub(crate) fn render<'py>(
     let render = Render { size: render.size.or(Some([1024, 1024])), ..render };
     let (file, handle, ..) = file_of(py, source)?;
     if let Some(output) = output {
+        crate::source::check_output(&output)?;
         let rendered = handle
             .detached(py, true, || render.write_file(&file, &output))?
             .map_err(|error| raise_export(py, &error))?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use meshmap::{Address, MeshFile, Scalar};
+use meshmap_catalog::Input;
 use pyo3::BoundObject as _;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ use crate::living::Handle;
 use crate::mesh::Mesh;
 use crate::picture::picture;
 use crate::pool::detached;
-use crate::source::Opened;
+use crate::source::{Opened, shown_path};
 
 /// A mesh file, read lazily.
 ///
@@ -61,10 +62,11 @@ impl File {
         self.handle.run(py, work)
     }
 
-    /// The file's name without its extension; empty for memory and readers.
+    /// The file's name without its extension, which outputs have; empty for memory and readers. The name of a file at a URL is the last part
+    /// of the path of the URL: a query string may be a signature.
     pub(crate) fn stem(&self) -> String {
-        let path = self.opened.path.as_deref();
-        path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
+        let Some(path) = &self.opened.path else { return String::new() };
+        Input::named(path).stem()
     }
 
     /// The folder that has the file.
@@ -73,9 +75,12 @@ impl File {
         path.parent().map(Path::to_owned)
     }
 
-    /// The path, as text for people.
+    /// The path, or the URL without its secrets, as text for people.
     fn shown(&self) -> String {
-        self.opened.path.as_ref().map_or_else(|| "memory".to_owned(), |path| format!("{path:?}"))
+        self.opened
+            .path
+            .as_ref()
+            .map_or_else(|| "memory".to_owned(), |path| format!("{:?}", shown_path(path)))
     }
 
     fn entries(&self, py: Python<'_>) -> PyResult<Vec<Entry>> {
@@ -192,7 +197,7 @@ impl File {
         self.handle.format.name()
     }
 
-    /// The path that the file was opened from; None for memory and readers.
+    /// The path or the URL that the file was opened from, whole; None for memory and readers.
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.opened
@@ -239,14 +244,14 @@ impl File {
     fn info(&self, py: Python<'_>, full: bool) -> PyResult<Py<PyAny>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let file = self.get(py)?;
-        let path = self.opened.path.clone().unwrap_or_default();
+        let path = self.opened.path.as_deref().map(shown_path).unwrap_or_default();
         let source = &self.opened.source;
         // Always in the pool: parts of it are looked at with options of their own.
         let text = self
             .handle
             .detached(py, true, || {
                 let bytes = source.len()?;
-                Ok::<_, meshmap::Error>(meshmap_catalog::info(&file, Path::new(&path), bytes, full))
+                Ok::<_, meshmap::Error>(meshmap_catalog::info(&file, &path, bytes, full))
             })
             .or_raise(py)?;
         let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -143,6 +143,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     module.add("FORMATS", formats)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
+    module.add_function(wrap_pyfunction!(source::without_secrets, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
     module.add_function(wrap_pyfunction!(source::head_of_address, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -1,12 +1,14 @@
 //! Sources of bytes: paths, memory, file objects, and readers of ranges in Python.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use meshmap::Source;
+use meshmap_catalog::text;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -62,6 +64,12 @@ pub(crate) fn open(
             return opened(at_address(py, &address)?, None, Some(address.into()), source);
         }
         let path: PathBuf = source.extract()?;
+        if path.to_str().is_some_and(text::has_scheme) && !path.exists() {
+            return Err(PyFileNotFoundError::new_err(format!(
+                "no such file: {}; URLs begin with https://, http://, s3://, gs://, az://, abfss:// or file://",
+                shown_path(&path).display()
+            )));
+        }
         let made = if mmap {
             detached(py, false, || map(&path))
         } else {
@@ -131,10 +139,36 @@ fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
 
 #[cfg(not(feature = "stores"))]
 fn without_stores(py: Python<'_>, address: &str) -> PyErr {
+    let address = text::without_secrets(address);
     let message = format!(
         "{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
     );
     crate::error::refuse(py, "unsupported", message)
+}
+
+/// A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have.
+#[pyfunction]
+pub(crate) fn without_secrets(path: PathBuf) -> OsString {
+    shown_path(&path).into_os_string()
+}
+
+/// A path as it is, or a URL without its secrets.
+pub(crate) fn shown_path(path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some(text) => text::shown(text).as_ref().into(),
+        None => path.to_owned(),
+    }
+}
+
+/// Refuses a URL in place of the path of an output: it would be a folder with the name of its scheme.
+pub(crate) fn check_output(path: &Path) -> PyResult<()> {
+    if !path.to_str().is_some_and(text::has_scheme) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "outputs are files on this machine: expected a path, found {}; write to a folder, and copy the files from there",
+        shown_path(path).display()
+    )))
 }
 
 /// True if a text is the address of a file in a store, and not a path.
@@ -166,7 +200,7 @@ pub(crate) fn head_of_address(py: Python<'_>, address: &str) -> PyResult<(u64, O
     Err(without_stores(py, address))
 }
 
-fn map(path: &std::path::Path) -> meshmap::Result<Source> {
+fn map(path: &Path) -> meshmap::Result<Source> {
     #[allow(unsafe_code, reason = "the caller asked for a map, and was told what that takes")]
     // SAFETY: whoever says mmap=True promises that the file does not change; the documentation of `open` says so.
     let mapped = unsafe { Source::map(path) };

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::{ReadRange, Source};
 use meshmap_catalog::Network;
+use meshmap_catalog::text::without_secrets;
 use meshmap_object_store::{Blocking, BlockingList};
 use pyo3::prelude::*;
 
@@ -89,7 +90,7 @@ impl Stored {
         if self.process == process::id() {
             return Ok(&self.file);
         }
-        let address = self.file.remote().address();
+        let address = without_secrets(self.file.remote().address());
         Err(io::Error::other(format!(
             "{address}: was opened before this process was forked: open it again here"
         )))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,17 @@ def test_every_file_has_rows_and_bad_files_are_rows() -> None:
     assert all(row["error"] and "\n" not in row["error"] for row in errors)
     assert all(row["identity"] and row["file_bytes"] >= 0 for row in good)
     print(f"{len(meshmap.catalog([*roots()]))} files, {table.num_rows} rows, {len(errors)} of them errors")
+
+
+def test_the_identity_of_a_file_is_the_same_after_a_mount(iqm: Path) -> None:
+    from meshmap import jobs
+
+    # A file system that is mounted again has another number of the device.
+    status = iqm.stat()
+    row = pa.table(meshmap.catalog(iqm, columns=["identity"])).to_pylist()[0]
+    inode = status.st_ino if os.name == "posix" else 0
+    assert row["identity"] == f"{inode:x}-{status.st_mtime_ns:x}-{status.st_size:x}"
+    assert jobs.missing(iqm, jobs.verify([str(iqm)])) == []
 
 
 def test_headers_say_what_decoding_finds() -> None:

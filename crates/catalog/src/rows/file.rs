@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use meshmap::{Finding, Format, MeshFile, Severity, Source};
+use meshmap::{Finding, Format, Identity, MeshFile, Severity, Source};
 use sha2::{Digest, Sha256};
 
 use super::item::{Item, Kind};
@@ -131,10 +131,15 @@ pub fn identify(item: &Item, how: &Options) -> Row {
 }
 
 fn of_file(source: &Source) -> Option<String> {
-    let identity = source.identity()?;
-    let (device, inode) = identity.file_id.unwrap_or_default();
+    text_of(source.identity()?)
+}
+
+/// The identity of a file as a text that stays the same while the file does. The number of its device does not: a file system may have another
+/// one each time that it is mounted, and on each machine. Within a process, where it counts, the library compares it.
+fn text_of(identity: &Identity) -> Option<String> {
+    let (_device, inode) = identity.file_id.unwrap_or_default();
     let modified = identity.modified?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-    Some(format!("{device:x}-{inode:x}-{modified:x}-{:x}", identity.len))
+    Some(format!("{inode:x}-{modified:x}-{:x}", identity.len))
 }
 
 /// Computes the hash of the bytes, a part at a time.
@@ -179,5 +184,25 @@ fn add_other_parts(rows: &mut [Row], damage: &[Damage], format: Format) {
         row.damaged_parts = others.len().try_into().unwrap_or(i64::MAX);
         row.part_error_kind = Some(first.problem.kind());
         row.part_error = Some(line.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file system that is mounted again has another number of the device.
+    #[test]
+    fn the_identity_of_a_file_stays_when_its_file_system_is_mounted_again() {
+        let source = Source::open(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+        let identity = *source.identity().unwrap();
+        let text = text_of(&identity).unwrap();
+        let Some((device, inode)) = identity.file_id else { return };
+        let mut other = identity;
+        other.file_id = Some((device + 1, inode));
+        assert!(other != identity, "caches compare the device");
+        assert_eq!(text_of(&other).unwrap(), text);
+        other.file_id = Some((device, inode + 1));
+        assert_ne!(text_of(&other).unwrap(), text);
     }
 }

@@ -40,7 +40,7 @@ pub struct Row {
     pub material: Option<String>,
     /// Findings of the file by severity: notes, suspicious, forbidden, unusable.
     pub findings: [i64; 4],
-    /// Identifies a version of the file: device, inode, time of modification and length, or an ETag.
+    /// Identifies a version of the file at its path: inode, time of modification and length, or an ETag.
     pub identity: Option<String>,
     /// SHA-256 of the bytes of the file, in hexadecimal.
     pub hash: Option<String>,

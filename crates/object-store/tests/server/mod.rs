@@ -67,7 +67,16 @@ pub(crate) enum Act {
     RedirectAway(u16),
     /// Another file, of the same length and tag.
     OtherBytes,
+    /// This status, and a body without a length that ends after [`LONG`] bytes.
+    LongError(u16),
+    /// This status, a body that is declared to have 2^40 bytes, and only ten of them.
+    StalledError(u16),
+    /// This status, and a body that is not UTF-8.
+    BinaryError(u16),
 }
+
+/// More than anyone should read of an error.
+pub(crate) const LONG: usize = 256 << 20;
 
 type Choose = dyn Fn(usize, &Range<u64>) -> Act + Send + Sync;
 
@@ -236,6 +245,25 @@ fn lie(
             "HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:{port}/folder/file.bin\r\nContent-Length: 0\r\n\r\n"
         )
         .as_bytes()),
+        Act::LongError(status) => {
+            let mut is_on =
+                put(format!("HTTP/1.1 {status} x\r\nTransfer-Encoding: chunked\r\n\r\n").as_bytes());
+            let piece = [&b"10000\r\n"[..], &[b'x'; 0x10000], b"\r\n"].concat();
+            for _ in 0..LONG / 0x10000 {
+                is_on?;
+                is_on = put(&piece);
+            }
+            put(b"0\r\n\r\n")
+        }
+        Act::StalledError(status) => {
+            put(format!("HTTP/1.1 {status} x\r\nContent-Length: 1099511627776\r\n\r\n0123456789").as_bytes());
+            std::thread::sleep(Duration::from_secs(60));
+            None
+        }
+        Act::BinaryError(status) => {
+            put(format!("HTTP/1.1 {status} x\r\nContent-Length: 4\r\n\r\n").as_bytes())
+                .and_then(|()| put(&[0xff, 0xfe, 0x80, 0xc0]))
+        }
         Act::OtherBytes => {
             let page: Vec<u8> = b"<html>sign in</html>".iter().copied().cycle().take(body.len()).collect();
             put(head(page.len() as u64, &right).as_bytes()).and_then(|()| put(&page))

@@ -82,12 +82,15 @@ __all__ = [
     "render",
     "run",
     "versions",
+    "without_secrets",
 ]
 __version__: Final[str]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def is_address(text: str) -> bool:
     """True if a text is the address of a file in a store, and not a path."""
+def without_secrets(path: _Path) -> str:
+    """A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have."""
 def list_address(address: str, after: str = "") -> Iterator[list[tuple[str, str, int, str | None]]]:
     """The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
     `(address, key, size, version)`.
@@ -407,7 +410,7 @@ class File:
         """The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`."""
     @property
     def path(self) -> str | None:
-        """The path that the file was opened from; None for memory and readers."""
+        """The path or the URL that the file was opened from, whole; None for memory and readers."""
     @property
     def nbytes(self) -> int | None:
         """The length in bytes, if it is known."""

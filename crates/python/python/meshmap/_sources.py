@@ -15,12 +15,13 @@ from typing import TypeAlias
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
+from ._meshmap import without_secrets
 
 Path: TypeAlias = str | os.PathLike[str]
 Sources: TypeAlias = Path | Iterable[Path]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class File:
     """A file, and its size, 0 if it is not known."""
 
@@ -34,8 +35,11 @@ class File:
         """The number of files."""
         return 1
 
+    def __repr__(self) -> str:
+        return f"File({without_secrets(self.path)!r}, size={self.size})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Range:
     """The files of a prefix or a pattern whose keys are greater than ``start``, and not greater than ``end``."""
 
@@ -45,6 +49,9 @@ class Range:
     #: The number of files and their size when they were listed.
     files: int
     size: int
+
+    def __repr__(self) -> str:
+        return f"Range({without_secrets(self.source)!r}, {self.start!r}, {self.end!r}, files={self.files}, size={self.size})"
 
     def listed(self) -> Iterator[File]:
         """The files, listed again."""
@@ -109,7 +116,8 @@ def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
             is_empty = is_empty and not page
             yield number, page
     if is_empty:
-        raise FileNotFoundError(f"no mesh files in {', '.join(several) or 'an empty list'}")
+        names = ", ".join(without_secrets(source) for source in several)
+        raise FileNotFoundError(f"no mesh files in {names or 'an empty list'}")
 
 
 def _texts(sources: Sources) -> list[str]:
@@ -127,11 +135,11 @@ def _named(source: str, is_one: bool) -> list[File]:
     elif glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
-            raise FileNotFoundError(f"nothing matches {source}")
+            raise FileNotFoundError(f"nothing matches {without_secrets(source)}")
         # A pattern that ends with ** also matches folders, whose files it matches as well.
         found = _meshmap.find_files([match for match in matches if not os.path.isdir(match)] or matches)
     elif is_one:
-        raise FileNotFoundError(f"no such file or folder: {source}")
+        raise FileNotFoundError(f"no such file or folder: {without_secrets(source)}")
     else:
         return [File(source)]
     return [File(path, size) for path, size in found]
@@ -147,12 +155,14 @@ def _below(source: str) -> Iterator[_Page]:
     for page in _pages(source):
         for key, _ in page:
             if key <= last:
-                raise ValueError(f"{source}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists")
+                raise ValueError(
+                    f"{without_secrets(source)}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
+                )
             last = key
         is_empty = is_empty and not page
         yield page
     if is_empty:
-        raise FileNotFoundError(f"no mesh files in {source}")
+        raise FileNotFoundError(f"no mesh files in {without_secrets(source)}")
 
 
 def _pages(source: str, after: str = "") -> Iterator[_Page]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from . import _meshmap, _sources
 from ._error import Error
+from ._meshmap import without_secrets
 from ._sources import File, Sources, Task
 from ._tables import Table, table
 
@@ -107,20 +109,29 @@ def convert(
         folder: The folder of the outputs, which is made. Several processes may write to it.
         to: The format: see ``meshmap.convert``, which also takes the other options.
         base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names.
+
+    Raises:
+        ValueError: Two of the files have the same output, or ``folder`` is a URL. Nothing has been written then. Files of other tasks are
+            not compared.
     """
-    folder = Path(folder).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _local(folder)
     if options.get("textures"):
         # Another working directory has other folders.
         options = {**options, "textures": [os.path.abspath(each) for each in options["textures"]]}
     listed = _sources.listed(files)
-    outputs = [folder / f"{_below(file.path, base)}.{to}" for file in listed]
-    index = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str), outputs)
+    outputs = [None if _is_refused(file.path) else folder / f"{_below(file.path, base)}.{to}" for file in listed]
+    _check_outputs(listed, outputs)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = [output for output in outputs if output is not None]
+    index = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str), made)
     rows = []
     for file, version, output in zip(listed, _versions(listed), outputs, strict=True):
         try:
+            if output is None:
+                raise ValueError(f"{without_secrets(file.path)}: a key with an empty part, '.' or '..' cannot be requested; give the object another key")
             if not output.resolve().is_relative_to(folder.resolve()):
-                raise ValueError(f"{file.path} is not below {base}, so that its output would not be below {folder}")
+                shown = without_secrets(base or "")
+                raise ValueError(f"{without_secrets(file.path)} is not below {shown}, so that its output would not be below {folder}")
             row = _converted(file.path, version["identity"], output, to, index, options)
         except (Error, OSError, ValueError) as error:
             kind = getattr(error, "kind", "not_found" if isinstance(error, FileNotFoundError) else "io")
@@ -128,6 +139,37 @@ def convert(
             row = {"state": state, "error_kind": kind, "error": str(error)}
         rows.append({**version, **row})
     return pa.Table.from_pylist(rows, CONVERT)
+
+
+def _local(folder: str | os.PathLike[str]) -> Path:
+    """The folder of outputs, which is not a URL. A ``Path`` that was made of one has one slash in place of two."""
+    text = os.fspath(folder)
+    if re.match("[A-Za-z][A-Za-z0-9+.-]+:/", text):
+        raise ValueError(
+            f"outputs are files on this machine: expected a folder, found {without_secrets(text)}; write to a folder, and copy the files from there"
+        )
+    return Path(folder).absolute()
+
+
+def _is_refused(path: str) -> bool:
+    """True for an address whose key cannot be requested, and would be the path of another output."""
+    if not _meshmap.is_address(path) or path.startswith("file:"):
+        return False
+    key = path.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
+    return any(part in ("", ".", "..") for part in key.split("/"))
+
+
+def _check_outputs(files: list[File], outputs: list[Path | None]) -> None:
+    """Raises if two files would be written to the same output: the second would replace the first, and both at each run."""
+    sources: dict[str, str] = {}
+    for file, output in zip(files, outputs, strict=True):
+        if output is None:
+            continue
+        path = file.path if _meshmap.is_address(file.path) else os.path.abspath(file.path)
+        first = sources.setdefault(os.path.normpath(output), path)
+        if first != path:
+            both = f"{without_secrets(first)} and {without_secrets(path)}"
+            raise ValueError(f"{both} would both be written to {output}: pass base=, or convert them to different folders")
 
 
 def _below(path: str, base: str | None) -> str:
@@ -200,8 +242,10 @@ def job(name: Name, **options: Any) -> tuple[Job, pa.Schema]:
     }
     if name not in known:
         raise ValueError(f"{name!r} is no job: expected 'catalog', 'verify' or 'convert'")
-    if name == "convert" and "folder" not in options:
-        raise TypeError("the job 'convert' needs folder=")
+    if name == "convert":
+        if "folder" not in options:
+            raise TypeError("the job 'convert' needs folder=")
+        _local(options["folder"])
     return known[name]
 
 

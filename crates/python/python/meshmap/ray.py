@@ -18,6 +18,7 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
 from . import _sources, jobs
+from ._meshmap import without_secrets
 from ._tables import Table, table
 
 __all__ = ["MeshDatasource", "read", "run"]
@@ -58,7 +59,7 @@ class MeshDatasource(Datasource):
         """A task for each group of files."""
         tasks = []
         for task in _sources.grouped(self._pieces, self._task_bytes, parallelism):
-            named = [piece.path for piece in task.pieces if isinstance(piece, _sources.File)]
+            named = [without_secrets(piece.path) for piece in task.pieces if isinstance(piece, _sources.File)]
             metadata = BlockMetadata(
                 num_rows=None, size_bytes=self._size_of(task), input_files=named or None, exec_stats=None
             )

@@ -1,0 +1,79 @@
+"""Outputs of jobs, and URLs in place of paths, without a server."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import meshmap
+from meshmap import jobs
+
+
+def test_secrets_of_urls_are_not_shown(iqm: Path, tmp_path: Path) -> None:
+    def shown(call: Callable[[], object]) -> str:
+        """Everything that people see of a result, or of an error."""
+        try:
+            result = call()
+        except Exception as error:
+            return "".join(traceback.format_exception_only(error)) + repr(error) + repr(vars(error))
+        return repr(result) + str(result)
+
+    for url in ("foo://user:PASSWORD@host/a.tmf?SIGNATURE", "https://user:PASSWORD@host:99999/a.tmf?SIGNATURE#FRAGMENT"):
+        calls: dict[str, Callable[[], object]] = {
+            "open": lambda: meshmap.open(url),
+            "open a path": lambda: meshmap.open(Path(url)),
+            "map": lambda: meshmap.open(url, mmap=True),
+            "find": lambda: meshmap.find(url),
+            "find a path": lambda: meshmap.find(Path(url)),
+            "find several": lambda: meshmap.find([url]) and None,
+            "find a pattern": lambda: meshmap.find(url.replace("a.tmf", "*.tmf")),
+            "task": lambda: jobs.tasks([url]),
+            "rows": lambda: pa.table(meshmap.catalog([url])).to_pylist(),
+            "verify": lambda: jobs.verify([url]).to_pylist(),
+            "convert": lambda: jobs.convert([url], tmp_path / "out").to_pylist(),
+            "convert, base": lambda: jobs.convert([str(iqm), url], tmp_path / "out", base=url).to_pylist(),
+            "convert, folder": lambda: jobs.convert([str(iqm)], url).to_pylist(),
+            "output": lambda: meshmap.convert(iqm, url.replace("a.tmf", "a.glb"), to="glb"),
+            "output of no format": lambda: meshmap.convert(iqm, url),
+            "picture": lambda: meshmap.render(iqm, url),
+        }
+        leaks = {name: text for name, call in calls.items() if re.search("PASSWORD|SIGNATURE|FRAGMENT", text := shown(call))}
+        assert not leaks
+
+
+def test_two_files_are_not_converted_to_one_output(iqm: Path, tmp_path: Path) -> None:
+    sources = [tmp_path / folder / "m.iqm" for folder in ("a", "b")]
+    for source in sources:
+        source.parent.mkdir()
+        shutil.copy(iqm, source)
+    out = tmp_path / "out"
+    with pytest.raises(ValueError, match="would both be written to") as error:
+        jobs.convert([str(source) for source in sources], out)
+    assert str(sources[0]) in str(error.value) and str(sources[1]) in str(error.value)
+    assert not out.exists()
+    # The same file twice has one output.
+    rows = jobs.convert([str(sources[0])] * 2, out).to_pylist()
+    assert [row["state"] for row in rows] == ["written", "written"]
+    rows = jobs.convert([str(source) for source in sources], out, base=str(tmp_path)).to_pylist()
+    assert [row["state"] for row in rows] == ["written", "written"]
+    assert sorted(path.relative_to(out).as_posix() for path in out.glob("*/*.glb")) == ["a/m.iqm.glb", "b/m.iqm.glb"]
+
+
+def test_outputs_are_files_of_this_machine(iqm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("s3://bucket/out", "gs://bucket/out", "https://host/out", "file:///tmp/out"):
+        with pytest.raises(ValueError, match=re.escape(folder)):
+            jobs.convert([str(iqm)], folder)
+        with pytest.raises(ValueError, match=re.escape(folder)):
+            jobs.job("convert", folder=folder)
+        with pytest.raises(ValueError, match=re.escape(folder)):
+            meshmap.convert(iqm, f"{folder}/a.glb")
+        with pytest.raises(ValueError, match=re.escape(folder)):
+            meshmap.render(iqm, f"{folder}/a.png")
+    assert list(tmp_path.iterdir()) == []

@@ -25,9 +25,6 @@ pub(super) fn write<W: Write + Seek>(
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Vec<Prim>> {
-    if let Some(rig) = &scene.rig {
-        outcome.leave_out(rig.name());
-    }
     let mut prims = Vec::new();
     for Mesh { view, name, material, .. } in scene.meshes(&job.budget, outcome)?.iter() {
         outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());

@@ -652,8 +652,16 @@ class Mesh:
         """The conventions of the file: as `File.conventions`."""
     def by_material(self) -> Mesh:
         """This mesh with its triangles sorted by material, so that each has one group."""
+    def _bind_shape(self) -> list[list[float]] | None:
+        """The three rows of the matrix that moves the mesh into the bind pose of its skin, for the loaders of other packages; None if the
+        vertices follow no joints, or are there already.
+        """
     def to_trimesh(self) -> Any:
-        """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise."""
+        """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise.
+
+        As in all objects of other packages, vertices of a Second Life mesh that follow joints are in the bind shape of the skin, and the V
+        of texture coordinates runs upward from the bottom of the image, as in files that `convert` writes.
+        """
     def to_pyvista(self) -> Any:
         """This mesh as a `pyvista.PolyData`. Normals and texture coordinates are active, other attributes are point data, and the
         material of each triangle is cell data `material_ids`.

@@ -17,7 +17,7 @@ fn files_and_meshes_are_printed_in_a_few_words() {
     for (format, name, of_file) in [
         ("cgeo", "anim_a.cgeo", "CGeo(Proxy { version: "),
         ("iqm", "skin_multi_anim.iqm", "Iqm(Model { version: "),
-        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm("),
+        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm(Bodies { bodies: "),
         ("slmesh", "nodemv_02_static_4lod.slmesh", "SlMesh("),
         ("tmf", "v021_degenerate_triangle.tmf", "Tmf(Document { file_layout: "),
     ] {
@@ -38,6 +38,26 @@ fn files_and_meshes_are_printed_in_a_few_words() {
     let weights = mesh.faces().find_map(|face| face.weights()).unwrap();
     let listed: Vec<Vec<_>> = weights.iter().map(Iterator::collect).collect();
     assert_eq!(format!("{weights:?}"), format!("{listed:?}"));
+}
+
+/// Files with many parts are printed in as few words as small files.
+#[test]
+fn files_of_many_parts_are_printed_in_a_few_words() {
+    let text = |bytes: Vec<u8>| format!("{:?}", open::file(bytes));
+    let body = fs::read(data::valid("openctm", "tri1_RAW_all.ctm")).unwrap();
+    let many = text(body.repeat(200));
+    assert_eq!(many, "OpenCtm(Bodies { bodies: 200, vertices: 600, triangles: 200, .. })");
+    for path in data::folder("slmesh/valid") {
+        let asset = text(fs::read(path).unwrap());
+        assert!(asset.starts_with("SlMesh(Asset { version: ") && asset.len() < 100, "{asset}");
+    }
+    let frames = Model::open(data::valid("iqm", "ours_masks_a.iqm")).unwrap().frames();
+    assert_eq!(format!("{frames:?}"), "Frames { frames: 23, poses: 37, .. }");
+    let fragments = Fragments::new(Some(1 << 20));
+    for start in (0..1 << 20).step_by(1 << 10) {
+        fragments.supply(start, Bytes::from_static(&[0; 16])).unwrap();
+    }
+    assert_eq!(format!("{fragments:?}"), "Fragments { len: Some(1048576), pieces: 1024, held: 16384 }");
 }
 
 /// Nothing that a user holds is tied to a thread, to a file or to whatever it was taken from.

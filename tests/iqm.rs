@@ -132,7 +132,7 @@ mod reference {
     }
 }
 
-fn assert_close(found: &Matrix, expected: &reference::Wide, what: &str) {
+fn assert_close(found: &Matrix, expected: &[[f64; 4]], what: &str) {
     for (row, expected_row) in found.iter().zip(expected) {
         for (value, expected) in row.iter().zip(expected_row) {
             assert!(
@@ -175,6 +175,74 @@ fn matrices_agree_with_plain_ones_in_double_precision() {
             }
         }
     }
+}
+
+fn regression(name: &str) -> Model {
+    Model::open(data::root().join("iqm/regressions").join(name)).unwrap()
+}
+
+/// The hand is below the arm as a joint, and below the root as a pose. The numbers come from a NumPy script that multiplies the
+/// matrices of the poses in double precision.
+#[test]
+fn skinning_matrices_follow_the_parents_of_the_poses() {
+    let arm = [
+        [0.621_610, -0.783_327, 0.0, 0.756_780],
+        [0.783_327, 0.621_610, 0.0, -1.566_654],
+        [0.0, 0.0, 1.0, 0.0],
+    ];
+    let hand = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
+    let stretched_arm = [
+        [0.362_358, -2.796_117, 0.0, 1.275_284],
+        [0.932_039, 1.087_073, 0.0, -1.864_078],
+        [0.0, 0.0, 1.0, 0.0],
+    ];
+    let turned_hand =
+        [[1.0, 0.0, 0.0, 0.0], [0.0, 0.825_336, -0.564_642, 0.0], [0.0, 0.564_642, 0.825_336, 3.0]];
+    for (name, expected) in [
+        ("other_pose_parents.iqm", [arm, hand]),
+        ("other_pose_parents_shear.iqm", [stretched_arm, turned_hand]),
+    ] {
+        let model = regression(name);
+        let skeleton = model.skeleton().unwrap();
+        assert_eq!(skeleton.parents(), [None, Some(0), Some(1)]);
+        assert_eq!(model.poses().nth(2).unwrap().parent, Some(0));
+        let frames = model.frames();
+        let mut pose = vec![Trs::default(); frames.pose_count()];
+        frames.read_frame_into(3, &mut pose).unwrap();
+        let matrices = skeleton.skinning_matrices(&pose).unwrap();
+        assert_close(&matrices[1], &expected[0], name);
+        assert_close(&matrices[2], &expected[1], name);
+        // All frames, and palettes.
+        let all = frames.read().unwrap();
+        let mut palettes = vec![iqm::IDENTITY; all.len()];
+        skeleton.palettes_into(&all, &mut palettes).unwrap();
+        assert_eq!(palettes[9..], matrices);
+        let parents: Vec<_> = model.poses().map(|pose| pose.parent).collect();
+        for (pose, palette) in all.chunks(3).zip(palettes.chunks(3)) {
+            let worlds = reference::worlds(&parents, pose);
+            for joint in 0..3 {
+                let moved = iqm::multiply(&palette[joint], &skeleton.bind_matrices()[joint]);
+                assert_close(&moved, &worlds[joint], name);
+            }
+        }
+    }
+}
+
+/// The poses of the joined file count, not those of the file that the joints come from.
+#[test]
+fn skinning_matrices_of_a_joined_model_follow_its_own_poses() {
+    let model = regression("other_pose_parents.iqm");
+    let mut bytes = fs::read(data::root().join("iqm/regressions/other_pose_parents.iqm")).unwrap();
+    let poses = get(&bytes, 0x50);
+    // Pose 2 gets the parent of joint 2.
+    set(&mut bytes, poses + 2 * 88, 1);
+    let usual = open::model(bytes);
+    let joined = model.attach(&usual).unwrap();
+    let mut pose = vec![Trs::default(); 3];
+    joined.frames().read_frame_into(3, &mut pose).unwrap();
+    let expected = usual.skeleton().unwrap().skinning_matrices(&pose).unwrap();
+    assert_eq!(joined.skeleton().unwrap().skinning_matrices(&pose).unwrap(), expected);
+    assert_ne!(model.skeleton().unwrap().skinning_matrices(&pose).unwrap(), expected);
 }
 
 #[test]

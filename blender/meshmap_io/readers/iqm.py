@@ -111,7 +111,7 @@ def read_animations(file: meshmap.IqmFile, source: meshmap.IqmFile, where: str, 
         frames = notes.intact(f"animation {anim.name}", lambda: file.frames(first, last, animation=source))
         if frames is None:
             continue
-        matrices = four_rows(file.skeleton.skinning_matrices(frames))
+        matrices = four_rows(file.skeleton.skinning_matrices(frames, animation=source))
         if anim.is_loop and len(matrices) > 1:
             # Blender repeats an action from its last key, which is its first.
             matrices = np.concatenate([matrices, matrices[:1]])

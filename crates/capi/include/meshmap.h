@@ -1013,13 +1013,16 @@ MM_API mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
 MM_API mm_status mm_rig_frames_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, uint32_t *from,
     uint32_t *to, float *fraction);
 
-/** The pose of each joint in a frame, as stored. Takes no memory once the scratch is large enough. */
+/** The pose of each joint in a frame, as stored, relative to the parent of the pose. A few files have poses with other
+ *  parents than their joints (iqmpose.parent and iqmjoint.parent), which mm_rig_skinning_at takes into account. Takes
+ *  no memory once the scratch is large enough. */
 MM_API mm_status mm_rig_pose(const mm_rig *rig, uint32_t frame, mm_scratch *scratch, mm_trs *out, size_t stride, size_t
     capacity, size_t *count);
 
 /** The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of
- *  four floats. Times as of mm_rig_frames_at; rotations between frames take the shorter way. Takes no memory once the
- *  scratch is large enough. MM_ABSENT if the rig has no skeleton, frame or rate. */
+ *  four floats. Made with the parents of the poses, also if they are not the parents of the joints. Times as of
+ *  mm_rig_frames_at; rotations between frames take the shorter way. Takes no memory once the scratch is large enough.
+ *  MM_ABSENT if the rig has no skeleton, frame or rate. */
 MM_API mm_status mm_rig_skinning_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, mm_scratch
     *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 

@@ -235,7 +235,9 @@ pub unsafe extern "C" fn mm_rig_frames_at(
     })
 }
 
-/// The pose of each joint in a frame, as stored. Takes no memory once the scratch is large enough.
+/// The pose of each joint in a frame, as stored, relative to the parent of the pose. A few files have poses with other parents than their
+/// joints (iqmpose.parent and iqmjoint.parent), which mm_rig_skinning_at takes into account. Takes no memory once the scratch is large
+/// enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_pose(
     rig: *const mm_rig,
@@ -263,8 +265,8 @@ pub unsafe extern "C" fn mm_rig_pose(
 }
 
 /// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
-/// floats. Times as of mm_rig_frames_at; rotations between frames take the shorter way. Takes no memory once the scratch is
-/// large enough. MM_ABSENT if the rig has no skeleton, frame or rate.
+/// floats. Made with the parents of the poses, also if they are not the parents of the joints. Times as of mm_rig_frames_at; rotations
+/// between frames take the shorter way. Takes no memory once the scratch is large enough. MM_ABSENT if the rig has no skeleton, frame or rate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_skinning_at(
     rig: *const mm_rig,

@@ -578,6 +578,23 @@ fn rigs_give_the_matrices_of_the_library() {
     }
 }
 
+/// The hand's joint is below the arm, and its pose below the root: in the last frame it has only moved along z, however the arm turns.
+#[test]
+fn matrices_follow_the_parents_of_the_poses() {
+    let path = data::root().join("iqm/regressions/other_pose_parents.iqm");
+    let (file, scratch, mut rig) = (open(&path), scratch(), null_mut());
+    ok!(mm_rig_new(file, null(), &raw mut rig));
+    let found = all(64, |out: *mut [[f32; 4]; 3], stride, capacity, count| {
+        status!(mm_rig_skinning_at(rig, 0, 1.0, 24.0, scratch, out.cast(), stride, capacity, count))
+    });
+    let hand = found.unwrap()[2];
+    let expected = [[1.0_f32, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
+    for (number, expected) in hand.as_flattened().iter().zip(expected.as_flattened()) {
+        assert!((number - expected).abs() < 1e-3, "{hand:?}");
+    }
+    assert_eq!((mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+}
+
 #[test]
 fn an_animation_of_another_skeleton_is_a_mismatch() {
     let [mesh, other] =

@@ -40,6 +40,11 @@ impl Convert {
         }
         let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
         let has_joints = is_gltf || self.target == Target::Usdc && scene.rig_alone().is_some();
+        if let Some(rig) = scene.rig.as_ref().filter(|_| !has_joints) {
+            for part in rig.parts() {
+                outcome.leave_out(part);
+            }
+        }
         if !self.animations.is_empty() && !has_joints && !self.is_still() {
             outcome.leave_out("the animations of other files");
         }

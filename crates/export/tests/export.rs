@@ -227,6 +227,10 @@ fn no_glb_is_a_metal_or_has_spaces_in_its_json(root: &Path) {
     });
 }
 
+fn valid(format: &str, name: &str) -> MeshFile {
+    MeshFile::open(data::valid(format, name)).unwrap()
+}
+
 fn regression(format: &str, name: &str) -> MeshFile {
     MeshFile::open(data::root().join(format).join("regressions").join(name)).unwrap()
 }
@@ -260,6 +264,54 @@ fn colours_have_the_names_that_programs_read() {
     assert!(has(&write(Target::Glb), levels.as_flattened()));
     let floats = linear.map(|number| (number as f32).to_le_bytes());
     assert!(has(&write(Target::Usdc), floats.as_flattened()));
+}
+
+#[test]
+fn targets_without_joints_report_the_skeleton_and_the_animations() {
+    let folder = tempfile::tempdir().unwrap();
+    let left_out = |file: &MeshFile, target: Target| {
+        let path = folder.path().join("out").with_extension(target.name());
+        Convert::new(target).write_file(file, path).unwrap().left_out
+    };
+    let animated = valid("iqm", "skin_multi_anim.iqm");
+    let skinned = valid("slmesh", "ours_skin_a.slmesh");
+    for target in [Target::Obj, Target::Ply, Target::Stl, Target::Usdc] {
+        let lines = left_out(&animated, target);
+        for part in ["the skeleton (5 joints)", "the animations (4)"] {
+            assert!(lines.iter().any(|line| line == part), "{target}: {lines:?}");
+        }
+        assert!(!lines.iter().any(|line| line.contains("loop")), "{target}: {lines:?}");
+        let lines = left_out(&skinned, target);
+        assert!(lines.iter().any(|line| line.starts_with("the skin (")), "{target}: {lines:?}");
+    }
+    for target in [Target::Glb, Target::Gltf] {
+        for file in [&animated, &skinned] {
+            let lines = left_out(file, target);
+            let is_part = |line: &String| line.starts_with("the sk") || line.starts_with("the animations");
+            assert!(!lines.iter().any(is_part), "{target}: {lines:?}");
+        }
+    }
+}
+
+/// glTF and USD have the frames of an animation, and no place for the flag that it repeats.
+#[test]
+fn targets_with_animations_report_their_loop_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, targets) in [
+        ("skin_multi_anim.iqm", &[Target::Glb, Target::Gltf][..]),
+        ("anim_only_joints.iqm", &[Target::Glb, Target::Gltf, Target::Usdc]),
+    ] {
+        let file = valid("iqm", name);
+        let model = file.as_iqm().unwrap();
+        let looping = model.anims().filter(meshmap::iqm::Anim::is_loop).count();
+        assert!(looping > 0, "{name}");
+        for target in targets {
+            let path = folder.path().join("out").with_extension(target.name());
+            let lines = Convert::new(*target).write_file(&file, path).unwrap().left_out;
+            let line = format!("the loop flags of animations ({looping})");
+            assert!(lines.contains(&line), "{name} as {target}: {lines:?}");
+        }
+    }
 }
 
 /// Compilers write NaN tangents where texture coordinates have no area.
@@ -501,7 +553,8 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let clips = |file: &MeshFile, convert: &Convert| -> Vec<(String, Channels)> {
         let outcome = convert.write_file(file, &path).unwrap();
-        assert!(!outcome.left_out.iter().any(|line| line.contains("animation")), "{:?}", outcome.left_out);
+        let is_loss = |line: &String| line.contains("animation") && !line.starts_with("the loop flags");
+        assert!(!outcome.left_out.iter().any(is_loss), "{:?}", outcome.left_out);
         assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);
         let channel = |channel: gltf::animation::Channel<'_>| {
             let property = format!("{:?}", channel.target().property());

@@ -95,7 +95,9 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
             match Convert::new(target).write_file(&file, &path) {
                 Ok(outcome) if joints > 0 && matches!(target, Target::Glb | Target::Gltf | Target::Usdc) => {
                     let counts = (outcome.joints, outcome.animations, outcome.vertices);
-                    assert_eq!((counts, outcome.left_out), ((joints, animations, 0), Vec::new()));
+                    assert_eq!(counts, (joints, animations, 0));
+                    let lost = outcome.left_out.iter().find(|line| !line.starts_with("the loop flags"));
+                    assert_eq!(lost, None);
                     assert_eq!(Convert::new(target).check_file(&file, &path).unwrap().differs, [""; 0]);
                     outcome.files.iter().for_each(|file| fs::remove_file(file).unwrap());
                 }

@@ -331,7 +331,8 @@ fn a_frame_is_written_as_the_library_moves_it() {
         let path = folder.path().join("frame").with_extension(target.name());
         let still = Convert { frame: Some(3), ..Convert::new(target) };
         let outcome = still.write_file(&file, &path).unwrap();
-        assert!(outcome.left_out.iter().any(|what| what == "the skeleton and animations"), "{outcome:?}");
+        assert!(outcome.left_out.iter().any(|what| what == "the skeleton (5 joints)"), "{outcome:?}");
+        assert!(outcome.left_out.iter().any(|what| what.starts_with("the animations (")), "{outcome:?}");
         assert!(outcome.notes.iter().any(|note| note.contains("frame 3")), "{:?}", outcome.notes);
         let checked = still.check_file(&file, &path).unwrap();
         assert_eq!(checked.differs, [""; 0], "{target:?}");
@@ -377,6 +378,43 @@ fn a_frame_is_written_as_the_library_moves_it() {
         outcome.notes
     );
     assert_eq!(still.check_file(&file, &path).unwrap().differs, [""; 0]);
+}
+
+/// The hand's joint is below the arm, and its pose below the root. In the second file its frames are sheared relative to the arm, which
+/// matters to targets with joints only.
+#[test]
+fn a_frame_follows_the_parents_of_the_poses() {
+    /// The vertices of a box.
+    const BOX: usize = 24;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("frame.obj");
+    for name in ["other_pose_parents.iqm", "other_pose_parents_shear.iqm"] {
+        let file = MeshFile::open(data::root().join("iqm/regressions").join(name)).unwrap();
+        let convert = Convert { frame: Some(3), ..Convert::new(Target::Obj) };
+        convert.write_file(&file, &path).unwrap();
+        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{name}");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut positions: Vec<[f32; 3]> = Vec::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("v ")) {
+            let numbers: Vec<f32> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+            positions.push(numbers[..3].try_into().unwrap());
+        }
+        let middle = |vertices: &[[f32; 3]]| {
+            let mut sum = [0.0; 3];
+            for (axis, sum) in sum.iter_mut().enumerate() {
+                *sum = vertices.iter().map(|vertex| vertex[axis]).sum::<f32>() / vertices.len() as f32;
+            }
+            sum
+        };
+        let boxes: Vec<[f32; 3]> = positions.chunks(BOX).map(middle).collect();
+        let expected = [[0.0_f32, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 3.0]];
+        for (found, expected) in boxes.as_flattened().iter().zip(expected.as_flattened()) {
+            assert!((found - expected).abs() < 1e-3, "{name}: {boxes:?}");
+        }
+        let drawn = meshmap_export::Render { frame: Some(3), size: Some([16, 16]), ..Default::default() };
+        drawn.picture(&file).unwrap();
+    }
 }
 
 #[test]

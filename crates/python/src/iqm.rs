@@ -159,7 +159,8 @@ impl IqmFile {
     }
 
     /// Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
-    /// scale (3), relative to the parents. With `animation`, frames of that file for the joints of this one.
+    /// scale (3), relative to the parents of the poses, which are not the parents of the joints in a few files. With `animation`, frames of
+    /// that file for the joints of this one.
     #[pyo3(signature = (start=0, stop=None, *, animation=None))]
     fn frames(
         slf: &Bound<'_, Self>,
@@ -217,7 +218,11 @@ impl IqmFile {
     fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
         let model = model(slf)?;
         let handle = &slf.as_super().get().handle;
-        Ok(slf.py().detach(|| model.skeleton()).map(|skeleton| Skeleton(skeleton, handle.clone())))
+        Ok(slf.py().detach(|| model.skeleton()).map(|skeleton| Skeleton {
+            skeleton,
+            model,
+            handle: handle.clone(),
+        }))
     }
 }
 
@@ -312,50 +317,71 @@ impl VertexArray {
 
 /// Joints, their parents, and the matrices of the bind pose.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Skeleton(iqm::Skeleton, Handle);
+pub struct Skeleton {
+    skeleton: iqm::Skeleton,
+    /// The file that the joints come from.
+    model: Model,
+    handle: Handle,
+}
 
 #[pymethods]
 impl Skeleton {
     fn __len__(&self) -> usize {
-        self.0.parents().len()
+        self.skeleton.parents().len()
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        self.1.origin.part(py, &[("skeleton", None)])
+        self.handle.origin.part(py, &[("skeleton", None)])
     }
 
     fn __repr__(&self) -> String {
-        format!("<meshmap.Skeleton: {} joints>", self.0.parents().len())
+        format!("<meshmap.Skeleton: {} joints>", self.skeleton.parents().len())
     }
 
     /// The index of the joint that each hangs on; None for roots.
     #[getter]
     fn parents(&self) -> Vec<Option<u32>> {
-        self.0.parents().to_vec()
+        self.skeleton.parents().to_vec()
     }
 
     /// From each joint to the model, in the bind pose: `float32 [joints, 3, 4]`, rows.
     #[getter]
     fn bind_matrices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        matrices(py, self.0.bind_matrices())
+        matrices(py, self.skeleton.bind_matrices())
     }
 
     /// From the model to each joint, in the bind pose: `float32 [joints, 3, 4]`, rows.
     #[getter]
     fn inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        matrices(py, self.0.inverse_bind_matrices())
+        matrices(py, self.skeleton.inverse_bind_matrices())
     }
 
     /// The matrices that move vertices from the bind pose to a frame: `float32 [joints, 3, 4]`, rows. `frame` is
     /// `[joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
-    /// `float32 [frames, joints, 3, 4]`.
-    fn skinning_matrices(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    /// `float32 [frames, joints, 3, 4]`. Frames are relative to the parents of the file's poses, also if its joints have other parents.
+    /// For frames of another file, such as `file.frames(animation=other)`, pass the same `animation`.
+    #[pyo3(signature = (frame, *, animation=None))]
+    fn skinning_matrices(
+        &self,
+        py: Python<'_>,
+        frame: &Bound<'_, PyAny>,
+        animation: Option<&Bound<'_, IqmFile>>,
+    ) -> PyResult<Py<PyAny>> {
+        let joined = match animation {
+            Some(animation) => self.model.attach(&model(animation)?).or_raise(py)?.skeleton(),
+            None => None,
+        };
+        let skeleton = joined.as_ref().unwrap_or(&self.skeleton);
         let frame = Floats::of("frame", frame)?;
         let mut shape = frame.shape().to_vec();
         match *shape {
             [_, 10] => {}
-            [_, joints, 10] if joints == self.0.parents().len() => {}
-            _ => return Err(frame.expected_shape(&[self.0.parents().len().to_string(), "10".to_owned()])),
+            [_, joints, 10] if joints == self.skeleton.parents().len() => {}
+            _ => {
+                return Err(
+                    frame.expected_shape(&[self.skeleton.parents().len().to_string(), "10".to_owned()])
+                );
+            }
         }
         let numbers = frame.to_vec()?;
         let (transforms, _) = numbers.as_chunks::<10>();
@@ -366,10 +392,10 @@ impl Skeleton {
             })
             .collect();
         let made = py.detach(|| match shape.len() {
-            2 => self.0.skinning_matrices(&transforms),
+            2 => skeleton.skinning_matrices(&transforms),
             _ => {
                 let mut palettes = vec![iqm::Matrix::default(); transforms.len()];
-                self.0.palettes_into(&transforms, &mut palettes).map(|()| palettes)
+                skeleton.palettes_into(&transforms, &mut palettes).map(|()| palettes)
             }
         });
         shape.pop();

@@ -260,6 +260,21 @@ impl Mesh {
         Ok(Some(dict))
     }
 
+    /// The three rows of the matrix that moves the mesh into the bind pose of its skin, for the loaders of other packages; None if the
+    /// vertices follow no joints, or are there already.
+    fn _bind_shape(&self, py: Python<'_>) -> PyResult<Option<[[f64; 4]; 3]>> {
+        let handle = &self.view.handle;
+        self.view.run(py, |view| {
+            if !view.has(&Semantic::Joints(0)) || !view.has(&Semantic::Weights(0)) {
+                return Ok(None);
+            }
+            let file = handle.open()?;
+            let Some(asset) = file.as_slmesh() else { return Ok(None) };
+            let Some(skin) = asset.skin()? else { return Ok(None) };
+            Ok(skin.bind_shape().map(|shape| *shape.rows()))
+        })
+    }
+
     /// Rules of the format that the mesh breaks.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
@@ -273,6 +288,9 @@ impl Mesh {
     }
 
     /// This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise.
+    ///
+    /// As in all objects of other packages, vertices of a Second Life mesh that follow joints are in the bind shape of the skin, and the V
+    /// of texture coordinates runs upward from the bottom of the image, as in files that `convert` writes.
     fn to_trimesh<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         adapted(slf, "to_trimesh", None)
     }

@@ -136,6 +136,34 @@ def test_parts_of_snapshots(cgeo: Path) -> None:
         cache.get(file, 5, parts="uvs")  # type: ignore[arg-type]
 
 
+def test_skinning_matrices_follow_the_parents_of_the_poses() -> None:
+    """The hand's joint is below the arm, and its pose below the root: it only moves along z, however the arm turns."""
+    file = meshmap.IqmFile.open(DATA / "iqm" / "regressions" / "other_pose_parents.iqm")
+    skeleton = file.skeleton
+    assert skeleton is not None and skeleton.parents == [None, 0, 1]
+    for number, matrices in enumerate(skeleton.skinning_matrices(file.frames())):
+        cosine, sine = np.cos(0.3 * number), np.sin(0.3 * number)
+        arm = [[cosine, -sine, 0, 2 - 2 * cosine], [sine, cosine, 0, -2 * sine], [0, 0, 1, 0]]
+        hand = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, number]]
+        root = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+        np.testing.assert_allclose(matrices, np.array([root, arm, hand]), atol=1e-3)
+
+
+def test_skinning_matrices_for_frames_of_another_file_follow_its_poses() -> None:
+    path = DATA / "iqm" / "regressions" / "other_pose_parents.iqm"
+    file = meshmap.IqmFile.open(path)
+    changed = bytearray(path.read_bytes())
+    poses = int.from_bytes(changed[0x50:0x54], "little")
+    # Pose 2 gets the parent of joint 2.
+    changed[poses + 2 * 88 : poses + 2 * 88 + 4] = (1).to_bytes(4, "little")
+    usual = meshmap.IqmFile.open(bytes(changed))
+    assert file.skeleton is not None and usual.skeleton is not None
+    frames = file.frames(animation=usual)
+    expected = usual.skeleton.skinning_matrices(frames)
+    np.testing.assert_array_equal(file.skeleton.skinning_matrices(frames, animation=usual), expected)
+    assert not np.allclose(file.skeleton.skinning_matrices(frames), expected)
+
+
 def test_skinning_matrices_of_the_bind_pose_are_the_identity(iqm: Path) -> None:
     file = meshmap.IqmFile.open(iqm)
     skeleton = file.skeleton

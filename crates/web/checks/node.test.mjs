@@ -360,6 +360,16 @@ test('colours are linear light, and as stored without the loader', async () => {
     }
 });
 
+test('animations whose poses have other parents than the joints are errors', async () => {
+    const bytes = readFileSync(join(data, 'iqm/regressions/other_pose_parents.iqm'));
+    const frames = await (await open(bytes)).frames(0);
+    assert.deepEqual(frames.poseParents, [null, 0, 0]);
+    const object = await new MeshmapLoader().parseAsync(bytes);
+    assert.equal(object.animations.length, 0);
+    assert.deepEqual(object.errors.map(({ kind, message }) => [kind, message.split(':')[0]]), [['unsupported', 'animation wave']]);
+    assert.ok(object.children.some(({ isSkinnedMesh }) => isSkinnedMesh));
+});
+
 test('colours with numbers outside of 0 to 1 are other data', async () => {
     const bytes = readFileSync(join(data, 'iqm/regressions/vertex_colors.iqm'));
     const at = Array.from({ length: bytes.readUInt32LE(44) }, (_, index) => bytes.readUInt32LE(52) + 20 * index).find((at) => bytes.readUInt32LE(at) === 6);

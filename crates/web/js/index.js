@@ -249,11 +249,11 @@ export class MeshmapFile {
 
     /**
      * The frames of an animation of an IQM file: of each frame and each pose ten numbers, translation x y z, rotation
-     * x y z w, scale x y z.
+     * x y z w, scale x y z. They are relative to the poses of `poseParents`, which are not the parents of the joints in a few files.
      *
      * @param {number} anim
      * @param {{ signal?: AbortSignal }} [options]
-     * @returns {Promise<{ frameCount: number, poseCount: number, values: Float32Array }>}
+     * @returns {Promise<{ frameCount: number, poseCount: number, poseParents: (number | null)[], values: Float32Array }>}
      */
     async frames(anim, { signal } = {}) {
         const { value, arrays } = await this.#runner.run('frames', [anim], signal);

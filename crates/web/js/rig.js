@@ -132,6 +132,21 @@ export function skinnedMesh(geometry, material, rig, resting) {
 }
 
 /**
+ * Returns `true` if frames are relative to the parents of the bones. Otherwise their numbers would move the bones to wrong places.
+ *
+ * @param {Bone[]} bones
+ * @param {(number | null)[]} poseParents
+ */
+export function areParents(bones, poseParents) {
+    return bones.every(({ parent }, index) => {
+        const poseParent = poseParents[index];
+        // A root is below an object that is not a bone.
+        if (poseParent === null) return !(parent instanceof Bone);
+        return parent === bones[poseParent];
+    });
+}
+
+/**
  * The frames of an animation as a clip.
  *
  * @param {string} name

@@ -2,7 +2,7 @@ import { Group, Loader, LoaderUtils } from 'three';
 import { boundsOf, objectOf, setBounds } from './geometry.js';
 import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
-import { clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
+import { areParents, clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
 import { Textures } from './textures.js';
 
 /**
@@ -444,8 +444,12 @@ export class MeshmapObject extends Group {
         const { anims } = this.file.info;
         for (const [index, { name, rate, isLoop }] of anims.entries()) {
             try {
-                const { frameCount, poseCount, values } = await this.file.frames(index, { signal: this.#options.signal });
+                const { frameCount, poseCount, poseParents, values } = await this.file.frames(index, { signal: this.#options.signal });
                 if (poseCount !== bones.length) throw new MeshmapError('mismatch', `${poseCount} poses for ${bones.length} joints`);
+                if (!areParents(bones, poseParents)) {
+                    const message = `animation ${name || index}: the poses have other parents than the joints, which is not supported`;
+                    throw new MeshmapError('unsupported', message);
+                }
                 const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate, isLoop });
                 this.animations.push(clip);
             } catch (error) {

@@ -20,7 +20,7 @@ pub(crate) fn joints(file: &iqm::Model) -> Reply {
     Reply::from(Object::new().with("joints", &list(file.joints().map(joint))).end())
 }
 
-/// The frames of an animation: of each frame and each pose ten f32, translation, rotation and scale.
+/// The frames of an animation: of each frame and each pose ten f32, translation, rotation and scale, relative to the parent of the pose.
 pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
     let Some(anim) = file.anims().nth(index) else {
         let expected = format!("less than {}", file.anims().len());
@@ -46,6 +46,14 @@ pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
         numbers.flat_map(f32::to_le_bytes)
     });
     let bytes: Vec<u8> = numbers.collect();
-    let json = Object::new().with("frameCount", &count).with("poseCount", &poses).end();
+    let parents = list(file.poses().map(|pose| match pose.parent {
+        Some(parent) => parent.to_string(),
+        None => "null".to_owned(),
+    }));
+    let json = Object::new()
+        .with("frameCount", &count)
+        .with("poseCount", &poses)
+        .with("poseParents", &parents)
+        .end();
     Ok(Ok(Reply { json, arrays: vec![bytes] }))
 }

@@ -306,6 +306,9 @@ fn joints_and_frames_are_those_of_the_file() {
             });
             let bytes: Vec<u8> = expected.flat_map(f32::to_le_bytes).collect();
             assert_eq!(reply.arrays, [bytes]);
+            let parents = json(&reply)["poseParents"].clone();
+            let expected: Vec<_> = model.poses().map(|pose| pose.parent).collect();
+            assert_eq!(parents, serde_json::json!(expected));
             frames += anim.num_frames;
         }
         assert_eq!(list(&info["anims"]).len(), model.anims().len());

@@ -1,5 +1,6 @@
 //! The frames of all animations: any pose of any frame, decoded on its own.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ use crate::report::Result;
 /// frames.interpolate_into(walk.first_frame, walk.first_frame + 1, 0.25, &mut pose)?;
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Frames {
     source: Source,
     section: Range<u64>,
@@ -43,6 +44,15 @@ pub struct Frames {
     stride: u64,
     poses: Arc<[Channels]>,
     options: Options,
+}
+
+impl fmt::Debug for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frames")
+            .field("frames", &self.frames)
+            .field("poses", &self.poses.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The channels of one pose, in the order of version 2.

@@ -25,9 +25,26 @@ impl Model {
     }
 
     /// The bind pose as matrices; `None` if the file has no joints.
+    ///
+    /// The skinning matrices that it makes are for frames of this model: see [`Skeleton::skinning_matrices`].
     #[must_use]
     pub fn skeleton(&self) -> Option<Skeleton> {
-        (self.joint_count() > 0).then(|| Skeleton::new(self.joints()))
+        if self.joint_count() == 0 {
+            return None;
+        }
+        let mut skeleton = Skeleton::new(self.joints());
+        // Poses that were joined by the names of joints have the parents of the joints. If there are more poses than joints, or fewer,
+        // no frame is a pose of this skeleton.
+        let has_stored_parents = self.order.is_none() && self.animation.poses.len() == skeleton.len();
+        if has_stored_parents && !self.stored_pose_parents().eq(skeleton.parents.iter().copied()) {
+            skeleton.pose_parents = Some(self.stored_pose_parents().collect());
+        }
+        Some(skeleton)
+    }
+
+    /// The parents of the poses, in the order of the file that they come from.
+    fn stored_pose_parents(&self) -> impl ExactSizeIterator<Item = Option<u32>> + '_ {
+        self.animation.poses.iter().map(|pose| parent(pose.parent.get()))
     }
 }
 
@@ -63,13 +80,16 @@ impl Joint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skeleton {
     parents: Vec<Option<u32>>,
+    /// The parents of the poses, if they are not `parents`. Nearly all files have equal ones, and then need no second list.
+    pose_parents: Option<Vec<Option<u32>>>,
     bind: Vec<Matrix>,
     inverse_bind: Vec<Matrix>,
 }
 
 impl Skeleton {
     pub(crate) fn new(joints: impl Iterator<Item = Joint>) -> Self {
-        let mut this = Self { parents: Vec::new(), bind: Vec::new(), inverse_bind: Vec::new() };
+        let mut this =
+            Self { parents: Vec::new(), pose_parents: None, bind: Vec::new(), inverse_bind: Vec::new() };
         for joint in joints {
             let local = joint.trs.normalized().to_matrix();
             let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent?, matrices);
@@ -90,6 +110,9 @@ impl Skeleton {
     }
 
     /// The index of each joint's parent, less than the joint's; `None` for roots.
+    ///
+    /// The bind pose is relative to these parents. Frames are relative to the parents of the [poses](Model::poses), which differ in a few
+    /// files.
     #[must_use]
     pub fn parents(&self) -> &[Option<u32>] {
         &self.parents
@@ -109,7 +132,10 @@ impl Skeleton {
 
     /// The matrix of each joint that moves vertices from the bind pose to `pose`.
     ///
-    /// `pose` is a frame of [`Frames`](super::Frames); its rotations are scaled to length 1 first.
+    /// `pose` is a frame of the [`Frames`](super::Frames) of the model that the skeleton comes from. Its rotations are scaled to length 1
+    /// first. Its transformations are relative to the parents of the model's [poses](Model::poses) (`iqmpose.parent`), also if the
+    /// joints have other [`parents`](Self::parents) (`iqmjoint.parent`). For frames of another file, take the skeleton of the
+    /// [joined](Model::attach) model.
     ///
     /// # Errors
     ///
@@ -126,7 +152,8 @@ impl Skeleton {
     ///
     /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if `pose` or `out` does not have an element for each joint.
     pub fn skinning_matrices_into(&self, pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
-        world_matrices(&self.parents, pose, out)?;
+        let parents = self.pose_parents.as_ref().unwrap_or(&self.parents);
+        world_matrices(parents, pose, out)?;
         for (matrix, inverse) in out.iter_mut().zip(&self.inverse_bind) {
             *matrix = multiply(matrix, inverse);
         }
@@ -169,8 +196,8 @@ impl Skeleton {
 
 /// The matrix of each joint from its space to the model's in `pose`, into `out`.
 ///
-/// Needs no bind pose: for files that contain only animations, pass the parents of their poses as `parents`. Rotations are scaled
-/// to length 1 first.
+/// `parents` has the parents of the [poses](Model::poses), which are not always the parents of the joints. Needs no bind pose, so it is
+/// also for files that contain only animations. Rotations are scaled to length 1 first.
 ///
 /// # Errors
 ///

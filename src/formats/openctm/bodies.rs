@@ -2,6 +2,7 @@
 //!
 //! Three.js writes one for each part of a model.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::options::{Options, Strictness};
 use crate::report::{Error, ErrorKind, Finding, Item, Result};
 
 /// All bodies of an OpenCTM file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Bodies {
     meshes: Arc<[Mesh]>,
     source: Source,
@@ -152,6 +153,23 @@ impl Bodies {
                 .iter()
                 .map(|mesh| MeshEntry::new(mesh.address(), "", Role::Geometry).with_counts(mesh.counts())),
         )
+    }
+}
+
+// Counts: a file may have hundreds of thousands of bodies.
+impl fmt::Debug for Bodies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut vertices = 0_usize;
+        let mut triangles = 0_usize;
+        for mesh in self.meshes() {
+            vertices = vertices.saturating_add(mesh.vertex_count());
+            triangles = triangles.saturating_add(mesh.triangle_count());
+        }
+        f.debug_struct("Bodies")
+            .field("bodies", &self.mesh_count())
+            .field("vertices", &vertices)
+            .field("triangles", &triangles)
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,7 +9,7 @@ use super::Selection;
 use super::hierarchy::{self, Hierarchy};
 use super::names::listed;
 use super::pose::Pose;
-use super::rig::{Joint, Place, Rig, Skeleton};
+use super::rig::{Joint, Place, Rig, Skeleton, counted_joints};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::matrix::{multiply, of_rows};
@@ -96,15 +96,16 @@ pub(super) fn rig(
         })?;
         others.push((name.clone(), joined));
     }
+    let joints = Joints { model: model.clone(), others };
     if is_posed {
-        report.skips(MOVING.to_owned());
+        for part in joints.parts() {
+            report.skips(part);
+        }
         return Ok(None);
     }
-    let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !others.is_empty();
-    Ok(is_moved.then(|| Box::new(Joints { model: model.clone(), others }) as _))
+    let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !joints.others.is_empty();
+    if is_moved { Ok(Some(Box::new(joints))) } else { Ok(None) }
 }
-
-const MOVING: &str = "the skeleton and animations";
 
 struct Joints {
     model: Model,
@@ -113,17 +114,28 @@ struct Joints {
 }
 
 impl Rig for Joints {
-    fn name(&self) -> &'static str {
-        MOVING
+    fn parts(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        let joints = self.model.joints().len();
+        if joints > 0 {
+            parts.push(format!("the skeleton ({})", counted_joints(joints)));
+        }
+        let animations = self.model.anims().len();
+        if animations > 0 {
+            parts.push(format!("the animations ({animations})"));
+        }
+        parts
     }
 
     fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
         let model = &self.model;
         let names: usize = model.joints().map(|joint| joint.name.as_bytes().len()).sum();
         job.budget.keep(names as u64, "joints")?;
-        // With the two matrices of the library.
+        // With the two matrices and the two parents of the library.
         let count = model.joints().len().max(model.poses().len());
-        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2], (String, Trs))>(count, "joints")?;
+        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2], [Option<u32>; 2], (String, Trs))>(
+            count, "joints",
+        )?;
         let mut joints = Vec::with_capacity(count);
         for (index, (name, parent, trs)) in self::joints(model)?.into_iter().enumerate() {
             let trs = trs.normalized();
@@ -149,6 +161,11 @@ impl Rig for Joints {
                 outcome.leave_out(format!("joints that the animations of {name} do not move: {joints}"));
             }
             add_clips(joined, joints, job, &mut clips, outcome)?;
+        }
+        // No target has a place for this flag.
+        let looping = clips.iter().filter(|clip| clip.anim.is_loop()).count();
+        if looping > 0 {
+            outcome.leave_out(format!("the loop flags of animations ({looping})"));
         }
         Ok(clips)
     }

@@ -4,7 +4,6 @@ use meshmap::iqm::{Matrix, Model, Trs};
 use meshmap::slmesh::BindShape;
 use meshmap::{Influences, MeshView, Semantic};
 
-use super::hierarchy::Hierarchy;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::vector::{cross, dot, unit_of_f64};
@@ -50,16 +49,13 @@ impl Pose {
             let (poses, joints) = (frames.pose_count(), model.joints().len());
             return refused(format!("the frames have {poses} poses, where the skeleton has {joints} joints"));
         }
-        budget.charge_for::<(Trs, Matrix, [f64; 16], [Option<u32>; 2])>(
+        // A pose and its matrix, and what the skeleton keeps of a joint: the two parents, and two matrices.
+        budget.charge_for::<(Trs, Matrix, [Option<u32>; 2], [Matrix; 2])>(
             model.joints().len(),
             "joints of a frame",
         )?;
         let mut pose = vec![Trs::default(); model.joints().len()];
         frames.read_frame_into(frame, &mut pose)?;
-        pose.iter_mut().for_each(|joint| *joint = joint.normalized());
-        if let Some(hierarchy) = Hierarchy::of(model) {
-            hierarchy.rebase(&mut pose, target)?;
-        }
         Ok(Self::Frame(skeleton.skinning_matrices(&pose)?))
     }
 

@@ -9,8 +9,8 @@ use crate::settings::Job;
 
 /// The joints that the vertices of a file follow. They are read by targets that have joints.
 pub(crate) trait Rig {
-    /// The name of all this, which targets without joints leave out.
-    fn name(&self) -> &'static str;
+    /// The parts that targets without joints leave out, with their counts.
+    fn parts(&self) -> Vec<String>;
 
     /// The skeleton; `None` if it has no joints, or one that cannot be used, which is reported.
     fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>>;
@@ -19,6 +19,11 @@ pub(crate) trait Rig {
     fn clips(&self, _joints: usize, _job: &Job<'_>, _outcome: &mut Outcome) -> Result<Vec<Clip>> {
         Ok(Vec::new())
     }
+}
+
+/// A number of joints in words, for lists of parts.
+pub(crate) fn counted_joints(count: usize) -> String {
+    if count == 1 { "1 joint".to_owned() } else { format!("{count} joints") }
 }
 
 pub(crate) struct Skeleton {

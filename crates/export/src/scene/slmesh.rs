@@ -8,7 +8,7 @@ use meshmap::{ErrorKind, Role, Segment};
 use super::Mesh;
 use super::names::listed;
 use super::pose::Pose;
-use super::rig::{Joint, Place, Rig, Skeleton};
+use super::rig::{Joint, Place, Rig, Skeleton, counted_joints};
 use crate::error::Result;
 use crate::matrix::IDENTITY;
 use crate::outcome::{Outcome, Report};
@@ -88,17 +88,27 @@ pub(super) fn bind_shape(asset: &Asset, report: &mut impl Report) -> Result<Opti
 
 /// The joints of an asset that has a skin.
 pub(super) fn rig(asset: &Asset) -> Option<Box<dyn Rig>> {
-    let has_skin = !matches!(asset.skin(), Ok(None));
-    has_skin.then(|| Box::new(Joints { asset: asset.clone() }) as _)
+    let count = match asset.skin() {
+        Ok(None) => return None,
+        Ok(Some(skin)) => skin.joint_names.map_or(0, |names| names.len()),
+        // Targets that have joints report the damage.
+        Err(_) => 0,
+    };
+    Some(Box::new(Joints { asset: asset.clone(), count }))
 }
 
 struct Joints {
     asset: Asset,
+    /// 0 if the joints cannot be read.
+    count: usize,
 }
 
 impl Rig for Joints {
-    fn name(&self) -> &'static str {
-        "the skin"
+    fn parts(&self) -> Vec<String> {
+        match self.count {
+            0 => vec!["the skin".to_owned()],
+            count => vec![format!("the skin ({})", counted_joints(count))],
+        }
     }
 
     fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {

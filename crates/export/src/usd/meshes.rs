@@ -25,9 +25,6 @@ pub(super) fn write<W: Write + Seek>(
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Vec<Prim>> {
-    if let Some(rig) = &scene.rig {
-        outcome.leave_out(rig.name());
-    }
     let mut prims = Vec::new();
     for part in scene.meshes(&job.budget, outcome)?.iter() {
         let name = part.name();

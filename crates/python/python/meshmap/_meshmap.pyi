@@ -655,8 +655,16 @@ class Mesh:
         """The conventions of the file: as `File.conventions`."""
     def by_material(self) -> Mesh:
         """This mesh with its triangles sorted by material, so that each has one group."""
+    def _bind_shape(self) -> list[list[float]] | None:
+        """The three rows of the matrix that moves the mesh into the bind pose of its skin, for the loaders of other packages; None if the
+        vertices follow no joints, or are there already.
+        """
     def to_trimesh(self) -> Any:
-        """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise."""
+        """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise.
+
+        As in all objects of other packages, vertices of a Second Life mesh that follow joints are in the bind shape of the skin, and the V
+        of texture coordinates runs upward from the bottom of the image, as in files that `convert` writes.
+        """
     def to_pyvista(self) -> Any:
         """This mesh as a `pyvista.PolyData`. Normals and texture coordinates are active, other attributes are point data, and the
         material of each triangle is cell data `material_ids`.
@@ -987,7 +995,8 @@ class IqmFile(File):
         """The skeleton; None if the file has no joints."""
     def frames(self, start: int = 0, stop: int | None = None, *, animation: IqmFile | None = None) -> _Floats:
         """Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
-        scale (3), relative to the parents. With `animation`, frames of that file for the joints of this one.
+        scale (3), relative to the parents of the poses, which are not the parents of the joints in a few files. With `animation`, frames of
+        that file for the joints of this one.
         """
     def check_animation(self, animation: IqmFile) -> list[str]:
         """The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
@@ -1102,10 +1111,11 @@ class Skeleton:
     @property
     def inverse_bind_matrices(self) -> _Floats:
         """From the model to each joint, in the bind pose: `float32 [joints, 3, 4]`, rows."""
-    def skinning_matrices(self, frame: ArrayLike) -> _Floats:
+    def skinning_matrices(self, frame: ArrayLike, *, animation: IqmFile | None = None) -> _Floats:
         """The matrices that move vertices from the bind pose to a frame: `float32 [joints, 3, 4]`, rows. `frame` is
         `[joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
-        `float32 [frames, joints, 3, 4]`.
+        `float32 [frames, joints, 3, 4]`. Frames are relative to the parents of the file's poses, also if its joints have other parents.
+        For frames of another file, such as `file.frames(animation=other)`, pass the same `animation`.
         """
     def __len__(self) -> int: ...
 

@@ -39,7 +39,7 @@ def poly_data(mesh: Drawn) -> Any:
         data.active_texture_coordinates = np.array(texcoords)
     for name in mesh.others():
         if name not in ("normal", "texcoord"):
-            data.point_data[name] = np.array(mesh.mesh[name])
+            data.point_data[name] = np.array(mesh.values(name))
     if (materials := mesh.mesh.material_ids) is not None and data.n_cells:
         data.cell_data["material_ids"] = np.array(materials)
     return data

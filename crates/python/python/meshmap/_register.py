@@ -85,7 +85,7 @@ def meshio_mesh(meshes: list[Drawn]) -> Any:
     point_data = {}
     if meshes:
         for name in set.intersection(*(set(mesh.others()) for mesh in meshes)):
-            arrays = [np.array(mesh.mesh[name]) for mesh in meshes]
+            arrays = [np.array(mesh.values(name)) for mesh in meshes]
             if len({array.shape[1:] for array in arrays}) == 1:
                 point_data[name] = np.concatenate(arrays)
     materials = [mesh.mesh.material_ids for mesh in meshes]

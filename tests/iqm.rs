@@ -228,7 +228,7 @@ fn skinning_matrices_follow_the_parents_of_the_poses() {
     }
 }
 
-/// The poses of the joined file count, not those of the file that the joints come from.
+/// The poses of the joined file count, not the poses of the file with the joints.
 #[test]
 fn skinning_matrices_of_a_joined_model_follow_its_own_poses() {
     let model = regression("other_pose_parents.iqm");

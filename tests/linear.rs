@@ -36,6 +36,30 @@ fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
 }
 
 #[test]
+fn views_of_snapshots_do_not_copy_the_name_of_the_object() {
+    let views = |bytes_of_name: usize| {
+        let proxy = open::proxy(fixtures::cgeo::long_names(bytes_of_name, bytes_of_name / 16));
+        allocated(|| {
+            for index in 0..proxy.snapshot_count() {
+                proxy.snapshot(index).unwrap().view().unwrap();
+            }
+        })
+    };
+    assert_linear(views(4_000), views(16_000));
+}
+
+#[test]
+fn properties_of_a_long_header_are_found_once() {
+    let proxy = open::proxy(fixtures::cgeo::long_names(500_000, 1));
+    let begin = std::time::Instant::now();
+    for _ in 0..200_000 {
+        assert!(proxy.timing().is_some() && proxy.object_name().is_some() && proxy.unit_length().is_some());
+    }
+    // Searching a megabyte each time takes a minute.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
 #[cfg(feature = "hash")]
 fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
     use fixtures::slmesh::{Llsd, Writer};

@@ -60,15 +60,16 @@ pub fn seconds(time: f64) -> String {
 /// A text on one line, whole: what does not print, turns the direction of writing or ends a line is escaped.
 #[must_use]
 pub fn line(text: &str) -> String {
-    text.chars().flat_map(escape).collect()
-}
-
-fn escape(c: char) -> Vec<char> {
-    if matches!(c, '"' | '\'' | '\\') || c.is_ascii_graphic() || c == ' ' {
-        return vec![c];
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_graphic() || c == ' ' {
+            line.push(c);
+        } else {
+            // After a letter, combining characters stay what they are.
+            line.extend(String::from_iter(['a', c]).escape_debug().skip(1));
+        }
     }
-    // After a letter, combining characters stay what they are.
-    String::from_iter(['a', c]).escape_debug().skip(1).collect()
+    line
 }
 
 /// Bytes in hexadecimal.

@@ -185,10 +185,11 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>, push: Push<'_>) -> Cont
         };
         let row = Row { seconds: snapshot.time(), mesh_bytes: length(&snapshot.range()), ..row };
         if known.is_none() {
-            // The header describes the first snapshot.
-            let [vertices, triangles] =
-                ["Number of vertices", "Number of faces"].map(|name| said(name).filter(|_| index == 0));
-            return Row { vertices, triangles, ..row };
+            // The header describes the first snapshot, and is not searched for the others.
+            if index > 0 {
+                return row;
+            }
+            return Row { vertices: said("Number of vertices"), triangles: said("Number of faces"), ..row };
         }
         match seen.entry(snapshot.range().start).or_insert_with(|| look(&snapshot)) {
             Ok((vertices, triangles, bounds)) => {

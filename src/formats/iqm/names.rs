@@ -1,5 +1,7 @@
 //! The names of a file: offsets into its text, each checked before it is used.
 
+use std::ffi::CStr;
+
 use bytes::Bytes;
 
 use super::tables::Field;
@@ -28,7 +30,8 @@ impl FileText {
 
 /// The length of the name at the beginning of these bytes.
 fn end_of_name(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())
+    // Searches a word at a time: names may be long, and are asked for again and again.
+    CStr::from_bytes_until_nul(bytes).map_or(bytes.len(), CStr::count_bytes)
 }
 
 /// Looks at names, which together may have so much text.

@@ -32,7 +32,7 @@ impl Model {
         if self.joint_count() == 0 {
             return None;
         }
-        let mut skeleton = Skeleton::new(self.joints());
+        let mut skeleton = Skeleton::new(self.layout.joints.iter().map(|joint| Rest::of(&joint)));
         // Poses that were joined by the names of joints have the parents of the joints. If there are more poses than joints, or fewer,
         // no frame is a pose of this skeleton.
         let has_stored_parents = self.order.is_none() && self.animation.poses.len() == skeleton.len();
@@ -64,12 +64,25 @@ pub struct Joint {
 
 impl Joint {
     pub(super) fn new(layout: &Layout, raw: &raw::Joint) -> Self {
+        let Rest { parent, trs } = Rest::of(raw);
+        Self { name: layout.text_at(raw.name.get()), parent, trs }
+    }
+}
+
+/// A joint without its name, whose end has to be searched for: renderers make a skeleton for each frame.
+struct Rest {
+    parent: Option<u32>,
+    trs: Trs,
+}
+
+impl Rest {
+    fn of(raw: &raw::Joint) -> Self {
         let trs = Trs {
             translate: raw.translate.map(F32::get),
             rotate: raw.rotate.map(F32::get),
             scale: raw.scale.map(F32::get),
         };
-        Self { name: layout.text_at(raw.name.get()), parent: parent(raw.parent.get()), trs }
+        Self { parent: parent(raw.parent.get()), trs }
     }
 }
 
@@ -87,7 +100,7 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
-    pub(crate) fn new(joints: impl Iterator<Item = Joint>) -> Self {
+    fn new(joints: impl Iterator<Item = Rest>) -> Self {
         let mut this =
             Self { parents: Vec::new(), pose_parents: None, bind: Vec::new(), inverse_bind: Vec::new() };
         for joint in joints {
@@ -243,7 +256,7 @@ mod tests {
     fn palettes_are_the_skinning_matrices_of_each_pose() {
         let joint = |parent, x| {
             let trs = Trs::new([x, 1.0, 2.0], [0.0, 0.6, 0.0, 0.8], [1.0, 2.0, 0.5]);
-            Joint { name: Text::default(), parent, trs }
+            Rest { parent, trs }
         };
         let skeleton = Skeleton::new([joint(None, 1.0), joint(Some(0), -3.0)].into_iter());
         let poses: Vec<Trs> =

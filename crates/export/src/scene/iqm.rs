@@ -30,18 +30,29 @@ pub(super) fn pose(wanted: &Selection<'_>) -> Result<Option<Pose>> {
 
 /// The joints of a model with their places. A file with only animations may have none: they are then the poses of the first frame.
 fn joints(model: &Model) -> Result<Vec<(String, Option<u32>, Trs)>> {
-    let frames = model.frames();
-    if model.joints().len() > 0 || model.meshes().len() > 0 || frames.is_empty() {
+    if !has_only_poses(model) {
         let joint =
             |joint: meshmap::iqm::Joint| (joint.name.to_string_lossy().into_owned(), joint.parent, joint.trs);
         return Ok(model.joints().map(joint).collect());
     }
+    let places = places(model)?.into_iter().enumerate();
+    Ok(places.map(|(index, (parent, place))| (format!("joint_{index}"), parent, place)).collect())
+}
+
+/// The parents of the joints and their places: the joints without their names, which pictures do not show.
+fn places(model: &Model) -> Result<Vec<(Option<u32>, Trs)>> {
+    if !has_only_poses(model) {
+        return Ok(model.joints().map(|joint| (joint.parent, joint.trs)).collect());
+    }
+    let frames = model.frames();
     let mut places = vec![Trs::default(); frames.pose_count()];
     frames.read_frame_into(0, &mut places)?;
-    let joint = |((index, pose), place): ((usize, meshmap::iqm::Pose), Trs)| {
-        (format!("joint_{index}"), pose.parent, place)
-    };
-    Ok(model.poses().enumerate().zip(places).map(joint).collect())
+    Ok(model.poses().map(|pose| pose.parent).zip(places).collect())
+}
+
+/// Returns `true` for a file of animations without joints.
+fn has_only_poses(model: &Model) -> bool {
+    model.joints().len() == 0 && model.meshes().len() == 0 && !model.frames().is_empty()
 }
 
 /// The joints of a file without meshes in a moment: the places of each and of its parent.
@@ -51,21 +62,21 @@ pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 
     }
     let count = model.joints().len().max(model.poses().len());
     wanted.budget.charge_for::<([f64; 16], Trs, [[f32; 3]; 2], [u8; 64])>(count, "joints")?;
-    let mut joints = joints(model)?;
+    let mut joints = places(model)?;
     if let Moment::Frame(frame) = wanted.still.named.moment
         && joints.len() == model.frames().pose_count()
     {
         let mut places = vec![Trs::default(); joints.len()];
         model.frames().read_frame_into(frame, &mut places)?;
         for ((joint, place), pose) in joints.iter_mut().zip(places).zip(model.poses()) {
-            (joint.1, joint.2) = (pose.parent, place);
+            *joint = (pose.parent, place);
         }
     }
     let mut matrices: Vec<[f64; 16]> = Vec::with_capacity(joints.len());
     // Joints that stand in one place are drawn once.
     let mut seen = HashSet::new();
     let mut bones = Vec::with_capacity(joints.len());
-    for (_, parent, place) in joints {
+    for (parent, place) in joints {
         let own = hierarchy::matrix(&place.normalized());
         let parent = parent.and_then(|parent| matrices.get(parent as usize));
         let matrix = parent.map_or(own, |parent| multiply(parent, &own));

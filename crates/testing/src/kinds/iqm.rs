@@ -29,7 +29,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("iqm", "comment", |n| Iqm::default().with(NUM_COMMENT, &vec![b'x'; n], n).finish()),
     Kind::new("iqm", "anims", |n| anims(n, 1).finish()),
     Kind::new("iqm", "anims x frames", |n| anims(n, n).finish()),
-    Kind::new("iqm", "frames x bytes of the animation's name", |n| {
+    Kind::new("iqm", "frames x bytes of the name of the animation and a joint", |n| {
         Writer::sheets(1, 2, 2).frozen_as(&"x".repeat(n), 1, 1, (n / 4) as u32).to_bytes()
     }),
     Kind::new("iqm", "anims x frames x poses", |n| {

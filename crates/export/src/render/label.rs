@@ -158,16 +158,17 @@ fn fitting(letters: impl Iterator<Item = char>, most: f32) -> (usize, f32) {
 pub(super) fn cut(text: &str, most: u32, share: f32) -> String {
     const GAP: char = '\u{2026}';
     let most = most as f32;
-    let letters = text.chars().count();
-    // Measured only as far as it fits: names may be long.
-    if fitting(text.chars(), most).0 == letters {
+    // Only as much of a long name is looked at as fits.
+    let (whole, _) = fitting(text.chars(), most);
+    if text.chars().nth(whole).is_none() {
         return text.to_owned();
     }
     let room = most - FONT.advance(GAP);
     let (head, used) = fitting(text.chars(), room * share);
     let (tail, _) = fitting(text.chars().rev(), room - used);
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(letters - tail).collect();
+    let start = text.char_indices().nth(head).map_or(text, |(end, _)| &text[..end]);
+    let end = tail.checked_sub(1).and_then(|last| text.char_indices().nth_back(last));
+    let end = end.map_or("", |(begin, _)| &text[begin..]);
     format!("{start}{GAP}{end}")
 }
 

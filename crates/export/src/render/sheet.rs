@@ -133,8 +133,8 @@ impl Sheet {
     /// A name that fits below a tile, shortened at a place where it differs from the labels so far. If there is none, its end is the number
     /// of the tile.
     fn own_label(&mut self, name: &str) -> String {
-        let mut cuts =
-            [0.5, 0.75, 0.25, 1.0, 0.0].map(|share| label::cut(name, self.tile.width, share)).into_iter();
+        let shares = [0.5, 0.75, 0.25, 1.0, 0.0];
+        let mut cuts = shares.into_iter().map(|share| label::cut(name, self.tile.width, share));
         let label = cuts.find(|cut| !self.labels.contains(cut));
         let label = label.unwrap_or_else(|| {
             let number = format!(" ({})", self.labels.len() + 1);

@@ -1,8 +1,9 @@
 //! Every array and every text that a file stores, by address.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
 
-use meshmap::{Address, ArrayData, Codec};
+use meshmap::{Address, ArrayData, ArrayEntry, Codec, Meter};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
@@ -35,9 +36,18 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
     guard(|| {
         let file = handle::get::<File>(file)?;
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
-        for array in file.file.arrays_together() {
-            let array = array?;
-            let (address, data) = (c_string(&array.address.to_string()), array.read()?);
+        let mut arrays = file.file.arrays_together();
+        // Reading all arrays is one job, as listing them is: a small file may name one mesh thousands of times. What the callback does is
+        // not a part of it. Without a length, the work that a file deserves is not known.
+        let length = file.file.source().len().ok().flatten();
+        let job = length.map(|length| Arc::new(Meter::new(file.file.limits(), length)));
+        loop {
+            let next = match &job {
+                Some(job) => job.run(|| next_array(&mut arrays)),
+                None => next_array(&mut arrays),
+            };
+            let Some((address, data)) = next? else { break };
+            let address = c_string(&address.to_string());
             let info = Elements::of(&data).info(address.as_ptr());
             // SAFETY: the caller's function, with the arguments that the header promises.
             if unsafe { each(user, &raw const info) } != 0 {
@@ -46,6 +56,16 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
         }
         Ok(())
     })
+}
+
+/// Reads the next array of a list; `None` at its end.
+fn next_array(
+    arrays: &mut impl Iterator<Item = meshmap::Result<ArrayEntry>>,
+) -> Result<Option<(Address, ArrayData)>> {
+    let Some(array) = arrays.next() else { return Ok(None) };
+    let array = array?;
+    let data = array.read()?;
+    Ok(Some((array.address, data)))
 }
 
 /// Calls `each` on this thread with every text that a file stores and its address: names, materials, comments. MM_OK also if `each`

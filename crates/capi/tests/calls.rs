@@ -942,3 +942,20 @@ fn flags_cancel_the_calls_of_a_thread() {
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
 }
+
+/// A table of 16 KB that names one mesh thousands of times, which is decoded for each.
+#[test]
+fn reading_all_arrays_ends_with_the_work_of_a_job() {
+    unsafe extern "C" fn count(user: *mut c_void, _: *const mm_array_info) -> c_int {
+        // SAFETY: the counter that the test passes.
+        unsafe { *user.cast::<usize>() += 1 };
+        0
+    }
+    let path = data::root().with_file_name("attack").join("c_channels_tri.cgeo");
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    let (mut file, mut arrays) = (null_mut(), 0_usize);
+    ok!(mm_open(path.as_ptr(), null(), &raw mut file));
+    let status = status!(mm_arrays(file, Some(count), (&raw mut arrays).cast()));
+    assert_eq!(status, MM_ERROR_LIMIT_EXCEEDED, "{arrays} arrays");
+    ok!(mm_close(file));
+}

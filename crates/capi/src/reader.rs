@@ -127,12 +127,9 @@ impl Reader {
         }
         // A caller that forgets to set the size gets its reader back as well: every release has these two fields at these offsets.
         // SAFETY: as the caller promised; alignment is not asked for.
-        let (user, release) = unsafe {
-            (
-                (&raw const (*callbacks).user).read_unaligned(),
-                (&raw const (*callbacks).release).read_unaligned(),
-            )
-        };
+        let user = unsafe { (&raw const (*callbacks).user).read_unaligned() };
+        // SAFETY: as above.
+        let release = unsafe { (&raw const (*callbacks).release).read_unaligned() };
         let _lent = Lent { user, release };
         let none = mm_reader { size: 0, user: std::ptr::null_mut(), length: None, read: None, release: None };
         // SAFETY: as the caller promised.

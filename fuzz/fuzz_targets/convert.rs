@@ -53,7 +53,7 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
         }
     };
     outcome.left_out.iter().chain(&outcome.notes).for_each(|line| assert_line(line));
-    let mut written = outcome.files.clone();
+    let mut written = outcome.paths();
     written.sort();
     assert_eq!(written, folder.files(), "files in the folder and in the outcome");
     assert!(written.contains(&path), "{written:?}");

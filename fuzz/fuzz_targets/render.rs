@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
         }
     };
     assert_eq!(folder.files(), [path.clone()]);
-    assert_eq!((rendered.path.as_deref(), rendered.size), (Some(&*path), size));
+    assert_eq!((rendered.file.map(|file| file.path), rendered.size), (Some(path.clone()), size));
     rendered.notes.iter().for_each(|line| assert_line(line));
     assert!(!rendered.moment.chars().any(char::is_control), "{:?}", rendered.moment);
     assert_png(&path, &rendered);

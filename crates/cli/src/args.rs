@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use meshmap::{Format, Rule};
-use meshmap_export::Output;
 
 use crate::commands::catalog::{self, CatalogArgs};
 use crate::commands::convert::{self, ConvertArgs};
@@ -213,7 +212,7 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
     let outcome = command(cli.command, screen, out);
     if matches!(outcome, Ok(Outcome::Interrupted)) {
         // Other threads may still be writing.
-        Output::remove_all();
+        meshmap_outputs::remove_part_files();
     }
     let status = match &outcome {
         Ok(Outcome::Good) => 0,

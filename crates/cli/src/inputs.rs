@@ -13,7 +13,6 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
 use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, is_address};
-use meshmap_export::Output;
 
 use crate::screen::print_stderr;
 use crate::text::size;
@@ -113,7 +112,7 @@ pub(crate) struct Durable {
 
 impl Durable {
     pub(crate) fn begin(self) {
-        Output::set_synced(self.sync);
+        meshmap_outputs::set_synced(self.sync);
     }
 }
 

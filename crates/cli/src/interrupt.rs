@@ -3,7 +3,7 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use meshmap_export::Output;
+use meshmap_outputs::remove_part_files;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -40,7 +40,7 @@ mod maps {
 
     use libc::{c_int, c_void, siginfo_t};
 
-    use super::Output;
+    use super::remove_part_files;
 
     /// The pipe to the thread that ends the process.
     static PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -55,7 +55,7 @@ mod maps {
                 let path = file_at(usize::from_ne_bytes(address), &maps).unwrap_or("a file that is mapped");
                 let why = "it became shorter while it was read; leave --mmap out for files that change";
                 eprintln!("{}: {why}", crate::text::line(path));
-                Output::remove_all();
+                remove_part_files();
                 std::process::exit(1);
             }
         })?;
@@ -98,7 +98,7 @@ mod maps {
 
 fn end() {
     if INTERRUPTED.swap(true, Ordering::SeqCst) {
-        Output::remove_all();
+        remove_part_files();
         std::process::exit(STATUS.into());
     }
 }

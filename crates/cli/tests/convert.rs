@@ -366,6 +366,49 @@ fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
     assert!(output.join(".meshmap-link.part").is_symlink());
 }
 
+/// Folders of outputs may have been prepared by somebody else, to have files elsewhere replaced.
+#[cfg(unix)]
+#[test]
+fn links_to_folders_below_the_outputs_are_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for directory in ["in/sub", "out", "victim"] {
+        fs::create_dir_all(at(directory)).unwrap();
+    }
+    for name in ["in/sub/a.iqm", "in/b.iqm"] {
+        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), at(name)).unwrap();
+    }
+    for name in ["a.glb", "a.png", "crate.png"] {
+        fs::write(at("victim").join(name), "kept").unwrap();
+    }
+    symlink("../victim", at("out/sub")).unwrap();
+    symlink("../victim", at("out/crate.gltf.textures")).unwrap();
+    symlink("out", at("link")).unwrap();
+    // The folder that the user names may be a link.
+    for (command, to) in [("convert", &["--to", "glb"][..]), ("render", &["--size", "16x16"])] {
+        let done = child::meshmap().arg(command).args(to).arg("-o").args([&at("link"), &at("in")]).run();
+        let told = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{told}");
+        assert!(
+            told.contains("sub is a link to another folder, which is not followed: name that folder as"),
+            "{told}"
+        );
+        assert!(text(&done.stdout).contains("1 file written"), "{}", text(&done.stdout));
+    }
+    assert!(at("out/b.glb").is_file() && at("out/b.png").is_file());
+    let crate_file = data::root().join("textures/crate.iqm");
+    let output = at("out/crate.gltf");
+    let done = convert(&["--copy-textures", "-o", output.to_str().unwrap()], &[&crate_file]);
+    assert!(text(&done.stderr).contains("a link to another folder"), "{}", text(&done.stderr));
+    assert!(!output.exists());
+    for name in ["a.glb", "a.png", "crate.png"] {
+        assert_eq!(fs::read(at("victim").join(name)).unwrap(), b"kept");
+    }
+    assert_eq!(fs::read_dir(at("victim")).unwrap().count(), 3);
+}
+
 /// Names of files are in the index, which may be taken for a script.
 #[cfg(unix)]
 #[test]
@@ -420,7 +463,7 @@ fn conflicts_are_found_before_anything_is_written() {
     for directory in ["a", "b", "out", "busy/x.glb"] {
         fs::create_dir_all(at(directory)).unwrap();
     }
-    let inputs = ["a/x.iqm", "b/x.iqm", "a/m.glb"];
+    let inputs = ["a/x.iqm", "b/x.iqm", "a/m.glb", "a/x.gltf.1.iqm"];
     inputs.iter().for_each(|name| fs::write(at(name), &mesh).unwrap());
     let before = contents(folder.path());
     let out = at("out");
@@ -443,6 +486,12 @@ fn conflicts_are_found_before_anything_is_written() {
             assert!(contents(folder.path()) == before, "{inputs:?}");
         }
     }
+    // The first one has a buffer of this name if it has more than 2 GiB.
+    let done =
+        convert(&["--to", "gltf", "-o", out.to_str().unwrap()], &[&at("a/x.iqm"), &at("a/x.gltf.1.iqm")]);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("x.iqm and ") && told.contains("would both be written to "), "{told}");
     let rendered = child::meshmap().args(["render", "-o"]).args([&out, &at("a/x.iqm"), &at("b/x.iqm")]).run();
     assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
     let dumped = child::meshmap()

@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshmap::{Limits, MeshFile, Meter};
+use meshmap::{MeshFile, Meter};
+use meshmap_outputs::{Output, Place};
 
 use crate::error::{Error, Limit, Result};
 
@@ -67,9 +68,10 @@ impl Budget {
         Self::new(meter, max_output_and_written(usual), max_pictures, max_elements)
     }
 
-    /// A budget for what a caller asks for by itself, such as a picture of a size.
+    /// A budget without limits.
+    #[cfg(test)]
     pub(crate) fn unlimited() -> Self {
-        let limits = Limits::default().with_max_total_bytes(u64::MAX);
+        let limits = meshmap::Limits::default().with_max_total_bytes(u64::MAX);
         Self::new(Meter::new(&limits, 0), [u64::MAX; 2], u64::MAX, u64::MAX)
     }
 
@@ -171,8 +173,15 @@ impl Budget {
     }
 
     /// Charges bytes that are about to be written.
-    pub(crate) fn write(&self, bytes: u64) -> Result<()> {
+    fn write(&self, bytes: u64) -> Result<()> {
         add(&self.0.written, bytes, self.0.max_written, Limit::Output, "output")
+    }
+
+    /// Begins a file whose bytes are charged before they are written.
+    pub(crate) fn output(&self, place: &Place) -> Result<Output> {
+        let budget = self.clone();
+        let charge = move |bytes| budget.write(bytes).map_err(io::Error::other);
+        Ok(Output::create_charged(place, Box::new(charge))?)
     }
 
     /// Begins the next scene of several, each of which may have as much geometry.
@@ -221,7 +230,8 @@ pub(crate) mod tests {
 
     #[test]
     fn scopes_give_memory_back_and_no_output() {
-        let budget = Budget::new(Meter::new(&Limits::default().with_max_total_bytes(100), 0), [50; 2], 9, 40);
+        let budget =
+            Budget::new(Meter::new(&meshmap::Limits::default().with_max_total_bytes(100), 0), [50; 2], 9, 40);
         budget.charge(10, "a").unwrap();
         let scope = budget.scope();
         assert!(budget.collect([1_u8; 91].into_iter(), "b").is_err());

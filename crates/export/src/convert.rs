@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use meshmap::MeshFile;
+use meshmap_outputs::Place;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -15,24 +16,33 @@ impl Convert {
     ///
     /// # Errors
     ///
+    /// Returns the errors of [`write`](Self::write).
+    pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
+        self.write(file, &Place::at(path)?)
+    }
+
+    /// Writes a file at this place in a folder of outputs, and the related files next to it: see [`names`](Self::names).
+    ///
+    /// # Errors
+    ///
     /// [`Read`](crate::Error::Read) and [`Write`](crate::Error::Write) where that fails,
     /// [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the mesh, [`Unused`](crate::Error::Unused) for a setting
     /// that the target has no use for,
     /// [`NonFinite`](crate::Error::NonFinite) for such a number, and [`LimitExceeded`](crate::Error::LimitExceeded) if the
     /// conversion needs more memory or output than it may take.
-    pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
+    pub fn write(&self, file: &MeshFile, place: &Place) -> Result<Outcome> {
         let job = &self.job(file);
-        job.budget.run(|| self.write(file, job, path.as_ref()))
+        job.budget.run(|| self.write_within(file, job, place))
     }
 
-    fn write(&self, file: &MeshFile, job: &Job<'_>, path: &Path) -> Result<Outcome> {
+    fn write_within(&self, file: &MeshFile, job: &Job<'_>, place: &Place) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         // Refused before anything is written.
         self.check_settings()?;
         let still = self.still(file)?;
         self.check_format(file)?;
         let mut scene = Scene::of_job(file, job, &still, &mut outcome)?;
-        scene.add_textures(file, job, path, &mut outcome)?;
+        scene.add_textures(file, job, place, &mut outcome)?;
         if let Unit::Millimeters(unit) = scene.unit
             && !WITH_UNITS.contains(&self.target)
         {
@@ -52,12 +62,12 @@ impl Convert {
             scene.check_written(&mut outcome)?;
         }
         match self.target {
-            Target::Glb | Target::Gltf => gltf::write(&scene, job, path, &mut outcome)?,
-            Target::Obj => obj::write(&scene, job, path, &mut outcome)?,
-            Target::Ply => ply::write(&scene, job, path, &mut outcome)?,
-            Target::Stl => stl::write(&scene, job, path, &mut outcome)?,
-            Target::Pc2 => pc2::write(&scene, job, path, &mut outcome)?,
-            Target::Usdc => usd::write(&scene, job, path, &mut outcome)?,
+            Target::Glb | Target::Gltf => gltf::write(&scene, job, place, &mut outcome)?,
+            Target::Obj => obj::write(&scene, job, place, &mut outcome)?,
+            Target::Ply => ply::write(&scene, job, place, &mut outcome)?,
+            Target::Stl => stl::write(&scene, job, place, &mut outcome)?,
+            Target::Pc2 => pc2::write(&scene, job, place, &mut outcome)?,
+            Target::Usdc => usd::write(&scene, job, place, &mut outcome)?,
         }
         let moment = still.named.to_text();
         if !moment.is_empty() {

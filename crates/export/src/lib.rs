@@ -17,13 +17,14 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     stamp vector matrix: size and time of files, and arithmetic
+//     vector matrix: arithmetic
+//     looked_for: the images that an output refers to
 //     error outcome: errors and reports
-//     budget destination: the memory and the output of one call; paths that are links or pipes, or that Windows restricts
-//     output moment: where bytes go, and the time of a file that is written or drawn
+//     budget: the memory and the output of one call
+//     moment: the time of a file that is written or drawn
 //     options turn settings: structs of options and the texts of their values; the turn about the up axis; the targets, and the options of a conversion
+//     files: the names of an output's files, and what decides about their content
 //     texture: images that files name, on disk
-//     index: outputs that are up to date
 //     scene: a mesh file as all targets are written from it, and what each format means
 //     gltf | usd | obj ply stl pc2: one writer for each target, and glTF, USD and the others do not know each other
 //     render | verify: pictures; and readers of written files, which share nothing with the writers, compared with the scene
@@ -36,22 +37,20 @@ mod budget;
 #[cfg(test)]
 mod charged;
 mod convert;
-mod destination;
 mod error;
+mod files;
 mod gltf;
-mod index;
+mod looked_for;
 mod matrix;
 mod moment;
 mod obj;
 mod options;
 mod outcome;
-mod output;
 mod pc2;
 mod ply;
 mod render;
 mod scene;
 mod settings;
-mod stamp;
 mod stl;
 mod texture;
 mod turn;
@@ -60,13 +59,11 @@ mod vector;
 mod verify;
 
 pub use error::{Error, Limit, Result};
-pub use index::{Index, Origin};
+pub use looked_for::Textures;
 pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
-pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
-pub use stamp::Textures;
 pub use texture::{find_texture, is_image};
 pub use turn::Turn;
 pub use verify::Checked;

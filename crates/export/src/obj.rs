@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::path::Path;
 
 use meshmap::cgeo::{self, Parts};
 use meshmap::{MeshView, Semantic};
+use meshmap_outputs::{Output, Place};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::scene::cgeo::Snapshots;
 use crate::scene::check::{finite, kept_count, turned, usable};
 use crate::scene::names::free;
@@ -18,14 +17,14 @@ use crate::scene::textures::Texture;
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     match &scene.snapshots {
         Some(snapshots) => {
             snapshots.report_others(outcome);
-            let outputs = write_snapshot(scene, snapshots, job, path, outcome)?;
+            let outputs = write_snapshot(scene, snapshots, job, place, outcome)?;
             job.finish(outputs, outcome)
         }
-        None => write_meshes(scene, job, path, outcome),
+        None => write_meshes(scene, job, place, outcome),
     }
 }
 
@@ -34,7 +33,7 @@ pub(crate) fn write_snapshot(
     scene: &Scene,
     snapshots: &Snapshots,
     job: &Job<'_>,
-    path: &Path,
+    place: &Place,
     outcome: &mut Outcome,
 ) -> Result<Vec<Output>> {
     let first = snapshots.first()?;
@@ -55,9 +54,9 @@ pub(crate) fn write_snapshot(
     let (normals, map_channels) =
         if scene.are_points { (Vec::new(), &[][..]) } else { (normals.to_vec(), texcoords.as_slice()) };
     let mut materials = BTreeMap::new();
-    let mut output = Output::create_within(path, &job.budget)?;
+    let mut output = job.budget.output(place)?;
     let out = &mut output;
-    begin(scene, path, out)?;
+    begin(scene, place, out)?;
     writeln!(out, "o {}", token(job.name_of(&snapshots.name()), "mesh"))?;
     let mut positions = positions.to_vec();
     finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
@@ -129,18 +128,18 @@ pub(crate) fn write_snapshot(
         points(out, 1, positions.len())?;
     }
     scene.check_written(outcome)?;
-    Ok(vec![write_materials(&materials, path, job)?, output])
+    Ok(vec![write_materials(&materials, place, job)?, output])
 }
 
-fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let (turns, flips_v) = (job.turns(scene.format), job.flips_v(scene.format));
     let pose = scene.pose.as_ref();
     let (mut materials, mut taken) = (BTreeMap::new(), HashMap::new());
     // Materials of different names stay different: each name of the file has one in the output.
     let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
-    let mut output = Output::create_within(path, &job.budget)?;
+    let mut output = job.budget.output(place)?;
     let out = &mut output;
-    begin(scene, path, out)?;
+    begin(scene, place, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
     for mesh in scene.meshes(&job.budget, outcome)?.iter() {
@@ -246,7 +245,7 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome
         }
     }
     scene.check_written(outcome)?;
-    job.finish(vec![write_materials(&materials, path, job)?, output], outcome)
+    job.finish(vec![write_materials(&materials, place, job)?, output], outcome)
 }
 
 /// The numbers of an attribute; `None` if the mesh has none, or none that can be written.
@@ -260,9 +259,9 @@ fn array<const N: usize>(
     read::optional(view, &attribute, pose, job, outcome)
 }
 
-fn begin(scene: &Scene, path: &Path, out: &mut impl Write) -> Result<()> {
-    let library = path.with_extension("mtl");
-    let library = library.file_name().unwrap_or_default().to_string_lossy();
+fn begin(scene: &Scene, place: &Place, out: &mut impl Write) -> Result<()> {
+    let library = materials_of(place)?;
+    let library = library.name().to_string_lossy();
     // No statement of OBJ can name a file with a control character.
     let library = library.replace(char::is_control, "_");
     writeln!(out, "# meshmap")?;
@@ -331,12 +330,17 @@ fn token(name: &str, otherwise: &str) -> String {
     token
 }
 
+/// The place of the materials of an OBJ.
+fn materials_of(place: &Place) -> Result<Place> {
+    Ok(place.with_extension("mtl")?)
+}
+
 fn write_materials(
     materials: &BTreeMap<String, Option<String>>,
-    path: &Path,
+    place: &Place,
     job: &Job<'_>,
 ) -> Result<Output> {
-    let mut output = Output::create_within(&path.with_extension("mtl"), &job.budget)?;
+    let mut output = job.budget.output(&materials_of(place)?)?;
     let out = &mut output;
     writeln!(out, "# meshmap")?;
     for (material, image) in materials {

@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use meshmap::Text;
+use meshmap_outputs::Written;
 
-use crate::stamp::Textures;
+use crate::looked_for::Textures;
 use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
@@ -11,7 +12,7 @@ use crate::vector::is_degenerate;
 #[non_exhaustive]
 pub struct Outcome {
     /// The files that were written.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Written>,
     /// Triangles that were written.
     pub triangles: u64,
     /// The number of written triangles with two equal corners. Blender's USD import may crash on them.
@@ -46,6 +47,12 @@ pub struct Outcome {
 const MOST_LINES: usize = 64;
 
 impl Outcome {
+    /// The paths of the files that were written.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
+
     /// A mesh was written.
     pub(crate) fn wrote(&mut self, vertices: usize, triangles: usize) {
         self.vertices += vertices as u64;

@@ -3,14 +3,13 @@
 //! One snapshot is in memory at a time.
 
 use std::io::Write;
-use std::path::Path;
 
 use meshmap::{Format, Scratch};
+use meshmap_outputs::Place;
 
 use crate::error::{Error, Result};
 use crate::obj;
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::scene::Scene;
 use crate::scene::cgeo::Topology;
 use crate::scene::check::finite;
@@ -31,12 +30,12 @@ fn not_held(what: String) -> Error {
     Error::NotHeld { target: "pc2", what }
 }
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let Some(snapshots) = &scene.snapshots else { return Err(refusal(scene.format)) };
     let first = snapshots.first()?;
     let (first_index, points) = (first.index(), first.counts(&mut Scratch::default())?.vertices);
     let mut topology = Topology::of(first)?;
-    let mut output = Output::create_within(path, &job.budget)?;
+    let mut output = job.budget.output(place)?;
     let out = &mut output;
     let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
     out.write_all(b"POINTCACHE2\0")?;
@@ -66,7 +65,8 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     outcome
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
-    let mut outputs = obj::write_snapshot(scene, snapshots, job, &path.with_extension("obj"), outcome)?;
+    let object = place.with_extension("obj")?;
+    let mut outputs = obj::write_snapshot(scene, snapshots, job, &object, outcome)?;
     outputs.push(output);
     job.finish(outputs, outcome)
 }

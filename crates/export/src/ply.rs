@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
 
 use meshmap::{MeshView, Semantic};
+use meshmap_outputs::Place;
 
 use crate::error::{Error, Result};
 use crate::outcome::{Outcome, Report};
-use crate::output::Output;
 use crate::scene::check::{kept, kept_count, replace_non_finite, turned};
 use crate::scene::names::free;
 use crate::scene::pose::Pose;
@@ -28,7 +27,7 @@ impl Column {
     }
 }
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let meshes = scene.meshes(&job.budget, outcome)?;
     let views: Vec<&MeshView> = meshes.iter().map(|mesh| &mesh.view).collect();
     let pose = scene.pose.as_ref();
@@ -41,7 +40,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
     }
     outcome.wrote(vertices, faces);
     let materials = has_materials(&views);
-    let mut output = Output::create_within(path, &job.budget)?;
+    let mut output = job.budget.output(place)?;
     let out = &mut output;
     write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\n")?;
     // MeshLab's comment, which names one image for all vertices.

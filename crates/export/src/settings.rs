@@ -1,7 +1,6 @@
 //! The targets, and the options of a conversion.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::fs::{self, File};
 use std::io;
 use std::num::NonZero;
 use std::ops::Deref;
@@ -10,16 +9,15 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
+use meshmap_outputs::{Output, Place, Written, open_regular};
 
 use crate::budget::Budget;
-use crate::destination;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Still, When};
 #[cfg(feature = "clap")]
 use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::turn::Turn;
 use crate::vector::is_degenerate;
 
@@ -39,7 +37,7 @@ pub enum Target {
     /// Binary glTF 2.0: geometry, materials, skins, animations, and snapshots as morph targets.
     #[default]
     Glb,
-    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB next to it: `NAME.bin`, `NAME_1.bin` and so on.
+    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB next to it: `NAME.bin`, `NAME.gltf.1.bin` and so on.
     Gltf,
     /// Wavefront OBJ, with an MTL next to it.
     Obj,
@@ -53,42 +51,56 @@ pub enum Target {
     Usdc,
 }
 
+/// A row of the table of targets.
+struct About {
+    /// The name, which is also the extension.
+    name: &'static str,
+    revision: u32,
+    /// The extensions of the files that are written next to the one that is named.
+    beside: &'static [&'static str],
+}
+
 impl Target {
     /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2, Self::Usdc];
 
-    /// The table of the targets: name, and the extensions of the files that are written next to the one that is named.
-    const fn about(self) -> (&'static str, &'static [&'static str]) {
-        match self {
-            Self::Glb => ("glb", &[]),
-            Self::Gltf => ("gltf", &["bin"]),
-            Self::Obj => ("obj", &["mtl"]),
-            Self::Ply => ("ply", &[]),
-            Self::Stl => ("stl", &[]),
-            Self::Pc2 => ("pc2", &["obj", "mtl"]),
-            Self::Usdc => ("usdc", &[]),
-        }
+    /// The table of the targets.
+    const fn about(self) -> About {
+        let (name, revision, beside): (_, _, &[_]) = match self {
+            Self::Glb => ("glb", 1, &[]),
+            Self::Gltf => ("gltf", 1, &["bin"]),
+            Self::Obj => ("obj", 1, &["mtl"]),
+            Self::Ply => ("ply", 1, &[]),
+            Self::Stl => ("stl", 1, &[]),
+            Self::Pc2 => ("pc2", 1, &["obj", "mtl"]),
+            Self::Usdc => ("usdc", 1, &[]),
+        };
+        About { name, revision, beside }
     }
 
     /// Returns the target's name, which is also the extension of its files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.about().0
+        self.about().name
+    }
+
+    /// Returns the revision of the writer: it changes when the same file with the same settings becomes other bytes. Outputs of
+    /// another revision are not up to date.
+    #[must_use]
+    pub fn revision(self) -> u32 {
+        self.about().revision
     }
 
     /// Returns `true` if the target is written as one file, without additional files.
     #[must_use]
     pub fn is_one_file(self) -> bool {
-        self.about().1.is_empty()
+        self.extensions_beside().is_empty()
     }
 
-    /// The files that a conversion to this path writes: the one at the path and those next to it. glTF files of more than 2 GiB
-    /// have further parts.
-    #[must_use]
-    pub fn files_of(self, path: &Path) -> Vec<PathBuf> {
-        let beside = self.about().1.iter().map(|extension| path.with_extension(extension));
-        std::iter::once(path.to_owned()).chain(beside).collect()
+    /// The extensions of the files next to the one that is named.
+    pub(crate) fn extensions_beside(self) -> &'static [&'static str] {
+        self.about().beside
     }
 
     /// The conventions of written files, as [`MeshView::turned`](meshmap::MeshView::turned) accepts them: what is `None` is
@@ -294,6 +306,12 @@ options! {
     }
 }
 
+/// An image, and the place of its copy.
+pub(crate) struct Copied {
+    pub(crate) image: PathBuf,
+    pub(crate) place: Place,
+}
+
 /// A conversion of one file: its settings, and what it may still take.
 pub(crate) struct Job<'a> {
     settings: &'a Convert,
@@ -304,8 +322,8 @@ pub(crate) struct Job<'a> {
     pub(crate) are_points: Cell<bool>,
     /// `true` if most normals point away from the fronts of the file's triangles, which are turned then.
     pub(crate) is_against: Cell<bool>,
-    /// Images, and the paths of their copies, which appear before the output does.
-    pub(crate) copies: RefCell<Vec<[PathBuf; 2]>>,
+    /// Images that are copied before the output appears.
+    pub(crate) copies: RefCell<Vec<Copied>>,
     /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
     pub(crate) turns_about: Cell<Option<Axis>>,
 }
@@ -367,32 +385,38 @@ impl Job<'_> {
     /// Moves the files of the output to their paths, after the copies of images. The last one marks the output as complete.
     pub(crate) fn finish(&self, outputs: Vec<Output>, outcome: &mut Outcome) -> Result<()> {
         let copies = self.copies.take();
-        let copied = copies.iter().map(|[image, copy]| {
-            self.copy(image, copy).map_err(|error| match error {
-                Error::Write(error) => {
-                    Error::Write(io::Error::new(error.kind(), format!("{}: {error}", copy.display())))
+        match self.finish_with_copies(&copies, outputs) {
+            Ok(written) => {
+                outcome.files.extend(written);
+                Ok(())
+            }
+            Err(error) => {
+                if let Some(folder) = copies.first().and_then(|copy| copy.place.parent()) {
+                    folder.remove_empty_folder();
                 }
-                error => error,
-            })
-        });
-        let finished = copied.collect::<Result<Vec<_>>>().and_then(|mut all| {
-            all.extend(outputs);
-            Output::finish_together(all, outcome)
-        });
-        if finished.is_err() {
-            outcome.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
-            let folders = copies.iter().filter_map(|[_, copy]| copy.parent());
-            folders.for_each(|folder| drop(fs::remove_dir(folder)));
+                Err(error)
+            }
         }
-        finished
     }
 
-    fn copy(&self, image: &Path, copy: &Path) -> Result<Output> {
-        if let Some(folder) = copy.parent() {
-            fs::create_dir_all(folder)?;
+    fn finish_with_copies(&self, copies: &[Copied], outputs: Vec<Output>) -> Result<Vec<Written>> {
+        let mut all = Vec::new();
+        for copy in copies {
+            all.push(self.copy(copy).map_err(|error| match error {
+                Error::Write(error) => {
+                    let path = copy.place.path();
+                    Error::Write(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+                }
+                error => error,
+            })?);
         }
-        let mut source = destination::open_regular(image, File::options().read(true))?;
-        let mut output = Output::create_within(copy, &self.budget)?;
+        all.extend(outputs);
+        Ok(Output::finish_together(all)?)
+    }
+
+    fn copy(&self, copy: &Copied) -> Result<Output> {
+        let mut source = open_regular(&copy.image)?;
+        let mut output = self.budget.output(&copy.place)?;
         io::copy(&mut source, &mut output)?;
         Ok(output)
     }

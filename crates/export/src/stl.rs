@@ -1,19 +1,18 @@
 //! STL: triangles with their normals, and nothing else.
 
 use std::io::Write;
-use std::path::Path;
 
 use meshmap::Semantic;
+use meshmap_outputs::Place;
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::scene::check::{kept_count, triangles};
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
 use crate::vector::{face_normal, unit_of_f64};
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let meshes = scene.meshes(&job.budget, outcome)?;
     let count: usize = meshes.iter().map(|mesh| kept_count(&mesh.view, job)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
@@ -24,7 +23,7 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Out
         let what = "a cloud of points, without triangles: use ply, obj, glb or usdc".to_owned();
         return Err(Error::NotHeld { target: "stl", what });
     }
-    let mut output = Output::create_within(path, &job.budget)?;
+    let mut output = job.budget.output(place)?;
     let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.
     let mut header = [b' '; 80];

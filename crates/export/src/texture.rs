@@ -2,15 +2,15 @@
 //!
 //! Names come from strangers. What is opened is a regular file below a folder that the user named, and no link is followed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use meshmap::texture_paths;
+use meshmap_outputs::{Place, RecordedPath, Stamp, open_regular};
 
-use crate::destination::{self, folder_of, or_current};
+use crate::looked_for::{Found, Textures};
 use crate::settings::Target;
-use crate::stamp::{Found, Name, Stamp, Textures};
 
 /// The largest image that is used, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -105,7 +105,6 @@ pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 fn image(root: &Path, path: &str) -> Result<Image, String> {
     let absent = |_| String::new();
     let path = path.split('/').fold(root.to_owned(), |path, part| path.join(part));
-    destination::check(&path).map_err(absent)?;
     // The folders on the way may be links.
     let folder = path.parent().map(fs::canonicalize).transpose().map_err(absent)?.unwrap_or_default();
     let path = folder.join(path.file_name().unwrap_or_default());
@@ -114,27 +113,30 @@ fn image(root: &Path, path: &str) -> Result<Image, String> {
         return Err("is outside of its folder".to_owned());
     }
     let problem = |error: std::io::Error| format!("cannot be used: {error}");
-    let file = destination::open_regular(&path, File::options().read(true)).map_err(problem)?;
+    let file = open_regular(&path).map_err(problem)?;
     let mut head = Vec::new();
     file.take(HEAD as u64).read_to_end(&mut head).map_err(problem)?;
     let kind = Kind::of(&head).ok_or("is not an image of a known kind")?;
-    let stamp = Stamp::of(&path).ok_or("has no time of its last change")?;
+    let stamp = Stamp::of_path(&path).ok_or("has no time of its last change")?;
     if stamp.bytes > LARGEST {
         return Err(format!("has {} bytes, where {LARGEST} are the most", stamp.bytes));
     }
     Ok(Image { path, kind, stamp })
 }
 
-/// Returns `true` if the same images would be found again for this output, at the same place from there.
-pub(crate) fn are_unchanged(textures: &Textures, output: &Path) -> bool {
-    let Ok(target) = textures.target.parse() else { return textures.is_empty() };
-    let is_moved = textures.output.is_some() && textures.output != resolved(folder_of(output));
-    !is_moved
-        && textures.images.iter().all(|(name, seen)| {
-            let image = find(name, &textures.folders, target).ok();
-            let seen = seen.as_ref().map(|Found { file, stamp, .. }| (file.clone(), *stamp));
-            image.map(|image| (Name::of(&image.path), image.stamp)) == seen
-        })
+impl Textures {
+    /// Returns `true` if the same images would be found again for this output, at the same place from there.
+    #[must_use]
+    pub fn are_unchanged(&self, output: &Place) -> bool {
+        let Ok(target) = self.target.parse() else { return self.is_empty() };
+        let is_moved = self.output.is_some() && self.output != resolved(&output.folder_path());
+        !is_moved
+            && self.images.iter().all(|(name, seen)| {
+                let image = find(name, &self.folders, target).ok();
+                let seen = seen.as_ref().map(|Found { file, stamp, .. }| (file.clone(), *stamp));
+                image.map(|image| (RecordedPath::of(&image.path), image.stamp)) == seen
+            })
+    }
 }
 
 /// Returns `true` for names with the ending of an image, whether programs read it or not.
@@ -146,6 +148,11 @@ pub fn is_image(name: &str) -> bool {
 }
 
 /// A folder without links on the way.
-pub(crate) fn resolved(folder: &Path) -> Option<Name> {
-    fs::canonicalize(folder).ok().map(|folder| Name::of(&folder))
+pub(crate) fn resolved(folder: &Path) -> Option<RecordedPath> {
+    fs::canonicalize(or_current(folder)).ok().map(|folder| RecordedPath::of(&folder))
+}
+
+/// A folder. An empty path, such as the parent of a name, is the current one.
+pub(crate) fn or_current(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }

@@ -24,7 +24,7 @@ fn each(root: &Path, target: Target, formats: &[Format], mut check: impl FnMut(&
             // Clouds are tested in `intact`.
             Ok((_, outcome)) if outcome.points > 0 => {}
             Ok((path, outcome)) => {
-                assert!(outcome.files.contains(&path));
+                assert!(outcome.paths().contains(&path));
                 check(&file, &path);
                 checked += 1;
             }

@@ -99,7 +99,7 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
                     let lost = outcome.left_out.iter().find(|line| !line.starts_with("the loop flags"));
                     assert_eq!(lost, None);
                     assert_eq!(Convert::new(target).check_file(&file, &path).unwrap().differs, [""; 0]);
-                    outcome.files.iter().for_each(|file| fs::remove_file(file).unwrap());
+                    outcome.files.iter().for_each(|file| fs::remove_file(&file.path).unwrap());
                 }
                 Err(Error::NothingToConvert { has_animations, has_unusable }) => {
                     assert_eq!((has_animations, has_unusable), (animations > 0, false));

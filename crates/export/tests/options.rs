@@ -59,8 +59,8 @@ fn parts_of_a_gltf_are_named_by_its_json() {
     let file = open("cgeo", "anim_a.cgeo");
     let path = folder.path().join("two words.gltf");
     let outcome = parts().write_file(&file, &path).unwrap();
-    let names: Vec<_> =
-        outcome.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    let paths = outcome.paths();
+    let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["two words.bin", "two words.gltf"]);
     let json: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert_eq!(json["buffers"][0]["uri"], "two%20words.bin");
@@ -521,12 +521,11 @@ fn output_beyond_the_limit_leaves_no_file_of_any_target() {
         let files = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let path = folder.path().join("out").with_extension(target.name());
         let written = Convert::new(target).write_file(&file, &path).unwrap().files;
-        let size: u64 = written.iter().map(|path| path.metadata().unwrap().len()).sum();
+        let size: u64 = written.iter().map(|file| file.bytes).sum();
+        assert!(written.iter().all(|file| file.bytes == file.path.metadata().unwrap().len()));
         // A little less than everything: each file fits, and the last one does not fit any more.
         let mut limits = vec![0, 1, size / 2, size - 1];
-        limits.extend(
-            written.iter().map(|path| size - path.metadata().unwrap().len()).filter(|most| *most > 0),
-        );
+        limits.extend(written.iter().map(|file| size - file.bytes).filter(|most| *most > 0));
         for most in limits {
             files().for_each(|path| fs::remove_file(path).unwrap());
             let error = Convert { max_output_bytes: Some(most), ..Convert::new(target) }

@@ -584,7 +584,7 @@ fn a_sheet_has_a_tile_with_words_for_each_picture() {
     sheet.push_trouble("it is broken", &["bad.tmf"]).unwrap();
     sheet.push(&tile, &["a name that is too long.tmf"]).unwrap();
     sheet.push(&tile, &["one too many"]).unwrap();
-    assert_eq!(sheet.finish().unwrap(), path);
+    assert_eq!(sheet.finish().unwrap().path, path);
     let bytes = frames(&path).remove(0);
     let width = 6 + 2 * (64 + 6);
     let pixel = |column: usize, row: usize| bytes.as_chunks::<3>().0[row * width + column];

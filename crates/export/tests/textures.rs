@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::MeshFile;
-use meshmap_export::{Convert, Index, Outcome, Target};
+use meshmap_export::{Convert, Outcome, Target, Textures};
+use meshmap_outputs::{Made, Outputs, Record};
 use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;
 use serde_json::Value;
@@ -105,7 +106,8 @@ fn images_are_copied_beside_the_output_or_put_into_it() {
         let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(target) };
         let outcome = write(&file, convert, root);
         let copy = root.join(format!("out/sheet.{target}.textures/crate.png"));
-        assert!(outcome.files.contains(&copy) && outcome.files.last() != Some(&copy), "{:?}", outcome.files);
+        let paths = outcome.paths();
+        assert!(paths.contains(&copy) && paths.last() != Some(&copy), "{paths:?}");
         assert_eq!(fs::read(&copy).unwrap(), image());
         fs::remove_file(copy).unwrap();
     }
@@ -255,15 +257,23 @@ fn meshes_without_usable_coordinates_have_no_texture() {
 fn outputs_are_up_to_date_while_their_images_are() {
     let root = folder();
     let root = root.path();
-    let (output, image_path) = (root.join("out/sheet.glb"), root.join("models/found.png"));
+    let image_path = root.join("models/found.png");
     let file = sheet("found.png");
-    let index = || Index::read(&root.join("out"), "", Some(&[]), [output.as_path()]);
+    let outputs = Outputs::below(&root.join("out"));
+    let place = outputs.place("sheet.glb").unwrap();
+    let convert = Convert { folder: Some(root.join("models")), ..Convert::new(Target::Glb) };
+    let read = || Record::read(&outputs, "", Some(&[]), [&place]);
     let record = || {
-        let outcome = write(&file, Convert::new(Target::Glb), root);
-        let made = (outcome.files.as_slice(), outcome.textures);
-        index().add(&output, "this".to_owned(), made, String::new()).unwrap();
+        let Outcome { files, textures, .. } = convert.write(&file, &place).unwrap();
+        let looked_for = textures.to_record();
+        let fingerprint = "this".to_owned();
+        read().add(&place, Made { fingerprint, files, looked_for, ..Made::default() }).unwrap();
     };
-    let is_up_to_date = || index().is_up_to_date(&output, "this");
+    let is_up_to_date = || {
+        let record = read();
+        let Some(known) = record.find(&place, "this") else { return false };
+        Textures::of_record(known.looked_for).unwrap().are_unchanged(&place)
+    };
     record();
     assert!(is_up_to_date());
     // It is there now.

@@ -94,11 +94,21 @@ impl<T> OrRaise<T> for PyResult<meshmap::Result<T>> {
     }
 }
 
+/// The `errno` of an error with its own text, by which Python chooses the class.
+fn number_of(kind: std::io::ErrorKind) -> Option<i32> {
+    match kind {
+        std::io::ErrorKind::NotFound => Some(2),
+        std::io::ErrorKind::NotADirectory => Some(20),
+        std::io::ErrorKind::IsADirectory => Some(21),
+        _ => None,
+    }
+}
+
 /// Errors of what writes files.
 pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyErr {
     match error {
         meshmap_export::Error::Read(error) => raise(py, error),
-        meshmap_export::Error::Write(error) => match error.raw_os_error() {
+        meshmap_export::Error::Write(error) => match error.raw_os_error().or(number_of(error.kind())) {
             Some(code) => {
                 let text = error.to_string();
                 PyOSError::new_err((code, text.split(" (os error").next().unwrap_or_default().to_owned()))

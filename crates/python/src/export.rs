@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshmap::MeshFile;
-use meshmap_export::{Convert, Render, Target};
+use meshmap_catalog::text;
+use meshmap_export::{Convert, Outcome, Render, Target};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PySlice, PyTuple};
@@ -19,7 +20,7 @@ use crate::file::File;
 use crate::living::Handle;
 
 /// The file that an argument is: an open one, or whatever `open` takes. With its name without extension, and its folder.
-fn file_of(
+pub(crate) fn file_of(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
 ) -> PyResult<(MeshFile, Handle, String, Option<PathBuf>)> {
@@ -103,6 +104,27 @@ fn in_python(error: &serde_json::Error) -> String {
     end(&why).map_or(why, |(why, words)| why + words)
 }
 
+/// The options of a conversion.
+pub(crate) fn options_of(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Convert> {
+    read_options("convert", arguments)
+}
+
+/// The target of this name or, without one, of the ending of a path.
+pub(crate) fn target_of(name: Option<&str>, path: &Path) -> PyResult<Target> {
+    let target = match name {
+        Some(name) => name.parse().ok(),
+        None => Target::of_path(path),
+    };
+    target.ok_or_else(|| {
+        let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
+        let found = text::shown(&path.to_string_lossy()).into_owned();
+        PyValueError::new_err(format!(
+            "cannot tell the format of {found}: expected to= or an ending of {}",
+            names.join(", ")
+        ))
+    })
+}
+
 /// The options of these keyword arguments. An argument that is None counts as not given.
 fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
     let mut options = serde_json::Map::new();
@@ -167,8 +189,8 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
 /// Returns:
 ///     A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
 ///     `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
-///     the names in the file, and `looked_for` is a text that says where they were looked for. `left_out` lists data that was not
-///     written, `changed` counts changed numbers by reason, and `notes` lists assumptions.
+///     the names in the file. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and `notes`
+///     lists assumptions.
 #[pyfunction]
 #[pyo3(
     signature = (source, output, *, to=None, **options),
@@ -186,19 +208,10 @@ pub(crate) fn convert<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let write = output.getattr_opt("write")?;
     let path: PathBuf = if write.is_some() { PathBuf::new() } else { output.extract()? };
-    let target = match to {
-        Some(name) => name.parse().ok(),
-        None => Target::of_path(&path),
-    };
     crate::source::check_output(&path)?;
-    let target = target.ok_or_else(|| {
-        let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
-        PyValueError::new_err(format!(
-            "cannot tell the format of {output}: expected to= or an ending of {}",
-            names.join(", ")
-        ))
-    })?;
-    let convert = Convert { target, ..read_options("convert", options)? };
+    let shown = if write.is_some() { PathBuf::from(output.to_string()) } else { path.clone() };
+    let target = target_of(to, &shown)?;
+    let convert = Convert { target, ..options_of(options)? };
     let (file, handle, name, folder) = file_of(py, source)?;
     if write.is_some() {
         convert.check_stream().map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -213,14 +226,21 @@ pub(crate) fn convert<'py>(
             let path = folder.path().join("mesh").with_extension(target.name());
             let outcome = handle.detached(py, true, || convert.write_file(&file, &path))?;
             if let Ok(outcome) = &outcome {
-                send(&outcome.files, write)?;
+                send(&outcome.paths(), write)?;
             }
-            outcome
+            outcome.map(|mut outcome| {
+                outcome.files.clear();
+                outcome
+            })
         }
     };
-    let outcome = outcome.map_err(|error| raise_export(py, &error))?;
+    dict_of(py, outcome.map_err(|error| raise_export(py, &error))?)
+}
+
+/// The report about a conversion, as `convert` returns it.
+pub(crate) fn dict_of(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("files", if write.is_some() { Vec::new() } else { outcome.files })?;
+    dict.set_item("files", outcome.paths())?;
     dict.set_item("vertices", outcome.vertices)?;
     dict.set_item("points", outcome.points)?;
     dict.set_item("joints", outcome.joints)?;
@@ -233,8 +253,6 @@ pub(crate) fn convert<'py>(
         textures.set_item(name, file)?;
     }
     dict.set_item("textures", textures)?;
-    let looked_for = serde_json::to_string(&outcome.textures);
-    dict.set_item("looked_for", looked_for.map_err(|error| PyValueError::new_err(error.to_string()))?)?;
     dict.set_item("left_out", outcome.left_out)?;
     dict.set_item("changed", outcome.changed)?;
     dict.set_item("notes", outcome.notes)?;

@@ -31,7 +31,7 @@
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
 //     call: calls of Python code, by threads that may outlive the interpreter
-//     buffer error outputs pool store: bytes as arrays, exceptions, outputs that are up to date, threads, and files in stores
+//     buffer error pool store: bytes as arrays, exceptions, threads, and files in stores
 //     readers: file objects and readers of ranges in Python
 //     again: what `open` was called with, and what pickled files and parts are made from
 //     source timing: what `open` takes, and times
@@ -42,6 +42,7 @@
 //     cgeo | iqm | openctm | slmesh | tmf: one class of file each
 //     opening: the class of a file
 //     export: conversion and pictures
+//     outputs: the outputs of jobs
 
 mod again;
 mod buffer;

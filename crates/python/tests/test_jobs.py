@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +65,68 @@ def test_two_files_are_not_converted_to_one_output(iqm: Path, tmp_path: Path) ->
     rows = jobs.convert([str(source) for source in sources], out, base=str(tmp_path)).to_pylist()
     assert [row["state"] for row in rows] == ["written", "written"]
     assert sorted(path.relative_to(out).as_posix() for path in out.glob("*/*.glb")) == ["a/m.iqm.glb", "b/m.iqm.glb"]
+
+
+def test_files_of_other_tasks_are_not_converted_to_one_output(iqm: Path, tmp_path: Path) -> None:
+    sources = [tmp_path / folder / "m.iqm" for folder in ("a", "b", "moved")]
+    for source in sources[:2]:
+        source.parent.mkdir()
+        shutil.copy(iqm, source)
+    first, second, moved = (str(source) for source in sources)
+    out = tmp_path / "out"
+    assert jobs.convert([first], out).to_pylist()[0]["state"] == "written"
+    written = (out / "m.iqm.glb").read_bytes()
+    row = jobs.convert([second], out).to_pylist()[0]
+    assert row["state"] == "failed" and first in row["error"] and second in row["error"], row
+    assert (out / "m.iqm.glb").read_bytes() == written
+    assert jobs.convert([first], out).to_pylist()[0]["state"] == "up_to_date"
+    # A file that was moved is the same file, and an output that was removed belongs to nobody.
+    sources[0].parent.rename(sources[2].parent)
+    assert jobs.convert([moved], out).to_pylist()[0]["state"] == "written"
+    (out / "m.iqm.glb").unlink()
+    assert jobs.convert([second], out).to_pylist()[0]["state"] == "written"
+    # With a base, different files have different outputs.
+    for source, base in ((moved, sources[2].parent), (second, sources[1].parent)):
+        assert jobs.convert([source], out, base=str(base)).to_pylist()[0]["state"] == "written"
+
+
+_TASK = """
+import sys
+from meshmap import jobs
+print(jobs.convert([sys.argv[1]], sys.argv[2], to="gltf").to_pylist()[0]["state"])
+"""
+
+
+def test_two_tasks_at_once_do_not_give_one_output_to_two_files(iqm: Path, tmp_path: Path) -> None:
+    sources = [tmp_path / folder / "m.iqm" for folder in ("a", "b")]
+    for source in sources:
+        source.parent.mkdir()
+        shutil.copy(iqm, source)
+    for number in range(4):
+        out = str(tmp_path / f"out{number}")
+        tasks = [subprocess.Popen([sys.executable, "-c", _TASK, str(source), out], stdout=subprocess.PIPE, text=True) for source in sources]
+        states = [task.communicate()[0].strip() for task in tasks]
+        assert "failed" in states and set(states) <= {"failed", "written"}, states
+        # The same task twice is no conflict.
+        twice = str(tmp_path / f"twice{number}")
+        tasks = [subprocess.Popen([sys.executable, "-c", _TASK, str(sources[0]), twice], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        states = [task.communicate()[0].strip() for task in tasks]
+        assert set(states) <= {"written", "up_to_date"}, states
+        assert jobs.convert([str(sources[0])], twice, to="gltf").to_pylist()[0]["state"] == "up_to_date"
+
+
+def test_a_linked_folder_below_the_outputs_is_refused(iqm: Path, tmp_path: Path) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    source = str(shutil.copy(iqm, tmp_path / "in" / "sub" / "m.iqm"))
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to("real")
+    (tmp_path / "real" / "sub").symlink_to("../victim")
+    row = jobs.convert([source], tmp_path / "out", base=str(tmp_path / "in")).to_pylist()[0]
+    assert row["state"] == "failed" and "a link to another folder" in row["error"], row
+    assert list((tmp_path / "victim").iterdir()) == []
+    (tmp_path / "real" / "sub").unlink()
+    assert jobs.convert([source], tmp_path / "out", base=str(tmp_path / "in")).to_pylist()[0]["state"] == "written"
 
 
 def test_outputs_are_files_of_this_machine(iqm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

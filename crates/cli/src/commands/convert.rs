@@ -1,7 +1,7 @@
 //! `meshmap convert`: files of other formats.
 
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,11 @@ use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Target};
+use meshmap_outputs::{Outputs, Place};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, Written, problem_of};
-use super::{Outcome, Reporting, print_stderr, taking_negative_numbers, usage};
+use super::outputs::{self, Damaged, Job, JobResult, Paths, Plan, Remark, Written, problem_of};
+use super::{Outcome, Reporting, bad, print_stderr, taking_negative_numbers, usage};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::progress::Printed;
 use crate::screen::Screen;
@@ -115,28 +116,31 @@ pub(crate) fn run(
         });
     };
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
-    let jobs = if is_one {
-        let [input] = found.files.as_slice() else { return Ok(Outcome::Bad) };
-        vec![Job { input: input.clone(), output: output.to_owned() }]
-    } else {
-        outputs::jobs(&args.paths, &found, target.name(), output)
+    let outputs = Outputs::below(output);
+    let jobs = match found.files.as_slice() {
+        [input] if is_one => Place::at(output).map(|place| vec![Job { input: input.clone(), place }]),
+        _ => outputs::jobs(&args.paths, &found, target.name(), &outputs),
+    };
+    let jobs = match jobs {
+        Ok(jobs) => jobs,
+        Err(error) => return bad(words::writing(&error)),
     };
     if args.dry_run {
-        for Job { input, output } in &jobs {
-            writeln!(out, "{} -> {}", input.shown(), text::path(output))?;
+        for Job { input, place } in &jobs {
+            writeln!(out, "{} -> {}", input.shown(), text::path(&place.path()))?;
         }
         return Ok(Outcome::Good);
     }
     let how = choice.reading(outputs::SHARES, jobs.len() > 1);
-    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| target.files_of(output)) {
+    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| convert.names(output)) {
         return usage(why);
     }
     let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let also = conversion.animations.iter();
     let also = also.map(|animations| outputs::origin(&animations.input, &how)).collect();
     let plan = Plan {
-        root: (!is_one).then_some(output),
-        options: format!("{:?}\ncheck {}", conversion.convert, conversion.check),
+        outputs: (!is_one).then_some(&outputs),
+        options: format!("{}\ncheck {}", conversion.convert.identity(), conversion.check),
         also,
         force: args.force,
         reporting: Reporting { quiet: choice.quiet, json: args.json },
@@ -239,9 +243,9 @@ fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
 }
 
 /// Also returns `true` if a part could not be converted.
-fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) -> (JobResult, bool) {
+fn write(file: &MeshFile, Job { input, place }: &Job, conversion: &Conversion) -> (JobResult, bool) {
     let convert = conversion.of(file, input);
-    let mut outcome = match convert.write_file(file, output) {
+    let mut outcome = match convert.write(file, place) {
         Ok(outcome) => outcome,
         Err(error) => return (JobResult::of(error), true),
     };
@@ -269,11 +273,12 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
     if !conversion.check {
         return (JobResult::Written(made), is_damaged);
     }
-    let checked = match convert.check_file(file, output) {
+    let remove = |made: &Written| made.files.iter().for_each(|file| place.outputs().remove(file));
+    let checked = match convert.check_file(file, place.path()) {
         Ok(checked) => checked,
         Err(error) => {
             // Nobody should rely on an output that could not be checked.
-            made.files.iter().for_each(|file| drop(fs::remove_file(file)));
+            remove(&made);
             let why = problem_of(error);
             let problem = Problem::other("other", format!("the output cannot be checked: {why}"));
             return (JobResult::Failed(problem), is_damaged);
@@ -285,7 +290,8 @@ fn write(file: &MeshFile, Job { input, output }: &Job, conversion: &Conversion) 
         return (JobResult::Written(made), is_damaged);
     }
     made.details.extend(checked.differs.iter().map(|line| Remark::new(&format!("differs: {line}"))));
-    made.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
+    remove(&made);
+    made.files.clear();
     (JobResult::Differs(made), is_damaged)
 }
 
@@ -313,8 +319,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
 
 /// The size and the counts of what was written.
 fn about(outcome: &meshmap_export::Outcome) -> String {
-    let bytes =
-        outcome.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|metadata| metadata.len());
+    let bytes = outcome.files.iter().map(|file| file.bytes);
     let counts = [
         (outcome.triangles, "triangle"),
         (outcome.vertices - outcome.points, "vertex"),
@@ -381,8 +386,8 @@ fn to_output(
     let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
-    let job = Job { input: input.clone(), output: output.clone() };
-    let (result, outcome) = match outputs::one(&job, &how, false, |file, job| make(file, job, &conversion)) {
+    let job = Job { input: input.clone(), place: Place::at(&output)? };
+    let (result, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion)) {
         JobResult::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());
@@ -393,8 +398,8 @@ fn to_output(
         }
         result => (result, Outcome::Bad),
     };
-    let job = Job { output: "(standard output)".into(), ..job };
-    let Printed { results, problems } = outputs::lines(&job, result, choice.quiet, true, screen);
+    let paths = Paths { input, output: "(standard output)".into() };
+    let Printed { results, problems } = outputs::lines(&paths, result, choice.quiet, true, screen);
     Printed::problem([results, problems].concat()).write(out)?;
     Ok(outcome)
 }

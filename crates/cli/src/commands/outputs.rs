@@ -13,7 +13,10 @@ use std::time::Instant;
 use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Index, Limit, Origin, Output, Textures, is_image};
+use meshmap_export::{Convert, Limit, Textures, is_image};
+use meshmap_outputs::{
+    Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict, name_all,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -23,10 +26,23 @@ use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
 use crate::{text, words};
 
-/// A file, and what is made of it.
+/// A file, and the place of what is made of it.
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) input: Input,
+    pub(super) place: Place,
+}
+
+impl Job {
+    /// The paths of the job, for reports.
+    fn paths(&self) -> Paths<'_> {
+        Paths { input: &self.input, output: self.place.path() }
+    }
+}
+
+/// A file, and the path of what is made of it, in a report.
+pub(super) struct Paths<'a> {
+    pub(super) input: &'a Input,
     pub(super) output: PathBuf,
 }
 
@@ -65,7 +81,7 @@ impl JobResult {
 /// The outputs that were written for one file.
 #[derive(Default)]
 pub(super) struct Written {
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<WrittenFile>,
     pub(super) textures: Textures,
     /// The size and the counts of what was written.
     pub(super) about: String,
@@ -181,7 +197,7 @@ impl Damaged {
 /// The settings for writing and reporting the outputs of a command.
 pub(super) struct Plan<'a> {
     /// The directory of the outputs; `None` for one output, which is always written.
-    pub(super) root: Option<&'a Path>,
+    pub(super) outputs: Option<&'a Outputs>,
     /// The options that decide about the content of outputs.
     pub(super) options: String,
     /// Files besides the input that the outputs are made from. `None` if one of them may change unnoticed.
@@ -199,25 +215,18 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
     relative.map_or_else(|| input.file_name().to_owned(), Path::to_owned)
 }
 
-/// The output path of each file: below the output in the same place as below the named directory.
-pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
-    let places: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
-    let mut counts: HashMap<PathBuf, u32> = HashMap::new();
+/// The output of each file: below the directory of outputs in the same place as below the named directory.
+pub(super) fn jobs(
+    paths: &[PathBuf],
+    found: &Found,
+    ending: &str,
+    outputs: &Outputs,
+) -> io::Result<Vec<Job>> {
+    let sources: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     // Images have no outputs, but lie next to meshes of the same name.
-    let is_image = |place: &Path| is_image(&place.to_string_lossy());
-    for place in places.iter().filter(|place| !is_image(place)) {
-        *counts.entry(place.with_extension(ending)).or_default() += 1;
-    }
-    let jobs = found.files.iter().zip(places).map(|(input, place)| {
-        let mut name = place.with_extension(ending);
-        if is_image(&place) || counts.get(&name).is_some_and(|count| *count > 1) {
-            // Files whose names differ only in their extension keep it.
-            name = place;
-            name.as_mut_os_string().push(format!(".{ending}"));
-        }
-        Job { input: input.clone(), output: output.join(name) }
-    });
-    jobs.collect()
+    let names = name_all(&sources, ending, |source| is_image(&source.to_string_lossy()));
+    let jobs = found.files.iter().zip(names);
+    jobs.map(|(input, name)| Ok(Job { input: input.clone(), place: outputs.place(name)? })).collect()
 }
 
 /// Does all jobs and prints a summary. `make` writes the output of one file.
@@ -232,27 +241,24 @@ pub(super) fn all(
 ) -> io::Result<Outcome> {
     let start = Instant::now();
     let is_one = found.single && jobs.len() == 1;
-    let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
-    folders.into_iter().for_each(Output::remove_abandoned);
-    let read = |root| {
-        let outputs = jobs.iter().map(|job| job.output.as_path());
-        Index::read(root, &plan.options, plan.also.as_deref(), outputs)
+    let read = |outputs| {
+        let places = jobs.iter().map(|job| &job.place);
+        Record::read(outputs, &plan.options, plan.also.as_deref(), places)
     };
-    let index = Arc::new(plan.root.map(read));
+    let record = Arc::new(plan.outputs.map(read));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
-        let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
-        let creates_folder = plan.root.is_some();
+        let (record, is_full, force) = (Arc::clone(&record), Arc::clone(&is_full), plan.force);
         move |job: &Job| {
-            let index = index.as_ref().as_ref();
+            let record = record.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
-            let fingerprint = index.and_then(|index| index.fingerprint(&origin(&job.input, &how)?));
-            let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
-            let known = known.filter(|(index, made)| index.is_up_to_date(&job.output, made));
+            let fingerprint = record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
+            let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
+            let known = known.and_then(|(record, made)| up_to_date(record, &job.place, made));
             let result = match known {
-                Some((index, _)) => JobResult::UpToDate(Damaged::of_record(index.report(&job.output))),
+                Some(damage) => JobResult::UpToDate(damage),
                 None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
-                None => one(job, &how, creates_folder, &make),
+                None => one(job, &how, &make),
             };
             (result, fingerprint)
         }
@@ -267,12 +273,13 @@ pub(super) fn all(
             JobResult::Written(made) => {
                 written += 1;
                 damaged += u64::from(!made.damage.is_empty());
-                if let (Some(index), Some(fingerprint)) = (&*index, fingerprint) {
+                if let (Some(record), Some(fingerprint)) = (&*record, fingerprint) {
+                    let looked_for = made.textures.to_record();
                     // The next run reports the damage again.
-                    let record = made.damage.record();
-                    let made = (made.files.as_slice(), made.textures.clone());
-                    let added = index.add(&job.output, fingerprint, made, record);
-                    not_recorded = not_recorded.take().or(added.err());
+                    let report = made.damage.record();
+                    let files = made.files.clone();
+                    let made = Made { fingerprint, source: String::new(), files, looked_for, report };
+                    not_recorded = not_recorded.take().or(record.add(&job.place, made).err());
                 }
             }
             JobResult::Differs(_) | JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
@@ -289,9 +296,9 @@ pub(super) fn all(
         }
         totals.add(&result);
         if plan.reporting.json {
-            Printed::result(object(job, result))
+            Printed::result(object(&job.paths(), result))
         } else {
-            lines(job, result, plan.reporting.quiet, is_one, screen)
+            lines(&job.paths(), result, plan.reporting.quiet, is_one, screen)
         }
     };
     let handed = progress::each(&jobs, |job| &job.input, choice, work, report, out)?;
@@ -309,6 +316,13 @@ pub(super) fn all(
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let (made, is_done) = (written + up_to_date, handed == jobs.len());
     Summary { counts, made, failed, damaged, is_done, start }.write(&found, plan.reporting, screen, out)
+}
+
+/// The damage that was recorded with an output, if the output is up to date.
+fn up_to_date(record: &Record, place: &Place, fingerprint: &str) -> Option<Damaged> {
+    let known = record.find(place, fingerprint)?;
+    let is_unchanged = Textures::of_record(known.looked_for)?.are_unchanged(place);
+    is_unchanged.then(|| Damaged::of_record(known.report))
 }
 
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.
@@ -401,7 +415,7 @@ const DIFFERS: &str = "what was written differs";
 /// The lines about a job: all that is known of the only file, and one line for each of many files. With `quiet`, only problems are
 /// reported.
 pub(super) fn lines(
-    Job { input, output }: &Job,
+    Paths { input, output }: &Paths<'_>,
     result: JobResult,
     quiet: bool,
     is_one: bool,
@@ -445,7 +459,7 @@ pub(super) fn lines(
 }
 
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
-pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> {
+pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> Vec<u8> {
     let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
     let (state, made, error) = match result {
         JobResult::Written(made) => ("written", made, None),
@@ -472,7 +486,7 @@ pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> 
         "state": state,
         "error": error,
         "damage": made.damage.parts,
-        "files": made.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
+        "files": made.files.iter().map(|file| file.path.to_string_lossy()).collect::<Vec<_>>(),
     });
     let mut object = cut(json_text::with(object, made.facts));
     if made.damage.more > 0 {
@@ -486,22 +500,13 @@ pub(super) fn object(Job { input, output }: &Job, result: JobResult) -> Vec<u8> 
 }
 
 /// Does one job. The folder of the output is created, unless the user names the output itself.
-pub(super) fn one(
-    job: &Job,
-    how: &Reading,
-    creates_folder: bool,
-    make: impl Fn(&MeshFile, &Job) -> JobResult,
-) -> JobResult {
+pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> JobResult) -> JobResult {
     let file = match job.input.read(how) {
         Ok(Some(file)) => file,
         Ok(None) => return JobResult::Other,
         Err(problem) => return JobResult::Failed(problem),
     };
-    let find_folder = |()| match creates_folder {
-        true => fs::create_dir_all(folder_of(&job.output)),
-        false => check_folder(&job.output),
-    };
-    match Output::check_path(&job.output).and_then(find_folder) {
+    match job.place.prepare() {
         Ok(()) => match make(&file, job) {
             JobResult::Nothing(problem) if job.input.is_named => JobResult::Failed(problem),
             result => result,
@@ -537,45 +542,25 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
     }
 }
 
-/// Returns an error that names the folder of an output if it does not exist. An output that ends with a separator is the folder.
-pub(super) fn check_folder(output: &Path) -> io::Result<()> {
-    let folder = if names_directory(output) { output.components().as_path() } else { folder_of(output) };
-    match folder.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("the folder {} does not exist", text::path(folder)))),
-    }
-}
-
-/// `true` if a path ends with a separator.
-pub(super) fn names_directory(output: &Path) -> bool {
-    let last = output.as_os_str().as_encoded_bytes().last();
-    last.is_some_and(|last| std::path::is_separator(char::from(*last)))
-}
-
 /// Begins an output that the user names.
 pub(super) fn create(output: &Path) -> io::Result<Output> {
-    check_folder(output)?;
-    Output::create(output)
-}
-
-fn folder_of(output: &Path) -> &Path {
-    output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    Output::create(&Place::at(output)?)
 }
 
 /// Returns why jobs cannot be done: two of them would write one file, or one would replace an input or a directory.
 ///
-/// `files` returns the files that a job writes.
+/// `names` returns the names that a job may take, below the directory of outputs.
 pub(super) fn conflict(
     inputs: &[Input],
     jobs: &[Job],
     how: &Reading,
-    files: impl Fn(&Path) -> Vec<PathBuf>,
+    names: impl Fn(&Path) -> Names,
 ) -> Option<String> {
-    let mut places = Places::default();
-    let mut taken: HashMap<PathBuf, &Job> = HashMap::new();
+    let root = jobs.first()?.place.outputs().path();
+    let names: Vec<Names> = jobs.iter().map(|job| names(job.place.below())).collect();
     let mut replaced: HashSet<PathBuf> = HashSet::new();
-    for (job, file) in jobs.iter().flat_map(|job| files(&job.output).into_iter().map(move |file| (job, file)))
-    {
+    for file in names.iter().flat_map(|names| &names.files) {
+        let file = root.join(file);
         match fs::metadata(&file) {
             Ok(metadata) if metadata.is_dir() => {
                 return Some(format!("{}: a directory, which cannot be replaced", text::path(&file)));
@@ -583,15 +568,15 @@ pub(super) fn conflict(
             Ok(_) => drop(fs::canonicalize(&file).map(|path| replaced.insert(path))),
             Err(_) => {}
         }
-        let Some(other) = taken.insert(places.of(&file), job) else { continue };
-        // Files that hold no mesh are found with the others, and write nothing.
-        if other.input.is_mesh(how) && job.input.is_mesh(how) {
-            let [a, b] = [other, job].map(|job| job.input.shown());
-            return Some(format!(
-                "{a} and {b} would both be written to {}: convert them one at a time",
-                text::path(&file)
-            ));
-        }
+    }
+    // Files that hold no mesh are found with the others, and write nothing.
+    let is_mesh = |job: usize| jobs.get(job).is_some_and(|job| job.input.is_mesh(how));
+    if let Some(found) = find_conflict(&names, |a, b| is_mesh(a) && is_mesh(b)) {
+        let [a, b] = found.outputs.map(|job| jobs.get(job).map(|job| job.input.shown()).unwrap_or_default());
+        return Some(format!(
+            "{a} and {b} would both be written to {}: convert them one at a time",
+            text::path(&root.join(found.path))
+        ));
     }
     if replaced.is_empty() {
         return None;
@@ -602,28 +587,13 @@ pub(super) fn conflict(
     Some(format!("{}: an input, which cannot be replaced", input.shown()))
 }
 
-/// The places of files that may not exist yet: each folder is resolved once.
-#[derive(Default)]
-struct Places {
-    folders: HashMap<PathBuf, PathBuf>,
-}
-
-impl Places {
-    fn of(&mut self, file: &Path) -> PathBuf {
-        let folder = folder_of(file);
-        let resolve = || fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let resolved = self.folders.entry(folder.to_owned()).or_insert_with(resolve);
-        resolved.join(file.file_name().unwrap_or_default())
-    }
-}
-
 /// Reports directories that could not be read, and returns their number.
 pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io::Result<u64> {
     for (path, error) in &found.unreadable {
         if json {
             let problem = Problem::other("io", error.clone());
-            let job = Job { input: Input::named(path), output: PathBuf::new() };
-            out.write_all(&object(&job, JobResult::Failed(problem)))?;
+            let paths = Paths { input: &Input::named(path), output: PathBuf::new() };
+            out.write_all(&object(&paths, JobResult::Failed(problem)))?;
         } else {
             out.flush()?;
             print_stderr(format_args!("{}: {error}", text::path(path)));

@@ -1,7 +1,6 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,15 +8,16 @@ use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
+use meshmap_outputs::{Names, Outputs, Place, names_folder};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Job, JobResult, Plan, Summary, Written, problem_of, unreadable};
+use super::outputs::{self, Job, JobResult, Paths, Plan, Summary, Written, problem_of, unreadable};
 use super::{Outcome, Reporting, bad, print_stderr, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
 use crate::progress::{self, Printed};
 use crate::screen::Screen;
-use crate::text;
+use crate::{text, words};
 
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
@@ -80,7 +80,7 @@ pub(crate) fn run(
     let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
     // A directory that does not exist is reported as such.
     let is_picture = is_one || render.sheet;
-    if is_picture && !is_directory && !is_png && !is_thumbnail && !outputs::names_directory(output) {
+    if is_picture && !is_directory && !is_png && !is_thumbnail && !names_folder(output) {
         return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
     }
     if is_thumbnail && (!is_one || is_directory) {
@@ -98,22 +98,32 @@ pub(crate) fn run(
         }
         return sheet(&mut found, output, args, choice, screen, out);
     }
+    let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
-        [input] if is_one && !is_directory => vec![Job { input: input.clone(), output: output.clone() }],
-        _ => outputs::jobs(&args.paths, &found, "png", output),
+        [input] if is_one && !is_directory => {
+            Place::at(output).map(|place| vec![Job { input: input.clone(), place }])
+        }
+        _ => outputs::jobs(&args.paths, &found, "png", &outputs),
+    };
+    let jobs = match jobs {
+        Ok(jobs) => jobs,
+        Err(error) => return bad(words::writing(&error)),
     };
     let (how, render) = together(render, choice, jobs.len() > 1);
-    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| vec![output.to_owned()]) {
+    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| Names {
+        files: vec![output.to_owned()],
+        ..Names::default()
+    }) {
         return usage(why);
     }
     let plan = Plan {
-        root: (!is_one || is_directory).then_some(output),
-        options: format!("{:?}", args.render),
+        outputs: (!is_one || is_directory).then_some(&outputs),
+        options: args.render.identity(),
         also: Some(Vec::new()),
         force: args.force,
         reporting: Reporting { quiet: choice.quiet, json: args.json },
     };
-    let make = move |file: &MeshFile, job: &Job| make(file, &job.output, &render, is_thumbnail);
+    let make = move |file: &MeshFile, job: &Job| make(file, &job.place, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
@@ -172,13 +182,13 @@ fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading,
     (choice.reading(outputs::SHARES, is_one_of_many), Render { parallelism, ..render.clone() })
 }
 
-fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> JobResult {
-    let rendered =
-        if is_thumbnail { thumbnail(file, output, render) } else { render.write_file(file, output) };
+fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> JobResult {
+    let rendered = if is_thumbnail { thumbnail(file, place, render) } else { render.write(file, place) };
     match rendered {
         Ok(rendered) => {
             let (details, notes) = outputs::notes(&rendered.notes);
-            let (about, facts, files) = (about(&rendered), facts(&rendered), vec![output.to_owned()]);
+            let (about, facts) = (about(&rendered), facts(&rendered));
+            let files = rendered.file.into_iter().collect();
             JobResult::Written(Written { about, details, notes, facts, files, ..Written::default() })
         }
         Err(error) => JobResult::of(error),
@@ -186,11 +196,11 @@ fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> 
 }
 
 /// Writes a picture into a file that another program may hold open.
-fn thumbnail(file: &MeshFile, output: &Path, render: &Render) -> meshmap_export::Result<Rendered> {
+fn thumbnail(file: &MeshFile, place: &Place, render: &Render) -> meshmap_export::Result<Rendered> {
     let (picture, rendered) = render.picture(file)?;
     let mut png = Vec::new();
     picture.write_png(&mut png)?;
-    fs::write(output, png)?;
+    place.overwrite(&png)?;
     Ok(rendered)
 }
 
@@ -230,8 +240,7 @@ fn sheet(
     let files = Arc::new(found.files.clone());
     let [width, height] = render.size.unwrap_or(tile_size(files.len()));
     let render = Render { size: Some([width, height]), ..render };
-    let folder = outputs::check_folder(output).map_err(meshmap_export::Error::Write);
-    let mut sheet = match folder.and_then(|()| Sheet::create(output, files.len(), width, height)) {
+    let mut sheet = match Sheet::create(output, files.len(), width, height) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
             return bad("render: no mesh file");
@@ -275,11 +284,11 @@ fn sheet(
         if let Err(error) = pushed {
             broken.get_or_insert(error);
         }
-        let job = Job { input: input.clone(), output: output.to_owned() };
+        let paths = Paths { input, output: output.to_owned() };
         // The sheet is written when all tiles are there, so lines are about problems only.
         match args.json {
-            true => Printed::result(outputs::object(&job, done)),
-            false => outputs::lines(&job, done, true, false, screen),
+            true => Printed::result(outputs::object(&paths, done)),
+            false => outputs::lines(&paths, done, true, false, screen),
         }
     };
     let handed = progress::each(&files, |input| input, choice, work, report, out)?;

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use meshmap::Source;
-use meshmap_export::{Output, find_texture};
+use meshmap_export::find_texture;
+use meshmap_outputs::open_regular;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -341,7 +342,7 @@ impl Content {
     fn open(&self) -> io::Result<(Source, u64)> {
         let source = match self {
             Self::File(path) => {
-                let file = Output::open_regular(path, File::options().read(true))?;
+                let file = open_regular(path)?;
                 Source::from_file(file).map_err(io::Error::other)?
             }
             Self::Source(source) => source.clone(),

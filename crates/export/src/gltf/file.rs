@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use meshmap::Array;
+use meshmap_outputs::{Output, Place};
 
 use super::document::{Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues};
 use crate::budget::{Budget, Scope};
 use crate::error::{Error, Result};
+use crate::files::buffer_name;
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::settings::Job;
 
 /// The name of the target in errors.
@@ -69,19 +70,19 @@ enum Container {
     /// One file: the numbers, before which the JSON is put at the end.
     Binary { output: Output },
     /// The JSON is a separate file; the numbers are in these files next to it.
-    Parts { path: PathBuf, most: u64, files: Vec<Output> },
+    Parts { place: Place, most: u64, files: Vec<Output> },
 }
 
 impl Gltf {
     /// Begins a GLB.
-    pub(super) fn binary(path: &Path, budget: &Budget) -> Result<Self> {
-        let output = Output::create_within(path, budget)?;
+    pub(super) fn binary(place: &Place, budget: &Budget) -> Result<Self> {
+        let output = budget.output(place)?;
         Ok(Self::new(Container::Binary { output }, budget))
     }
 
     /// Begins a file of JSON, with the numbers in files next to it.
-    pub(super) fn parts(path: &Path, budget: &Budget) -> Self {
-        Self::new(Container::Parts { path: path.to_owned(), most: MOST_PART, files: Vec::new() }, budget)
+    pub(super) fn parts(place: &Place, budget: &Budget) -> Self {
+        Self::new(Container::Parts { place: place.clone(), most: MOST_PART, files: Vec::new() }, budget)
     }
 
     fn new(container: Container, budget: &Budget) -> Self {
@@ -147,10 +148,10 @@ impl Gltf {
                     self.document.buffers.push(Buffer::default());
                 }
             }
-            Container::Parts { path, most, files } => {
+            Container::Parts { place, most, files } => {
                 if written.is_none_or(|written| written > 0 && written + length > *most) {
-                    let name = part_name(path, files.len())?;
-                    files.push(Output::create_within(&path.with_file_name(&name), &self.budget)?);
+                    let name = buffer_name(place.below(), files.len()).ok_or_else(not_unicode)?;
+                    files.push(self.budget.output(&place.beside(&name)?)?);
                     self.document.buffers.push(Buffer { byte_length: 0, uri: Some(escaped(&name)) });
                 }
             }
@@ -293,8 +294,8 @@ impl Gltf {
         let mut json = serde_json::to_vec(&self.document)?;
         let mut output = match self.container {
             Container::Binary { output } => output,
-            Container::Parts { path, mut files, .. } => {
-                let mut output = Output::create_within(&path, &self.budget)?;
+            Container::Parts { place, mut files, .. } => {
+                let mut output = self.budget.output(&place)?;
                 output.write_all(&json)?;
                 files.push(output);
                 return job.finish(files, outcome);
@@ -331,14 +332,10 @@ fn check_size(bytes: u64) -> Result<()> {
     Err(Error::NotHeld { target: TARGET, what: what.to_owned() })
 }
 
-/// The name of the file next to a glTF that holds a part of its numbers.
-fn part_name(path: &Path, part: usize) -> Result<String> {
-    let name = path.file_stem().and_then(|name| name.to_str()).map(|name| match part {
-        0 => format!("{name}.bin"),
-        _ => format!("{name}_{part}.bin"),
-    });
-    let what = || "the file's name is not UTF-8, so that it cannot name the files beside it".to_owned();
-    name.ok_or_else(|| Error::NotHeld { target: "gltf", what: what() })
+/// The error of a name that cannot be written in JSON.
+fn not_unicode() -> Error {
+    let what = "the file's name is not UTF-8, so that it cannot name the files beside it".to_owned();
+    Error::NotHeld { target: "gltf", what }
 }
 
 /// A name as a URI: what has a meaning there is escaped.
@@ -441,4 +438,35 @@ fn bounds<const N: usize>(elements: &[[f32; N]]) -> (Vec<f32>, Vec<f32>) {
         }
     }
     (min.to_vec(), max.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_full_buffer_is_followed_by_one_with_the_name_of_the_gltf() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::at(folder.path().join("two words.gltf")).unwrap();
+        let mut gltf = Gltf::parts(&place, &Budget::unlimited());
+        if let Container::Parts { most, .. } = &mut gltf.container {
+            *most = 100;
+        }
+        for _ in 0..3 {
+            gltf.view(&[7; 70], Use::Other).unwrap();
+        }
+        let Container::Parts { files, .. } = gltf.container else { return };
+        assert_eq!(files.len(), 3);
+        let uris: Vec<_> =
+            gltf.document.buffers.iter().map(|buffer| buffer.uri.as_deref().unwrap()).collect();
+        assert_eq!(uris, ["two%20words.bin", "two%20words.gltf.1.bin", "two%20words.gltf.2.bin"]);
+        let written = Output::finish_together(files).unwrap();
+        let names = ["two words.bin", "two words.gltf.1.bin", "two words.gltf.2.bin"];
+        assert!(written.iter().map(|file| file.path.clone()).eq(names.map(|name| folder.path().join(name))));
+        // These are the names that the output claims.
+        let names = crate::Convert::new(crate::Target::Gltf).names(Path::new("two words.gltf"));
+        assert_eq!(names.numbered.unwrap().name(2).unwrap(), "two words.gltf.2.bin");
+    }
 }

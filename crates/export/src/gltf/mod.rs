@@ -14,9 +14,8 @@ mod skins;
 mod snapshots;
 mod weights;
 
-use std::path::Path;
-
 use meshmap::Format;
+use meshmap_outputs::Place;
 
 use self::file::Gltf;
 use crate::error::Result;
@@ -24,10 +23,10 @@ use crate::outcome::Outcome;
 use crate::scene::Scene;
 use crate::settings::{Job, Target};
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let mut gltf = match job.target {
-        Target::Gltf => Gltf::parts(path, &job.budget),
-        _ => Gltf::binary(path, &job.budget)?,
+        Target::Gltf => Gltf::parts(place, &job.budget),
+        _ => Gltf::binary(place, &job.budget)?,
     };
     if !job.animations.is_empty() && scene.format != Format::Iqm {
         outcome.leave_out(format!("the animations of other files, which {} files do not take", scene.format));

@@ -1,16 +1,15 @@
 //! The scene of a glTF file, and what its nodes and meshes have in common.
 
-use std::fs::File;
 use std::io::Read;
 
 use meshmap::Axis;
+use meshmap_outputs::open_regular;
 
 use super::document::{
     Image, Index, Material, Mesh, Node, Primitive, Roots, Surface, Texture, TextureExtensions, TextureInfo,
     WebpSource,
 };
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE, Use, escaped};
-use crate::destination;
 use crate::error::Result;
 use crate::matrix::quaternion;
 use crate::outcome::Outcome;
@@ -132,7 +131,7 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
         None => {
             let path = &texture.image;
             let scope = gltf.budget.scope();
-            let mut file = destination::open_regular(path, File::options().read(true))?;
+            let mut file = open_regular(path)?;
             let length = file.metadata()?.len();
             gltf.budget.charge(length, "image")?;
             let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));

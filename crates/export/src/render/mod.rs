@@ -36,6 +36,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::{Axis, Bounds, Format, MeshFile, Parallelism};
+use meshmap_outputs::{Output, Place, Written};
 
 pub use self::picture::Picture;
 pub use self::settings::{Mode, Render, Rendered, Samples};
@@ -49,7 +50,6 @@ use self::settings::{LONGEST, TARGET};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Name, Named, When};
-use crate::output::Output;
 use crate::scene::assume;
 
 impl Render {
@@ -162,17 +162,26 @@ impl Render {
     ///
     /// # Errors
     ///
+    /// Returns the errors of [`write`](Self::write).
+    pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
+        self.write(file, &Place::at(path)?)
+    }
+
+    /// Writes a PNG of a file at this place in a folder of outputs: one picture, an animation or a contact sheet.
+    ///
+    /// # Errors
+    ///
     /// Returns the errors of [`picture`](Self::picture), and [`Write`](crate::Error::Write) if the file cannot be written. In an animation or a contact
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
-    pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
-        let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
+    pub fn write(&self, file: &MeshFile, place: &Place) -> Result<Rendered> {
+        let budget = &Budget::of_pictures(file);
         budget.run(|| match self.turntable {
-            _ if self.sheet => self.write_sheet(file, path, budget),
-            _ if self.animation => self.write_animation(file, path, budget),
-            Some(pictures) => self.write_turntable(file, pictures.max(1), path, budget),
+            _ if self.sheet => self.write_sheet(file, place, budget),
+            _ if self.animation => self.write_animation(file, place, budget),
+            Some(pictures) => self.write_turntable(file, pictures.max(1), place, budget),
             None => {
                 let (picture, rendered) = self.picture_within(file, budget)?;
-                save(&picture, path, rendered)
+                save(&picture, place, rendered)
             }
         })
     }
@@ -181,7 +190,7 @@ impl Render {
         &self,
         file: &MeshFile,
         pictures: u32,
-        path: &Path,
+        place: &Place,
         budget: &Budget,
     ) -> Result<Rendered> {
         /// A turn takes as many seconds as there are pictures, by this many.
@@ -195,15 +204,15 @@ impl Render {
         let mut reach = Reach::new(frame, middle(&scene));
         views().for_each(|view| reach.add(&view, &scene.positions));
         let cameras = views().map(|view| Ok((None, reach.camera(view, frame, true))));
-        self.write_apng(&scene, cameras, (pictures, [1, RATE]), (path, budget))?;
-        Ok(rendered.at(path).with(frame, pictures))
+        let written = self.write_apng(&scene, cameras, (pictures, [1, RATE]), (place, budget))?;
+        Ok(rendered.at(written).with(frame, pictures))
     }
 
-    fn write_animation(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
+    fn write_animation(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
         let Some(run) = self.finder().all(file, self.every(), budget)? else {
             let (picture, mut rendered) = self.picture_within(file, budget)?;
             rendered.note("nothing moves: one picture".to_owned());
-            return save(&picture, path, rendered);
+            return save(&picture, place, rendered);
         };
         let mut rendered = Rendered::default();
         let frame = self.frame();
@@ -220,9 +229,9 @@ impl Render {
             let _scope = budget.scope();
             Ok((Some(self.drawing(file, named.moment, budget, &mut ignored)?), camera))
         });
-        self.write_apng(&first, scenes, (count, run.delay), (path, budget))?;
+        let written = self.write_apng(&first, scenes, (count, run.delay), (place, budget))?;
         rendered.moment = span(&run.moments);
-        Ok(rendered.at(path).with(frame, count))
+        Ok(rendered.at(written).with(frame, count))
     }
 
     /// Pictures of scenes, or of this one from several sides, one at a time.
@@ -231,9 +240,9 @@ impl Render {
         scene: &Drawing,
         pictures: impl Iterator<Item = Result<(Option<Drawing>, Camera)>>,
         animation: picture::Animation,
-        (path, budget): (&Path, &Budget),
-    ) -> Result<()> {
-        let mut output = Output::create(path)?;
+        (place, budget): (&Place, &Budget),
+    ) -> Result<Written> {
+        let mut output = Output::create(place)?;
         let mut writer = picture::header(&mut output, self.frame(), Some(animation))?;
         let mut seen = SeenOnce::default();
         for picture in pictures {
@@ -244,11 +253,10 @@ impl Render {
         }
         seen.check()?;
         writer.finish().map_err(written)?;
-        output.finish()?;
-        Ok(())
+        Ok(output.finish()?)
     }
 
-    fn write_sheet(&self, file: &MeshFile, path: &Path, budget: &Budget) -> Result<Rendered> {
+    fn write_sheet(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
         let frame = self.frame();
         let moments = match self.finder().all(file, self.every(), budget)? {
             Some(run) => run.moments,
@@ -258,7 +266,7 @@ impl Render {
         let scope = budget.scope();
         let (camera, first) = self.camera_of_all(file, &moments, budget, &mut rendered)?;
         let mut first = Some((first, scope));
-        let mut sheet = Sheet::create(path, moments.len(), frame.width, frame.height)?;
+        let mut sheet = Sheet::create_at(place, moments.len(), frame.width, frame.height)?;
         let mut seen = SeenOnce::default();
         let mut ignored = Rendered::default();
         for named in &moments {
@@ -281,10 +289,10 @@ impl Render {
             seen.add(nothing);
         }
         seen.check()?;
-        sheet.finish()?;
+        let written = sheet.finish()?;
         rendered.moment = span(&moments);
         let count = u32::try_from(moments.len()).unwrap_or(u32::MAX);
-        Ok(rendered.at(path).with(frame, count))
+        Ok(rendered.at(written).with(frame, count))
     }
 
     /// The camera that has a file at all moments in its picture, and the scene at the first.
@@ -317,15 +325,15 @@ impl Render {
         other: &MeshFile,
         path: impl AsRef<Path>,
     ) -> Result<Rendered> {
-        let (path, budget) = (path.as_ref(), &Budget::of_pictures(file));
-        budget.run(|| self.write_difference_within(file, other, path, budget))
+        let (place, budget) = (&Place::at(path)?, &Budget::of_pictures(file));
+        budget.run(|| self.write_difference_within(file, other, place, budget))
     }
 
     fn write_difference_within(
         &self,
         file: &MeshFile,
         other: &MeshFile,
-        path: &Path,
+        place: &Place,
         budget: &Budget,
     ) -> Result<Rendered> {
         let mut rendered = Rendered::default();
@@ -342,7 +350,7 @@ impl Render {
         let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
-        save(&picture, path, rendered.with(picture.frame(), 1))
+        save(&picture, place, rendered.with(picture.frame(), 1))
     }
 }
 
@@ -369,11 +377,10 @@ impl SeenOnce {
 }
 
 /// Writes a picture at a path.
-fn save(picture: &Picture, path: &Path, rendered: Rendered) -> Result<Rendered> {
-    let mut output = Output::create(path)?;
+fn save(picture: &Picture, place: &Place, rendered: Rendered) -> Result<Rendered> {
+    let mut output = Output::create(place)?;
     picture.write_png(&mut output)?;
-    output.finish()?;
-    Ok(rendered.at(path))
+    Ok(rendered.at(output.finish()?))
 }
 
 /// The first and the last of some moments.

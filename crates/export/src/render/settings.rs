@@ -1,11 +1,12 @@
 //! The options of a picture, and the report on a drawn one.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
 
 use meshmap::{Address, Axis, Parallelism};
+use meshmap_outputs::Written;
 
 use super::camera::Frame;
+use crate::files::identity;
 #[cfg(feature = "clap")]
 use crate::options::{ParseError, parse};
 use crate::options::{options, texts};
@@ -160,7 +161,7 @@ fn parse_size(text: &str) -> Result<[u32; 2], ParseError> {
 #[non_exhaustive]
 pub struct Rendered {
     /// The file that was written.
-    pub path: Option<PathBuf>,
+    pub file: Option<Written>,
     /// The width and the height of each picture.
     pub size: [u32; 2],
     /// The number of pictures in the file.
@@ -175,6 +176,17 @@ pub struct Rendered {
     pub notes: Vec<String>,
     /// The number of further notes.
     pub more_notes: u64,
+}
+
+impl Render {
+    /// The revision of the renderer: it changes when pictures do.
+    pub const REVISION: u32 = 1;
+
+    /// All that decides about a picture except for the file: see [`Convert::identity`](crate::Convert::identity).
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity("png", Self::REVISION, &format!("{self:?}"))
+    }
 }
 
 impl Report for Rendered {
@@ -192,8 +204,8 @@ impl Rendered {
         add(note, &mut self.notes, &mut self.more_notes);
     }
 
-    pub(super) fn at(self, path: &Path) -> Self {
-        Self { path: Some(path.to_owned()), ..self }
+    pub(super) fn at(self, file: Written) -> Self {
+        Self { file: Some(file), ..self }
     }
 
     pub(super) fn with(self, frame: Frame, pictures: u32) -> Self {

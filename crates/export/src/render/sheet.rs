@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use meshmap_outputs::{Output, Place, Written};
 use png::StreamWriter;
 
 use super::camera::Frame;
@@ -13,7 +14,6 @@ use super::label;
 use super::picture::{self, Picture, written};
 use super::settings::TARGET;
 use crate::error::{Error, Result};
-use crate::output::Output;
 
 /// A sheet of tiles, written row after row: no more than one row of them is in memory.
 ///
@@ -35,7 +35,7 @@ use crate::output::Output;
 ///     sheet.push(&picture, &[name])?;
 /// }
 /// let written = sheet.finish()?;
-/// # assert!(written.is_file());
+/// # assert!(written.path.is_file());
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -70,6 +70,10 @@ impl Sheet {
     /// Returns [`Write`](Error::Write) if the file cannot be made, [`NotHeld`](Error::NotHeld) if there are no tiles or the
     /// sheet would be too large for a picture.
     pub fn create(path: impl AsRef<Path>, tiles: usize, width: u32, height: u32) -> Result<Self> {
+        Self::create_at(&Place::at(path)?, tiles, width, height)
+    }
+
+    pub(super) fn create_at(place: &Place, tiles: usize, width: u32, height: u32) -> Result<Self> {
         // The square root, rounded up.
         let columns = tiles.saturating_sub(1).isqrt() + 1;
         let too_large = || {
@@ -85,7 +89,7 @@ impl Sheet {
         let words = height.checked_add(WORDS).ok_or_else(too_large)?;
         let down = side(tiles.div_ceil(columns), words).ok_or_else(too_large)?;
         let row = Frame { width: across, height: words + GAP };
-        let output = Shared(Arc::new(Mutex::new(Some(Output::create(path.as_ref())?))));
+        let output = Shared(Arc::new(Mutex::new(Some(Output::create(place)?))));
         let frame = Frame { width: across, height: down };
         let mut stream =
             picture::header(output.clone(), frame, None)?.into_stream_writer().map_err(written)?;
@@ -163,19 +167,20 @@ impl Sheet {
         self.push(&tile, words)
     }
 
-    /// Moves the file to its path, with empty tiles for missing ones, and returns the path.
+    /// Moves the file to its path, with empty tiles for missing ones.
     ///
     /// # Errors
     ///
     /// [`Write`](Error::Write) where that fails.
-    pub fn finish(mut self) -> Result<PathBuf> {
+    pub fn finish(mut self) -> Result<Written> {
         let empty = Picture::plain(self.tile, GROUND);
         while self.left > 0 {
             self.push(&empty, &[])?;
         }
         self.stream.finish().map_err(written)?;
         let output = self.output.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(output.map_or_else(|| Ok(PathBuf::new()), Output::finish)?)
+        let output = output.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(output.finish()?)
     }
 }
 

@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use meshmap::{MeshFile, Semantic, texture_paths};
+use meshmap_outputs::{Place, RecordedPath};
 
 use super::Scene;
-use crate::destination::{folder_of, or_current};
 use crate::error::Result;
+use crate::files::folder_of_textures;
+use crate::looked_for::Found;
 use crate::outcome::Outcome;
-use crate::settings::Job;
-use crate::stamp::{Found, Name};
-use crate::texture::{self, Image, Kind, is_image};
+use crate::settings::{Copied, Job};
+use crate::texture::{self, Image, Kind, is_image, or_current};
 
 /// An image of the output.
 pub(crate) struct Texture {
@@ -37,7 +38,7 @@ impl Scene {
         &mut self,
         file: &MeshFile,
         job: &Job<'_>,
-        output: &Path,
+        output: &Place,
         outcome: &mut Outcome,
     ) -> Result<()> {
         for mesh in file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes()) {
@@ -86,7 +87,7 @@ fn short(name: &str) -> &str {
 /// The images of one output.
 struct Files<'a> {
     job: &'a Job<'a>,
-    output: &'a Path,
+    output: &'a Place,
     /// The paths of copies by their images, and their names in lower case.
     copies: HashMap<PathBuf, String>,
     taken: HashSet<String>,
@@ -119,12 +120,13 @@ impl Files<'_> {
         }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
-            let whole =
-                |folder: &&PathBuf| Name::of(&std::path::absolute(or_current(folder)).unwrap_or_default());
+            let whole = |folder: &&PathBuf| {
+                RecordedPath::of(&std::path::absolute(or_current(folder)).unwrap_or_default())
+            };
             outcome.textures.folders = folders.iter().map(whole).collect();
             let is_relative = !job.embed_textures && !job.copy_textures;
-            let folder = folder_of(self.output);
-            outcome.textures.output = is_relative.then(|| texture::resolved(folder)).flatten();
+            let folder = self.output.folder_path();
+            outcome.textures.output = is_relative.then(|| texture::resolved(&folder)).flatten();
         }
         let image = texture::find(name, &folders, job.target);
         let texture = match &image {
@@ -132,8 +134,11 @@ impl Files<'_> {
             Err(why) => Err(why.clone()),
         };
         let is_used = texture.is_ok();
-        let found =
-            image.ok().map(|image| Found { file: Name::of(&image.path), stamp: image.stamp, is_used });
+        let found = image.ok().map(|image| Found {
+            file: RecordedPath::of(&image.path),
+            stamp: image.stamp,
+            is_used,
+        });
         outcome.textures.images.push((name.to_owned(), found));
         texture
     }
@@ -163,7 +168,7 @@ impl Files<'_> {
 
     /// The path from the output to a file; `None` if there is none in Unicode.
     fn reference(&self, file: &Path) -> Option<String> {
-        let from = fs::canonicalize(folder_of(self.output)).ok()?;
+        let from = fs::canonicalize(or_current(&self.output.folder_path())).ok()?;
         let parts: Vec<Component<'_>> = file.components().collect();
         let from: Vec<Component<'_>> = from.components().collect();
         let shared = parts.iter().zip(&from).take_while(|(a, b)| a == b).count();
@@ -179,9 +184,9 @@ impl Files<'_> {
         if let Some(known) = self.copies.get(image) {
             return Some(known.clone());
         }
-        let name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
-        let folder = format!("{}.textures", name(self.output)?);
-        let image_name = name(image)?;
+        let folder = folder_of_textures(self.output.below());
+        let folder = folder.file_name()?.to_str()?;
+        let image_name = image.file_name()?.to_str()?.to_owned();
         let (stem, ending) = image_name.rsplit_once('.').unwrap_or((&image_name, ""));
         let mut copy = image_name.clone();
         // Some systems do not distinguish upper and lower case.
@@ -191,8 +196,8 @@ impl Files<'_> {
             }
             copy = format!("{stem}_{number}.{ending}");
         }
-        let path = self.output.with_file_name(&folder).join(&copy);
-        self.job.copies.borrow_mut().push([image.to_owned(), path]);
+        let place = self.output.beside(Path::new(folder).join(&copy)).ok()?;
+        self.job.copies.borrow_mut().push(Copied { image: image.to_owned(), place });
         let relative = format!("{folder}/{copy}");
         self.copies.insert(image.to_owned(), relative.clone());
         Some(relative)

@@ -14,9 +14,8 @@ mod snapshots;
 mod tables;
 mod values;
 
-use std::path::Path;
-
 use meshmap::Axis;
+use meshmap_outputs::Place;
 
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
@@ -25,14 +24,13 @@ use self::snapshots::Written;
 use self::tables::Tables;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::output::Output;
 use crate::scene::names::Names;
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
 use crate::turn::Turn;
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let mut output = Output::create_within(path, &job.budget)?;
+pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+    let mut output = job.budget.output(place)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
     let shown = scene.root_name(job);
     let root_name = Names::default().add(&shown, "");

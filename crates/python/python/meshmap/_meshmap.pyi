@@ -278,8 +278,8 @@ def convert(
     Returns:
         A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
         `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
-        the names in the file, and `looked_for` is a text that says where they were looked for. `left_out` lists data that was not
-        written, `changed` counts changed numbers by reason, and `notes` lists assumptions.
+        the names in the file. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and `notes`
+        lists assumptions.
     """
 def find_texture(name: str, folders: Sequence[_Path]) -> Path | None:
     """The path of the image that a name in a mesh file means, such as `Mesh.texture`; None if there is none.
@@ -385,16 +385,14 @@ class Catalog:
 
 @final
 class Outputs:
-    """The outputs in a folder, and what they were made from, as `meshmap convert` records them."""
-    def __new__(cls, folder: _Path, options: str, outputs: Sequence[_Path]) -> Self: ...
-    def fingerprint(self, source: _Path, version: str | None) -> str | None:
-        """A text that identifies the source and the options; None if the source may change unnoticed. `version` is the version of a source in
-        a store.
+    """The outputs of files in a folder, and what they were made from, as `meshmap convert` records them."""
+    def __new__(cls, folder: _Path, files: Sequence[tuple[str, _Path | None]], to: _Target, **options: Any) -> Self: ...
+    def convert(self, number: int, version: str | None, is_named: bool) -> dict[str, Any]:
+        """Converts the file of this number, unless its output is up to date. `version` is the version of a file in a store. With `is_named`, the
+        output has the name of the file only, so that it must not be of another file of the same name.
+
+        Returns the dict of `convert`, with `output` and `state`.
         """
-    def is_up_to_date(self, output: _Path, fingerprint: str) -> bool:
-        """True if the output was made from this fingerprint, and has not been changed or removed since then."""
-    def add(self, output: _Path, fingerprint: str, files: Sequence[_Path], looked_for: str) -> None:
-        """Records an output, the files that were written for it, and the images that were looked for."""
 
 @disjoint_base
 class File:

@@ -9,7 +9,6 @@ of files.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -108,31 +107,22 @@ def convert(
         files: A task, or paths and addresses.
         folder: The folder of the outputs, which is made. Several processes may write to it.
         to: The format: see ``meshmap.convert``, which also takes the other options.
-        base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names.
+        base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names. Then an output of
+            another file, which another task or an earlier run has written, is not replaced: its row has an error that names both files.
 
     Raises:
-        ValueError: Two of the files have the same output, or ``folder`` is a URL. Nothing has been written then. Files of other tasks are
-            not compared.
+        ValueError: Two of the files have the same output, or ``folder`` is a URL. Nothing has been written then.
     """
     folder = _local(folder)
-    if options.get("textures"):
-        # Another working directory has other folders.
-        options = {**options, "textures": [os.path.abspath(each) for each in options["textures"]]}
     listed = _sources.listed(files)
-    outputs = [None if _is_refused(file.path) else folder / f"{_below(file.path, base)}.{to}" for file in listed]
-    _check_outputs(listed, outputs)
-    folder.mkdir(parents=True, exist_ok=True)
-    made = [output for output in outputs if output is not None]
-    index = _meshmap.Outputs(folder, json.dumps({"to": to, **options}, sort_keys=True, default=str), made)
+    places = [None if _is_refused(file.path) else _below(file.path, base) for file in listed]
+    outputs = _meshmap.Outputs(folder, [(file.path, place) for file, place in zip(listed, places, strict=True)], to, **options)
     rows = []
-    for file, version, output in zip(listed, _versions(listed), outputs, strict=True):
+    for number, (file, version, place) in enumerate(zip(listed, _versions(listed), places, strict=True)):
         try:
-            if output is None:
-                raise ValueError(f"{without_secrets(file.path)}: a key with an empty part, '.' or '..' cannot be requested; give the object another key")
-            if not output.resolve().is_relative_to(folder.resolve()):
-                shown = without_secrets(base or "")
-                raise ValueError(f"{without_secrets(file.path)} is not below {shown}, so that its output would not be below {folder}")
-            row = _converted(file.path, version["identity"], output, to, index, options)
+            if place is None:
+                raise ValueError(_no_output(file.path, base, folder))
+            row = _told(outputs.convert(number, version["identity"], is_named=base is None))
         except (Error, OSError, ValueError) as error:
             kind = getattr(error, "kind", "not_found" if isinstance(error, FileNotFoundError) else "io")
             state = "skipped" if kind == "nothing_to_convert" else "failed"
@@ -159,38 +149,30 @@ def _is_refused(path: str) -> bool:
     return any(part in ("", ".", "..") for part in key.split("/"))
 
 
-def _check_outputs(files: list[File], outputs: list[Path | None]) -> None:
-    """Raises if two files would be written to the same output: the second would replace the first, and both at each run."""
-    sources: dict[str, str] = {}
-    for file, output in zip(files, outputs, strict=True):
-        if output is None:
-            continue
-        path = file.path if _meshmap.is_address(file.path) else os.path.abspath(file.path)
-        first = sources.setdefault(os.path.normpath(output), path)
-        if first != path:
-            both = f"{without_secrets(first)} and {without_secrets(path)}"
-            raise ValueError(f"{both} would both be written to {output}: pass base=, or convert them to different folders")
-
-
-def _below(path: str, base: str | None) -> str:
-    """The path of an output below its folder, without its ending."""
+def _below(path: str, base: str | None) -> str | None:
+    """The path of an output below its folder, without its ending. None for a file that is not below ``base``."""
     if _meshmap.is_address(path):
         path = path.partition("#")[0].partition("?")[0]
-    return os.path.basename(path) if base is None else os.path.relpath(path, base)
+    if base is None:
+        return os.path.basename(path)
+    below = os.path.relpath(path, base)
+    return None if os.path.isabs(below) or below.partition(os.sep)[0] in (os.curdir, os.pardir) else below
 
 
-def _converted(
-    path: str, version: str | None, output: Path, to: _meshmap._Target, index: _meshmap.Outputs, options: dict[str, Any]
-) -> dict[str, Any]:
-    made_from = index.fingerprint(path, version)
-    if made_from is not None and index.is_up_to_date(output, made_from):
-        return {"output": str(output), "state": "up_to_date"}
-    output.parent.mkdir(parents=True, exist_ok=True)
-    done = _meshmap.convert(path, output, to=to, **options)
-    if made_from is not None:
-        index.add(output, made_from, done["files"], done["looked_for"])
-    told = {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
-    return {"output": str(output), "state": "written", **told}
+def _no_output(path: str, base: str | None, folder: Path) -> str:
+    """The reason why a file has no output."""
+    shown = without_secrets(path)
+    if _is_refused(path):
+        return f"{shown}: a key with an empty part, '.' or '..' cannot be requested; give the object another key"
+    return f"{shown} is not below {without_secrets(base or '')}, so that its output would not be below {folder}"
+
+
+def _told(done: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a row about an output."""
+    row = {"output": os.fsencode(done["output"]).decode("utf-8", "replace"), "state": done["state"]}
+    if done["state"] == "written":
+        row |= {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
+    return row
 
 
 def missing(sources: Sources, done: pa.Table) -> list[str]:

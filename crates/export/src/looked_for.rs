@@ -1,0 +1,59 @@
+//! The images that a conversion looked for.
+
+use std::path::PathBuf;
+
+use meshmap_outputs::{RecordedPath, Stamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The images that a conversion looked for.
+///
+/// A text of serde holds all that is needed to look for them again: see [`are_unchanged`](Self::are_unchanged).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Textures {
+    /// The target, which holds some kinds of images.
+    pub(crate) target: String,
+    pub(crate) folders: Vec<RecordedPath>,
+    /// The folder of the output, from which it refers to images.
+    pub(crate) output: Option<RecordedPath>,
+    /// Each name, and the image that was found for it.
+    pub(crate) images: Vec<(String, Option<Found>)>,
+}
+
+/// An image that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) file: RecordedPath,
+    #[serde(flatten)]
+    pub(crate) stamp: Stamp,
+    pub(crate) is_used: bool,
+}
+
+impl Textures {
+    /// Returns `true` if no image was looked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
+    /// The images as JSON, for the record of an output. Nothing if no image was looked for.
+    #[must_use]
+    pub fn to_record(&self) -> Value {
+        // These types can be written as JSON.
+        if self.is_empty() { Value::Null } else { serde_json::to_value(self).unwrap_or_default() }
+    }
+
+    /// The images that were recorded. `None` if the JSON was made by another program.
+    #[must_use]
+    pub fn of_record(value: &Value) -> Option<Self> {
+        if value.is_null() { Some(Self::default()) } else { Self::deserialize(value).ok() }
+    }
+
+    /// The images that the output refers to: the name in the file that was read, and the path of the image.
+    pub fn found(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let found = self.images.iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
+        found
+            .filter(|(_, found)| found.is_used)
+            .map(|(name, found)| (name.as_str(), found.file.as_ref().to_owned()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Each writer has a revision, by which outputs of an earlier one are written again. It changes with the bytes that are written.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use meshmap::{Format, MeshFile};
+use meshmap_export::{Convert, Lods, Render, Target};
+use meshmap_testing::data;
+use sha2::{Digest, Sha256};
+
+/// The file with a line for each writer: its name, its revision, and a hash of outputs.
+fn list() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/revisions.txt")
+}
+
+/// Adds the files in a folder to a hash, by their names.
+fn add_folder(hash: &mut Sha256, folder: &Path) {
+    let paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let names: BTreeMap<_, _> = paths.iter().map(|path| (path.file_name().unwrap(), path)).collect();
+    for (name, path) in names {
+        let bytes = fs::read(path).unwrap();
+        hash.update(name.as_encoded_bytes());
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    }
+}
+
+fn add_conversion(hash: &mut Sha256, file: &MeshFile, target: Target) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut convert = Convert { name: "name".to_owned(), ..Convert::new(target) };
+    if file.format() == Format::SlMesh {
+        convert.lod = Lods::All;
+    }
+    // A target that cannot hold the file writes nothing.
+    let _ = convert.write_file(file, folder.path().join("out").with_extension(target.name()));
+    add_folder(hash, folder.path());
+}
+
+fn add_picture(hash: &mut Sha256, file: &MeshFile) {
+    let folder = tempfile::tempdir().unwrap();
+    let render = Render { size: Some([48, 48]), ..Render::default() };
+    let _ = render.write_file(file, folder.path().join("out.png"));
+    add_folder(hash, folder.path());
+}
+
+// Other systems have other libraries for sines, whose last bits differ.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_writer_that_writes_other_bytes_has_another_revision() {
+    let files: Vec<MeshFile> = Format::ALL
+        .iter()
+        .flat_map(|format| data::files(&data::root().join(format.name()).join("valid")))
+        .filter_map(|path| MeshFile::open(path).ok())
+        .collect();
+    assert!(files.len() > 20);
+    let mut found = String::new();
+    for target in Target::ALL {
+        let mut hash = Sha256::new();
+        files.iter().for_each(|file| add_conversion(&mut hash, file, target));
+        writeln!(found, "{} {} {}", target.name(), target.revision(), hexadecimal(hash)).unwrap();
+    }
+    let mut hash = Sha256::new();
+    files.iter().for_each(|file| add_picture(&mut hash, file));
+    writeln!(found, "png {} {}", Render::REVISION, hexadecimal(hash)).unwrap();
+    let known = fs::read_to_string(list()).unwrap_or_default();
+    let Some(line) = found.lines().find(|line| !known.lines().any(|known| known == *line)) else { return };
+    let (name, rest) = line.split_once(' ').unwrap();
+    let (revision, _) = rest.split_once(' ').unwrap();
+    let is_raised = !known.contains(&format!("{name} {revision} "));
+    let advice = match is_raised {
+        true => "copy these lines to crates/export/tests/revisions.txt",
+        false => "raise its revision, so that outputs of users are written again",
+    };
+    panic!("{name} writes other bytes: {advice}\n{found}");
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

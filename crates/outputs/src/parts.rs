@@ -1,0 +1,206 @@
+//! Part files: files in the making, next to their later places. Nobody sees half of a file under its own name.
+//!
+//! A part file is removed when its program gives it up. A program that was killed leaves it to the next one that writes to the folder:
+//! who writes a part file holds a lock on it, so that it can be distinguished from one that was left.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::folder::{Access, Folder, Identity};
+
+const PREFIX: &str = ".meshmap-";
+const SUFFIX: &str = ".part";
+
+/// A part file. It is removed with this value, unless it has been moved to its place.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) file: File,
+    pub(crate) folder: Arc<Folder>,
+    pub(crate) name: OsString,
+    is_moved: bool,
+}
+
+/// The part files of this process.
+#[derive(Debug)]
+struct Parts {
+    open: BTreeMap<OsString, Arc<Folder>>,
+    /// Folders in which no part files of earlier processes are left.
+    /// The path distinguishes a folder from an earlier one that had its number.
+    cleared: HashSet<(Identity, PathBuf)>,
+    /// `true` once the process is about to end.
+    is_closed: bool,
+}
+
+static PARTS: Mutex<Option<Parts>> = Mutex::new(None);
+
+/// Access to the part files of this process.
+fn with_parts<T>(work: impl FnOnce(&mut Parts) -> T) -> T {
+    let mut parts: MutexGuard<'_, Option<Parts>> = PARTS.lock().unwrap_or_else(PoisonError::into_inner);
+    work(parts.get_or_insert_with(|| Parts {
+        open: BTreeMap::new(),
+        cleared: HashSet::new(),
+        is_closed: false,
+    }))
+}
+
+/// The name of a new part file, which no other one of this process has.
+pub(crate) fn new_name() -> OsString {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("{PREFIX}{process:x}-{count:x}{SUFFIX}").into()
+}
+
+/// Returns `true` for the name of a part file.
+fn is_part(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+}
+
+impl Part {
+    /// Creates a part file in a folder.
+    pub(crate) fn create(folder: &Arc<Folder>) -> io::Result<Self> {
+        /// Names that are tried: another machine may have a process of this number.
+        const MOST: usize = 10_000;
+        for _ in 0..MOST {
+            let name = new_name();
+            let is_closed = with_parts(|parts| {
+                parts.open.insert(name.clone(), Arc::clone(folder));
+                parts.is_closed
+            });
+            if is_closed {
+                with_parts(|parts| parts.open.remove(&name));
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let created = folder.create_new(&name);
+            if created.is_err() {
+                with_parts(|parts| parts.open.remove(&name));
+            }
+            let file = match created {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                created => created?,
+            };
+            let part = Self { file, folder: Arc::clone(folder), name, is_moved: false };
+            // Some file systems have no locks.
+            let _ = part.file.try_lock();
+            // Another process may have removed the file before the lock.
+            if folder.has(&part.name, &part.file) {
+                return Ok(part);
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Moves the file to its place, where it replaces another one.
+    pub(crate) fn move_to(&mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, name)?;
+        self.is_moved = true;
+        with_parts(|parts| parts.open.remove(&self.name));
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_moved {
+            drop(self.folder.remove_file(&self.name));
+            with_parts(|parts| parts.open.remove(&self.name));
+        }
+    }
+}
+
+/// Removes the part files of this process, which can begin no further ones: for programs that are about to end while other threads
+/// still write.
+pub fn remove_part_files() {
+    let open = with_parts(|parts| {
+        parts.is_closed = true;
+        std::mem::take(&mut parts.open)
+    });
+    for (name, folder) in open {
+        drop(folder.remove_file(&name));
+    }
+}
+
+/// Removes part files in a folder that no process writes any more, because it was killed. Each folder is searched once.
+pub(crate) fn remove_abandoned(folder: &Folder) {
+    let Ok(identity) = folder.identity() else { return };
+    if !with_parts(|parts| parts.cleared.insert((identity, folder.path().to_owned()))) {
+        return;
+    }
+    for name in folder.names().unwrap_or_default() {
+        if !is_part(&name) || with_parts(|parts| parts.open.contains_key(&name)) {
+            continue;
+        }
+        // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
+        if folder.open_regular(&name, Access::Lock).is_ok_and(|file| is_free(&file)) {
+            drop(folder.remove_file(&name));
+        }
+    }
+}
+
+/// Returns `true` for a part file that no process writes. On file systems without locks, it is one that is a day old.
+fn is_free(part: &File) -> bool {
+    const OLD: Duration = Duration::from_secs(24 * 60 * 60);
+    match part.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => {
+            let modified = part.metadata().and_then(|metadata| metadata.modified());
+            modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > OLD))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn folder(path: &Path) -> Arc<Folder> {
+        Arc::new(Folder::open(path).unwrap())
+    }
+
+    #[test]
+    fn only_parts_that_nobody_writes_are_abandoned() {
+        let root = tempfile::tempdir().unwrap();
+        let left = root.path().join(".meshmap-killed.part");
+        fs::write(&left, b"half").unwrap();
+        let folder = folder(root.path());
+        let mut part = Part::create(&folder).unwrap();
+        let path = root.path().join(&part.name);
+        // Another process does not know the parts of this one, but their locks.
+        with_parts(|parts| parts.open.remove(&part.name));
+        remove_abandoned(&folder);
+        assert!(!left.exists() && path.exists());
+        part.move_to(OsStr::new("a")).unwrap();
+        assert!(root.path().join("a").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_named_like_parts_are_neither_opened_nor_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::write(at("target"), b"kept").unwrap();
+        std::os::unix::fs::symlink(at("target"), at(".meshmap-link.part")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at(".meshmap-pipe.part")).status().unwrap();
+        assert!(made.success());
+        let folder = folder(root.path());
+        for name in [".meshmap-link.part", ".meshmap-pipe.part"] {
+            for access in [Access::Read, Access::Append, Access::Lock] {
+                let error = folder.open_regular(OsStr::new(name), access).unwrap_err();
+                assert!(error.to_string().contains("expected a regular file"), "{name}: {error}");
+            }
+        }
+        // A pipe without a reader would be waited for.
+        remove_abandoned(&folder);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3);
+        assert_eq!(fs::read(at("target")).unwrap(), b"kept");
+    }
+}

@@ -492,6 +492,21 @@ fn conflicts_are_found_before_anything_is_written() {
     let told = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{told}");
     assert!(told.contains("x.iqm and ") && told.contains("would both be written to "), "{told}");
+    // A file between them that holds no mesh hides nothing.
+    for (folder, content) in [("c", mesh.as_slice()), ("d", b"junk"), ("e", &mesh)] {
+        fs::create_dir(at(folder)).unwrap();
+        fs::write(at(folder).join("x.bin"), content).unwrap();
+    }
+    let before = contents(folder.path());
+    let done = convert(&["--to", "glb", "-o", out.to_str().unwrap()], &[&at("c"), &at("d"), &at("e")]);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("would both be written to "), "{told}");
+    // A file that is named, and found in a directory that is named.
+    let twice =
+        convert(&["--dry-run", "--to", "glb", "-o", out.to_str().unwrap()], &[&at("a"), &at("a/x.iqm")]);
+    assert_eq!(twice.status.code(), Some(0), "{}", text(&twice.stderr));
+    assert_eq!(text(&twice.stdout).matches("x.glb").count(), 1, "{}", text(&twice.stdout));
     let rendered = child::meshmap().args(["render", "-o"]).args([&out, &at("a/x.iqm"), &at("b/x.iqm")]).run();
     assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
     let dumped = child::meshmap()

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use meshmap_outputs::{RecordedPath, Stamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The images that a conversion looked for.
 ///
@@ -36,17 +35,17 @@ impl Textures {
         self.images.is_empty()
     }
 
-    /// The images as JSON, for the record of an output. Nothing if no image was looked for.
+    /// The images as a text, for the record of an output. It is empty if no image was looked for.
     #[must_use]
-    pub fn to_record(&self) -> Value {
+    pub fn to_record(&self) -> String {
         // These types can be written as JSON.
-        if self.is_empty() { Value::Null } else { serde_json::to_value(self).unwrap_or_default() }
+        if self.is_empty() { String::new() } else { serde_json::to_string(self).unwrap_or_default() }
     }
 
-    /// The images that were recorded. `None` if the JSON was made by another program.
+    /// The images that were recorded. `None` if the text was made by another program.
     #[must_use]
-    pub fn of_record(value: &Value) -> Option<Self> {
-        if value.is_null() { Some(Self::default()) } else { Self::deserialize(value).ok() }
+    pub fn of_record(text: &str) -> Option<Self> {
+        if text.is_empty() { Some(Self::default()) } else { serde_json::from_str(text).ok() }
     }
 
     /// The images that the output refers to: the name in the file that was read, and the path of the image.

@@ -1,6 +1,7 @@
 //! The names of outputs, and two outputs of one name.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 /// The name of the output of a source, with its own ending in place of the source's: `a.glb` of `a.iqm`.
@@ -90,46 +91,86 @@ pub struct Conflict {
 
 /// Returns the first two outputs of a run that would take the same name.
 ///
-/// `is_conflict` is asked for each two of them: they may have the same source, or one may write nothing.
+/// `have_one_source` returns `true` for two outputs that are the same. `is_written` is asked for outputs with a name of another one: a
+/// file that holds no mesh writes nothing.
 pub fn find_conflict(
     outputs: &[Names],
-    mut is_conflict: impl FnMut(usize, usize) -> bool,
+    have_one_source: impl Fn(usize, usize) -> bool,
+    is_written: impl FnMut(usize) -> bool,
 ) -> Option<Conflict> {
+    let mut owners = Owners { have_one_source, is_written };
     let mut taken: HashMap<PathBuf, usize> = HashMap::new();
     let mut numbered: HashMap<Numbered, usize> = HashMap::new();
     let mut folders: HashMap<PathBuf, usize> = HashMap::new();
-    let mut check = |first: usize, second: usize, path: &Path| {
-        let is_real = first != second && is_conflict(first, second);
-        is_real.then(|| Conflict { outputs: [first, second], path: path.to_owned() })
-    };
     for (output, names) in outputs.iter().enumerate() {
         for path in &names.files {
-            let other = taken.insert(compared(path), output);
-            if let Some(found) = other.and_then(|other| check(other, output, path)) {
-                return Some(found);
+            let conflict = owners.take(&mut taken, compared(path), output, path);
+            if conflict.is_some() {
+                return conflict;
             }
         }
         if let Some(Numbered { before, after }) = &names.numbered {
             let files = Numbered { before: compared(before), after: after.clone() };
-            numbered.insert(files, output);
+            let conflict = owners.take(&mut numbered, files, output, before);
+            if conflict.is_some() {
+                return conflict;
+            }
         }
         if let Some(folder) = &names.folder {
-            folders.insert(compared(folder), output);
+            let conflict = owners.take(&mut folders, compared(folder), output, folder);
+            if conflict.is_some() {
+                return conflict;
+            }
         }
     }
+    // Names that others may take, known by now.
     for (output, names) in outputs.iter().enumerate() {
         for path in &names.files {
             let own = compared(path);
             let numbered = Numbered::of(&own).into_iter().filter_map(|files| numbered.get(&files).copied());
             let above = own.ancestors().filter_map(|folder| folders.get(folder).copied());
             for other in numbered.chain(above) {
-                if let Some(found) = check(other, output, path) {
-                    return Some(found);
+                if owners.conflict(other, output) {
+                    return Some(Conflict { outputs: [other, output], path: path.clone() });
                 }
             }
         }
     }
     None
+}
+
+/// The rules by which outputs own names.
+struct Owners<S, W> {
+    have_one_source: S,
+    is_written: W,
+}
+
+impl<S: Fn(usize, usize) -> bool, W: FnMut(usize) -> bool> Owners<S, W> {
+    /// Gives a name to an output, unless another output that is written has it: that is a conflict, or stays the owner if this one is
+    /// not written.
+    fn take<N: Eq + Hash>(
+        &mut self,
+        names: &mut HashMap<N, usize>,
+        name: N,
+        output: usize,
+        path: &Path,
+    ) -> Option<Conflict> {
+        match names.get(&name).copied() {
+            Some(other) if self.conflict(other, output) => {
+                return Some(Conflict { outputs: [other, output], path: path.to_owned() });
+            }
+            Some(other) if (self.is_written)(other) => {}
+            Some(_) | None => drop(names.insert(name, output)),
+        }
+        None
+    }
+
+    fn conflict(&mut self, first: usize, second: usize) -> bool {
+        first != second
+            && !(self.have_one_source)(first, second)
+            && (self.is_written)(first)
+            && (self.is_written)(second)
+    }
 }
 
 /// A path as names are compared: Windows and macOS usually do not distinguish upper and lower case.
@@ -153,7 +194,7 @@ mod tests {
     }
 
     fn conflict(outputs: &[Names]) -> Option<([usize; 2], String)> {
-        let found = find_conflict(outputs, |_, _| true)?;
+        let found = find_conflict(outputs, |_, _| false, |_| true)?;
         Some((found.outputs, found.path.to_str().unwrap().replace('\\', "/")))
     }
 
@@ -170,7 +211,15 @@ mod tests {
         let second = names(&["x.obj", "a.obj"], None, None);
         assert_eq!(conflict(&[first.clone(), second]), Some(([0, 1], "a.obj".to_owned())));
         assert_eq!(conflict(&[first.clone(), names(&["d/a.obj"], None, None)]), None);
-        assert_eq!(find_conflict(&[first.clone(), first], |_, _| false), None);
+        assert_eq!(find_conflict(&[first.clone(), first.clone()], |_, _| true, |_| true), None);
+        // Outputs that are not written, before, between and after others.
+        for written in [[true, false, true], [true, true, false], [false, true, true]] {
+            let same = [first.clone(), first.clone(), first.clone()];
+            let found = find_conflict(&same, |_, _| false, |output| written[output]).unwrap();
+            assert!(found.outputs.iter().all(|output| written[*output]), "{written:?}: {found:?}");
+        }
+        let same = [first.clone(), first.clone(), first];
+        assert_eq!(find_conflict(&same, |_, _| false, |output| output == 1), None);
     }
 
     #[test]

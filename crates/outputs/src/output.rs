@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::folder::{Folder, Lock};
-use crate::outputs::Place;
+use crate::outputs::{Place, has_too_many_files};
 use crate::parts::{self, Part};
 use crate::stamp::{Stamp, Written};
 
@@ -81,7 +81,14 @@ impl Output {
 
     fn begin(place: &Place, charge: Option<Charge>) -> io::Result<Self> {
         let folder = place.prepared()?;
-        let part = Part::create(&folder).map_err(|error| match error.kind() {
+        let part = match Part::create(&folder) {
+            Err(error) if has_too_many_files(&error) => {
+                place.outputs().close_folders();
+                Part::create(&folder)
+            }
+            created => created,
+        };
+        let part = part.map_err(|error| match error.kind() {
             // An error does not name the part file, which means nothing to the user.
             io::ErrorKind::NotFound => {
                 let message = format!("the folder {} was removed", folder.path().display());
@@ -225,8 +232,9 @@ impl Complete {
     /// `true` if the file at the place is the one that was written.
     fn is_own(&self) -> bool {
         let (folder, name) = (&self.part.folder, self.place.name());
-        // Some network file systems number a file again when its name is looked up again.
-        folder.has(name, &self.part.file) || self.stamp.is_some() && folder.stamp_of(name) == self.stamp
+        // Some network file systems number a file again when its name is looked up again. No two files have one precise time.
+        let is_precise = self.stamp.is_some_and(|stamp| stamp.is_precise());
+        folder.has(name, &self.part.file) || is_precise && folder.stamp_of(name) == self.stamp
     }
 
     /// Removes the file from its place, unless another process has replaced it.
@@ -262,20 +270,16 @@ struct SetAside<'a> {
 
 impl<'a> SetAside<'a> {
     fn take(folder: &'a Arc<Folder>, name: &OsStr) -> io::Result<Self> {
-        let aside = parts::new_name();
-        let taken = match folder.rename(name, &aside) {
-            Ok(()) => Some(aside),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(not_replaced(error, folder, name)),
-        };
-        Ok(Self { folder, name: name.to_owned(), aside: taken })
+        let aside = parts::set_aside(folder, name).map_err(|error| not_replaced(error, folder, name))?;
+        Ok(Self { folder, name: name.to_owned(), aside })
     }
 
     fn put_back(mut self) {
-        if let Some(aside) = self.aside.take()
-            && self.folder.kind_of(&self.name).is_none()
+        if self.folder.kind_of(&self.name).is_none()
+            && let Some(aside) = self.aside.take()
         {
             drop(self.folder.rename(&aside, &self.name));
+            parts::forget(&aside);
         }
     }
 }
@@ -284,6 +288,7 @@ impl Drop for SetAside<'_> {
     fn drop(&mut self) {
         if let Some(aside) = &self.aside {
             drop(self.folder.remove_file(aside));
+            parts::forget(aside);
         }
     }
 }

@@ -30,8 +30,8 @@ struct Shared {
 /// The folders that are open, by their paths below the first one, which has an empty path.
 type OpenFolders = HashMap<PathBuf, Arc<Folder>>;
 
-/// Folders that are open at once. A process has a limit, which may be 256.
-const MOST_OPEN: usize = 32;
+/// Folders that are open at once. A process has a limit of files, which may be small.
+const MOST_OPEN: usize = 8;
 
 /// A place for a file in a folder of outputs.
 #[derive(Clone, Debug)]
@@ -93,6 +93,21 @@ impl Outputs {
     /// Opens a folder at a path below this one. Folders that do not exist are created if `creates`.
     pub(crate) fn folder(&self, below: &Path, creates: bool) -> io::Result<Arc<Folder>> {
         let mut open = self.0.open.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.folder_within(&mut open, below, creates) {
+            Err(error) if !open.is_empty() && has_too_many_files(&error) => {
+                open.clear();
+                self.folder_within(&mut open, below, creates)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Closes folders that no output is written to.
+    pub(crate) fn close_folders(&self) {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn folder_within(&self, open: &mut OpenFolders, below: &Path, creates: bool) -> io::Result<Arc<Folder>> {
         if let Some(folder) = open.get(below) {
             return Ok(Arc::clone(folder));
         }
@@ -262,6 +277,15 @@ impl Place {
         }
     }
 
+    /// Checks that the file that is there, if there is one, can be [overwritten](Self::overwrite).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) for anything but a regular file.
+    pub fn prepare_overwrite(&self) -> io::Result<()> {
+        self.folder(false)?.check_regular(self.name())
+    }
+
     /// Writes into the file that is there, which other programs may hold open, or into a new one. A file that is written like this is
     /// not complete at once.
     ///
@@ -282,11 +306,22 @@ impl Place {
     }
 }
 
-/// Returns `true` if a path ends with a separator.
+/// Returns `true` if a path ends with a separator, or with a dot after one.
 #[must_use]
 pub fn names_folder(path: &Path) -> bool {
-    let last = path.as_os_str().as_encoded_bytes().last();
-    last.is_some_and(|last| std::path::is_separator(char::from(*last)))
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
+    match bytes {
+        [.., before, b'.'] => is_separator(before),
+        [.., last] => is_separator(last),
+        [] => false,
+    }
+}
+
+/// Returns `true` for the error of a process that has as many files open as it may have.
+pub(crate) fn has_too_many_files(error: &io::Error) -> bool {
+    const EMFILE: i32 = 24;
+    cfg!(unix) && error.raw_os_error() == Some(EMFILE)
 }
 
 /// The error of a folder that does not exist.

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::folder::{Access, Folder, Identity};
@@ -49,11 +50,38 @@ fn with_parts<T>(work: impl FnOnce(&mut Parts) -> T) -> T {
     }))
 }
 
-/// The name of a new part file, which no other one of this process has.
-pub(crate) fn new_name() -> OsString {
+/// The name of a new part file. No other one of this process has it, and by its random number none of another process, which may
+/// have the same process number in another container or on another machine.
+fn new_name() -> OsString {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    format!("{PREFIX}{process:x}-{count:x}{SUFFIX}").into()
+    static RANDOM: OnceLock<u64> = OnceLock::new();
+    let random = RANDOM.get_or_init(|| RandomState::new().build_hasher().finish());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{PREFIX}{random:016x}-{count:x}{SUFFIX}").into()
+}
+
+/// Renames a file to the name of a part file, which goes with the part files of this process. Returns the name; `None` if there is no
+/// such file.
+pub(crate) fn set_aside(folder: &Arc<Folder>, name: &OsStr) -> io::Result<Option<OsString>> {
+    let aside = new_name();
+    with_parts(|parts| {
+        if parts.is_closed {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        match folder.rename(name, &aside) {
+            Ok(()) => {
+                parts.open.insert(aside.clone(), Arc::clone(folder));
+                Ok(Some(aside))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+/// The file of this name is none of this process's part files any more.
+pub(crate) fn forget(name: &OsStr) {
+    with_parts(|parts| parts.open.remove(name));
 }
 
 /// Returns `true` for the name of a part file.
@@ -68,27 +96,23 @@ impl Part {
         const MOST: usize = 10_000;
         for _ in 0..MOST {
             let name = new_name();
-            let is_closed = with_parts(|parts| {
+            let created: io::Result<File> = with_parts(|parts| {
+                // No file begins after `remove_part_files`.
+                if parts.is_closed {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                let file = folder.create_new(&name)?;
                 parts.open.insert(name.clone(), Arc::clone(folder));
-                parts.is_closed
+                Ok(file)
             });
-            if is_closed {
-                with_parts(|parts| parts.open.remove(&name));
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let created = folder.create_new(&name);
-            if created.is_err() {
-                with_parts(|parts| parts.open.remove(&name));
-            }
             let file = match created {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 created => created?,
             };
             let part = Self { file, folder: Arc::clone(folder), name, is_moved: false };
-            // Some file systems have no locks.
-            let _ = part.file.try_lock();
-            // Another process may have removed the file before the lock.
-            if folder.has(&part.name, &part.file) {
+            // A process that takes the file for an abandoned one has the lock, or has removed the file.
+            let is_taken = matches!(part.file.try_lock(), Err(TryLockError::WouldBlock));
+            if !is_taken && folder.has(&part.name, &part.file) {
                 return Ok(part);
             }
         }
@@ -99,7 +123,7 @@ impl Part {
     pub(crate) fn move_to(&mut self, name: &OsStr) -> io::Result<()> {
         self.folder.rename(&self.name, name)?;
         self.is_moved = true;
-        with_parts(|parts| parts.open.remove(&self.name));
+        forget(&self.name);
         Ok(())
     }
 }
@@ -108,7 +132,7 @@ impl Drop for Part {
     fn drop(&mut self) {
         if !self.is_moved {
             drop(self.folder.remove_file(&self.name));
-            with_parts(|parts| parts.open.remove(&self.name));
+            forget(&self.name);
         }
     }
 }
@@ -136,9 +160,12 @@ pub(crate) fn remove_abandoned(folder: &Folder) {
             continue;
         }
         // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
-        if folder.open_regular(&name, Access::Lock).is_ok_and(|file| is_free(&file)) {
+        let Ok(file) = folder.open_regular(&name, Access::Lock) else { continue };
+        if is_free(&file) {
             drop(folder.remove_file(&name));
         }
+        // The lock is kept until the file is removed.
+        drop(file);
     }
 }
 

@@ -19,7 +19,6 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::folder::Access;
@@ -76,8 +75,8 @@ pub struct Made {
     pub source: String,
     /// The files that were written.
     pub files: Vec<Written>,
-    /// Other files that were looked for, as JSON that the program made: see [`Known::looked_for`].
-    pub looked_for: Value,
+    /// Other files that were looked for, as a text that the program made: see [`Known::looked_for`]. It may be empty.
+    pub looked_for: String,
     /// The program's report about the output, such as the damage of the source. It may be empty.
     pub report: String,
 }
@@ -88,7 +87,7 @@ pub struct Known<'a> {
     /// The program's report about the output.
     pub report: &'a str,
     /// The other files that the program looked for. It looks for them again: the output is up to date if it finds the same.
-    pub looked_for: &'a Value,
+    pub looked_for: &'a str,
 }
 
 /// An output whose lines are looked for.
@@ -127,8 +126,8 @@ struct Entry {
     source: String,
     /// The files that were written, the output among them.
     files: Vec<RecordedFile>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    looked_for: Value,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    looked_for: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     report: String,
 }
@@ -581,8 +580,11 @@ mod tests {
                 output: output.clone(),
                 made_from: hexadecimal(&Sha256::digest(number.to_le_bytes())),
                 source: String::new(),
-                files: vec![RecordedFile { path: output, stamp: Stamp { bytes: number, modified: 1 << 60 } }],
-                looked_for: Value::Null,
+                files: vec![RecordedFile {
+                    path: output,
+                    stamp: Stamp { bytes: number, modified: 1 << 60, file: None },
+                }],
+                looked_for: String::new(),
                 report: String::new(),
             };
             let is_open =

@@ -51,6 +51,10 @@ pub struct Stamp {
     pub bytes: u64,
     /// The time of the last change, in nanoseconds since 1970.
     pub modified: i64,
+    /// The number of the file, if the file system has only milliseconds or seconds, in which several files of one size may be
+    /// written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<u64>,
 }
 
 impl Stamp {
@@ -67,7 +71,19 @@ impl Stamp {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
             Err(before) => -i64::try_from(before.duration().as_nanos()).ok()?,
         };
-        Some(Self { bytes: metadata.len(), modified })
+        Some(Self { bytes: metadata.len(), modified, file: None })
+    }
+
+    /// `true` if the time has parts of a millisecond.
+    pub(crate) fn is_precise(self) -> bool {
+        self.modified % 1_000_000 != 0
+    }
+
+    /// Adds the number of the file, if it is needed.
+    #[cfg(unix)]
+    pub(crate) fn with_file(self, file: u64) -> Self {
+        let file = (!self.is_precise()).then_some(file);
+        Self { file, ..self }
     }
 
     /// Gives a complete file a stamp that no other file gets.
@@ -77,7 +93,11 @@ impl Stamp {
     pub(crate) fn set(file: &File) -> Option<Self> {
         // Some file systems have no such times.
         let _ = file.set_modified(SystemTime::now());
-        Self::of_metadata(&file.metadata().ok()?)
+        let metadata = file.metadata().ok()?;
+        #[cfg(unix)]
+        return Some(Self::of_metadata(&metadata)?.with_file(std::os::unix::fs::MetadataExt::ino(&metadata)));
+        #[cfg(not(unix))]
+        Self::of_metadata(&metadata)
     }
 }
 

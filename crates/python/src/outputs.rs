@@ -83,7 +83,7 @@ impl Outputs {
             .map(|file| file.place.as_ref().map(|place| convert.names(place.below())).unwrap_or_default())
             .collect();
         let source = |number: usize| files.get(number).map(Source::identity);
-        if let Some(found) = find_conflict(&names, |a, b| source(a) != source(b)) {
+        if let Some(found) = find_conflict(&names, |a, b| source(a) == source(b), |_| true) {
             let [a, b] = found.outputs.map(|number| files.get(number).map(Source::shown).unwrap_or_default());
             return Err(both_written(&a, &b, &folder.join(found.path)));
         }

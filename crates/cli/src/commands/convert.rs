@@ -102,7 +102,7 @@ pub(crate) fn run(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let found = inputs::find(&args.paths, choice);
+    let mut found = inputs::find(&args.paths, choice);
     let output = args.output();
     if output.as_os_str() == STANDARD_OUTPUT {
         return to_output(&found, args, choice, screen, out);
@@ -118,12 +118,11 @@ pub(crate) fn run(
     let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
     let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
-        [input] if is_one => Place::at(output).map(|place| vec![Job { input: input.clone(), place }]),
-        _ => outputs::jobs(&args.paths, &found, target.name(), &outputs),
-    };
-    let jobs = match jobs {
-        Ok(jobs) => jobs,
-        Err(error) => return bad(words::writing(&error)),
+        [input] if is_one => match Place::at(output) {
+            Ok(place) => vec![Job { input: input.clone(), place }],
+            Err(error) => return bad(words::writing(&error)),
+        },
+        _ => outputs::jobs(&args.paths, &mut found, target.name(), &outputs),
     };
     if args.dry_run {
         for Job { input, place } in &jobs {

@@ -209,24 +209,32 @@ pub(super) struct Plan<'a> {
 
 /// The path of a file below the directory that was named, or the name of a file that was named itself.
 pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
-    let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
+    let is_above = |path: &&PathBuf| input.path.starts_with(path) && input.path != **path;
+    let directory = paths.iter().filter(|path| !input.is_named && is_above(path));
     let longest = directory.max_by_key(|path| path.as_os_str().len());
     let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
     relative.map_or_else(|| input.file_name().to_owned(), Path::to_owned)
 }
 
 /// The output of each file: below the directory of outputs in the same place as below the named directory.
-pub(super) fn jobs(
-    paths: &[PathBuf],
-    found: &Found,
-    ending: &str,
-    outputs: &Outputs,
-) -> io::Result<Vec<Job>> {
+///
+/// Files whose output would not be below the directory, such as an object of a store with `..` in its key, are reported with those that
+/// cannot be read.
+pub(super) fn jobs(paths: &[PathBuf], found: &mut Found, ending: &str, outputs: &Outputs) -> Vec<Job> {
+    // A file may be named, and be in a directory that is named.
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    found.files.retain(|input| seen.insert(input.path.clone()));
     let sources: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     // Images have no outputs, but lie next to meshes of the same name.
     let names = name_all(&sources, ending, |source| is_image(&source.to_string_lossy()));
-    let jobs = found.files.iter().zip(names);
-    jobs.map(|(input, name)| Ok(Job { input: input.clone(), place: outputs.place(name)? })).collect()
+    let mut jobs = Vec::new();
+    for (input, name) in found.files.iter().zip(names) {
+        match outputs.place(name) {
+            Ok(place) => jobs.push(Job { input: input.clone(), place }),
+            Err(error) => found.unreadable.push((input.path.clone(), error.to_string())),
+        }
+    }
+    jobs
 }
 
 /// Does all jobs and prints a summary. `make` writes the output of one file.
@@ -571,7 +579,7 @@ pub(super) fn conflict(
     }
     // Files that hold no mesh are found with the others, and write nothing.
     let is_mesh = |job: usize| jobs.get(job).is_some_and(|job| job.input.is_mesh(how));
-    if let Some(found) = find_conflict(&names, |a, b| is_mesh(a) && is_mesh(b)) {
+    if let Some(found) = find_conflict(&names, |_, _| false, is_mesh) {
         let [a, b] = found.outputs.map(|job| jobs.get(job).map(|job| job.input.shown()).unwrap_or_default());
         return Some(format!(
             "{a} and {b} would both be written to {}: convert them one at a time",

@@ -100,14 +100,11 @@ pub(crate) fn run(
     }
     let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
-        [input] if is_one && !is_directory => {
-            Place::at(output).map(|place| vec![Job { input: input.clone(), place }])
-        }
-        _ => outputs::jobs(&args.paths, &found, "png", &outputs),
-    };
-    let jobs = match jobs {
-        Ok(jobs) => jobs,
-        Err(error) => return bad(words::writing(&error)),
+        [input] if is_one && !is_directory => match Place::at(output) {
+            Ok(place) => vec![Job { input: input.clone(), place }],
+            Err(error) => return bad(words::writing(&error)),
+        },
+        _ => outputs::jobs(&args.paths, &mut found, "png", &outputs),
     };
     let (how, render) = together(render, choice, jobs.len() > 1);
     if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| Names {
@@ -197,6 +194,7 @@ fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> 
 
 /// Writes a picture into a file that another program may hold open.
 fn thumbnail(file: &MeshFile, place: &Place, render: &Render) -> meshmap_export::Result<Rendered> {
+    place.prepare_overwrite()?;
     let (picture, rendered) = render.picture(file)?;
     let mut png = Vec::new();
     picture.write_png(&mut png)?;

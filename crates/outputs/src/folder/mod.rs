@@ -126,15 +126,20 @@ impl Folder {
         self.directory.create_new(name)
     }
 
+    /// Returns an error if there is anything but a regular file of this name.
+    pub(crate) fn check_regular(&self, name: &OsStr) -> io::Result<()> {
+        match self.kind_of(name) {
+            None | Some(Kind::File) => Ok(()),
+            Some(Kind::Link) => Err(refused("a symbolic link")),
+            Some(Kind::Directory) => Err(refused("a directory")),
+            Some(Kind::Other) => Err(refused("a pipe, socket or device")),
+        }
+    }
+
     /// Opens a regular file. Links are not followed, and pipes and devices are not opened.
     pub(crate) fn open_regular(&self, name: &OsStr, access: Access) -> io::Result<File> {
         // Opening a device may have effects.
-        match self.kind_of(name) {
-            None | Some(Kind::File) => {}
-            Some(Kind::Link) => return Err(refused("a symbolic link")),
-            Some(Kind::Directory) => return Err(refused("a directory")),
-            Some(Kind::Other) => return Err(refused("a pipe, socket or device")),
-        }
+        self.check_regular(name)?;
         let file = self.directory.open_file(name, access)?;
         // Another process may have replaced it.
         if !file.metadata()?.is_file() {
@@ -177,7 +182,7 @@ impl Folder {
     /// Locks the directory against other outputs of several files. `None` if the file system has no such locks, as NFS, or if
     /// somebody else keeps it.
     pub(crate) fn lock(&self) -> Option<Lock> {
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const PATIENCE: Duration = Duration::from_secs(2);
         if self.is_locked_by_others.load(Ordering::Relaxed) {
             return None;
         }

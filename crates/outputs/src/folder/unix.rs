@@ -23,7 +23,13 @@ pub(super) struct Directory(OwnedFd);
 #[derive(Debug)]
 pub(crate) struct Lock(OwnedFd);
 
-const OPEN_DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const LIST_DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// A directory that may not be listed can still be written to. Only Linux has a mode for it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const OPEN_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const OPEN_DIRECTORY: OFlags = LIST_DIRECTORY;
 
 /// Links are not followed, and no pipe without a reader is waited for.
 const OPEN_FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -76,7 +82,8 @@ impl Directory {
         #[allow(clippy::useless_conversion, reason = "other types on other systems")]
         let (seconds, nanoseconds) = (i64::from(stat.st_mtime), stat.st_mtime_nsec as i64);
         let modified = seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
-        Ok(Entry { kind, stamp: Stamp { bytes: stat.st_size as u64, modified } })
+        let stamp = Stamp { bytes: stat.st_size as u64, modified, file: None };
+        Ok(Entry { kind, stamp: stamp.with_file(stat.st_ino as u64) })
     }
 
     /// The identity of the file of this name; links are not followed.
@@ -99,7 +106,7 @@ impl Directory {
 
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
+        for entry in Dir::read_from(self.list()?)? {
             names.push(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned());
         }
         Ok(names)
@@ -107,7 +114,7 @@ impl Directory {
 
     /// Brings the names in the directory to the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
-        Ok(fsync(&self.0)?)
+        Ok(fsync(self.list()?)?)
     }
 
     pub(super) fn identity(&self) -> io::Result<Identity> {
@@ -117,7 +124,12 @@ impl Directory {
 
     /// Opens the directory for a lock: threads that share a descriptor also share its lock.
     pub(super) fn open_lock(&self) -> io::Result<Lock> {
-        Ok(Lock(openat(&self.0, ".", OPEN_DIRECTORY, Mode::empty())?))
+        Ok(Lock(self.list()?))
+    }
+
+    /// Opens the directory again, to list it.
+    fn list(&self) -> io::Result<OwnedFd> {
+        Ok(openat(&self.0, ".", LIST_DIRECTORY, Mode::empty())?)
     }
 }
 

@@ -107,8 +107,15 @@ impl Source {
 
     /// Maps a file into memory: views show the pages of the file itself. For files on local disks.
     ///
-    /// Gives the system no advice about the map, except when snapshots are [played](crate::cgeo::Proxy::play). An empty file maps
-    /// to an empty source.
+    /// An empty file maps to an empty source. On Unix, the system is advised about the pages of a CGeo file, and of no other:
+    ///
+    /// | call | advice |
+    /// |---|---|
+    /// | [`Proxy::from_source`](crate::cgeo::Proxy::from_source) | `MADV_RANDOM` for the map: the system reads nothing ahead |
+    /// | arrays and meshes of a [`Snapshot`](crate::cgeo::Snapshot) | `MADV_WILLNEED` for the bytes that they are likely to need |
+    /// | [`Proxy::play`](crate::cgeo::Proxy::play) | `MADV_WILLNEED` for the snapshots that come next |
+    ///
+    /// `MADV_WILLNEED` is given in pieces of 128 KiB, for at most 256 MiB.
     ///
     /// # Errors
     ///

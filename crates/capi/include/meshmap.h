@@ -746,8 +746,10 @@ typedef struct mm_cgeo_counts {
     uint32_t triangles; /**< Triangles. */
 } mm_cgeo_counts;
 
-/** Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them
- *  (an acceleration structure) can be kept and refitted. Valid for the lifetime of the process. */
+/** Identifies the triangles of a snapshot: equal values identify equal triangles, so that data made from them (an
+ *  acceleration structure) can be kept and refitted. Snapshots that store the same triangles again have the same value,
+ *  except for a mesh that is stored complete and was read without MM_PARTS_TRIANGLES. Valid for the lifetime of the
+ *  process. */
 typedef struct mm_topology {
     uint64_t high; /**< One half. */
     uint64_t low; /**< The other half. */

@@ -79,8 +79,9 @@ pub struct mm_cgeo_counts {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_cgeo_counts {}
 
-/// Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them (an
-/// acceleration structure) can be kept and refitted. Valid for the lifetime of the process.
+/// Identifies the triangles of a snapshot: equal values identify equal triangles, so that data made from them (an acceleration
+/// structure) can be kept and refitted. Snapshots that store the same triangles again have the same value, except for a mesh that is stored
+/// complete and was read without MM_PARTS_TRIANGLES. Valid for the lifetime of the process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct mm_topology {

@@ -193,6 +193,46 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
     }
 }
 
+/// Of differences and of complete snapshots, before the whole first mesh has been decoded and after it, in turn.
+#[test]
+fn no_mask_of_parts_takes_memory_after_warm_up() {
+    let meshes: Vec<_> = (0..6).map(|time| fixtures::cgeo::Mesh::sheet(40, 1, time as f32)).collect();
+    let content = |(at, mesh): (usize, &fixtures::cgeo::Mesh)| match at % 3 {
+        0 => fixtures::cgeo::snapshot(mesh, mesh.complete()),
+        _ => fixtures::cgeo::snapshot(mesh, mesh.difference(&meshes[0])),
+    };
+    let snapshots: Vec<_> = meshes.iter().enumerate().map(content).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed.cgeo");
+    std::fs::write(&path, fixtures::cgeo::file(&snapshots, Dialect::default())).unwrap();
+    let twice = |mut job: Box<dyn FnMut() + '_>| {
+        job();
+        counted(job).1.total
+    };
+    for mask in 0..=MM_PARTS_ALL {
+        let (file, scratch, place) = (map(&path, None), scratch(), place());
+        // SAFETY: handles that are open.
+        let read =
+            |i: usize, mask| assert_eq!(unsafe { mm_snapshot_read(file, i, 0, mask, scratch, place) }, MM_OK);
+        for i in 0..6 {
+            assert_eq!(twice(Box::new(|| read(i, mask))), 0, "mask {mask} of snapshot {i}");
+        }
+        let all = twice(Box::new(|| {
+            for other in 0..=MM_PARTS_ALL {
+                for i in 0..6 {
+                    read(i, mask);
+                    read((i + 1) % 6, other);
+                }
+            }
+        }));
+        assert_eq!(all, 0, "mask {mask} and others in turn");
+        assert_eq!(
+            (mm_snapshot_free(place), mm_scratch_free(scratch), mm_close(file)),
+            (MM_OK, MM_OK, MM_OK)
+        );
+    }
+}
+
 #[test]
 fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory() {
     let meshes = (0..SNAPSHOTS).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));

@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::obj;
 use crate::outcome::Outcome;
 use crate::scene::Scene;
-use crate::scene::cgeo::Topology;
 use crate::scene::check::finite;
 use crate::settings::Job;
 
@@ -33,8 +32,9 @@ fn not_held(what: String) -> Error {
 pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let Some(snapshots) = &scene.snapshots else { return Err(refusal(scene.format)) };
     let first = snapshots.first()?;
-    let (first_index, points) = (first.index(), first.counts(&mut Scratch::default())?.vertices);
-    let mut topology = Topology::of(first)?;
+    let mut scratch = Scratch::default();
+    let (first_index, points) = (first.index(), first.counts(&mut scratch)?.vertices);
+    let topology = first.topology(&mut scratch)?;
     let mut output = job.budget.output(place)?;
     let out = &mut output;
     let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
@@ -45,10 +45,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
     out.write_all(&1_f32.to_le_bytes())?;
     out.write_all(&number(snapshots.indices.len())?.to_le_bytes())?;
     job.budget.charge_for::<[[f32; 3]; 2]>(points as usize, "positions of a snapshot")?;
-    let (mut positions, mut scratch, mut bytes) = (Vec::new(), Scratch::default(), Vec::new());
+    let (mut positions, mut bytes) = (Vec::new(), Vec::new());
     for index in snapshots.indices.iter().copied() {
         let snapshot = snapshots.at(index)?;
-        if !topology.is_of(&snapshot, &mut scratch, &job.budget)? {
+        if snapshot.topology(&mut scratch)? != topology {
             return Err(not_held(format!(
                 "snapshot {index} has other triangles than snapshot {}",
                 first_index

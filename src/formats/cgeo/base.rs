@@ -1,25 +1,26 @@
 //! The first snapshot's mesh, which differences are added to: decoded part by part, as far as it is needed, and once.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use super::arrays::MeshForm;
 use super::layout::snapshot_address;
-use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
 use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::stream::Stream;
+use super::triangle_hash::{KnownHashes, TriangleHash};
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Source};
 use crate::decode::{Scratch, Slot};
 use crate::limits::{Limits, Meter, job};
 use crate::num::{Span, as_u64};
-use crate::report::Result;
+use crate::report::{ErrorKind, Result};
 
 /// The beginning of the mesh.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +44,25 @@ pub(crate) struct BaseArray {
 pub(crate) struct BaseMesh {
     /// The counts of the whole mesh.
     pub(crate) counts: Counts,
-    pub(crate) mesh: Arc<Mesh>,
+    pub(crate) mesh: WholeOrParts,
+}
+
+/// A mesh that is shared, or one that shares the arrays of some parts.
+#[derive(Clone)]
+pub(crate) enum WholeOrParts {
+    Whole(Arc<Mesh>),
+    Parts(Mesh),
+}
+
+impl Deref for WholeOrParts {
+    type Target = Mesh;
+
+    fn deref(&self) -> &Mesh {
+        match self {
+            Self::Whole(mesh) => mesh,
+            Self::Parts(mesh) => mesh,
+        }
+    }
 }
 
 /// The parts of the mesh, each of them once. A part that is damaged stays so; errors of reading are not kept.
@@ -54,6 +73,10 @@ pub(super) struct FirstMesh {
     /// As many as the mesh has, once one of them is asked for.
     texcoords: OnceLock<Box<[Slot<Result<BaseArray>>]>>,
     triangles: Slot<Result<Triangles>>,
+    /// The hash of the triangles, with which complete snapshots are compared. `None` if they are damaged.
+    triangle_hash: OnceLock<Option<TriangleHash>>,
+    /// The hashes of other complete snapshots.
+    hashes: KnownHashes,
     /// All of the arrays; shares the arrays that are decoded already.
     whole: Slot<Result<Arc<Mesh>>>,
     /// The source with the bytes of the snapshot from a store, until the whole mesh is decoded.
@@ -70,6 +93,8 @@ impl FirstMesh {
             normals: Slot::default(),
             texcoords: OnceLock::new(),
             triangles: Slot::default(),
+            triangle_hash: OnceLock::new(),
+            hashes: KnownHashes::default(),
             whole: Slot::default(),
             loaded: Mutex::new(None),
             kept: Meter::of_file(limits, file),
@@ -170,8 +195,8 @@ impl Proxy {
         }
         let first = self.first_snapshot()?;
         let keep = |mesh: &Arc<Mesh>| base.admits_whole(mesh);
-        let mesh = first.make_base(&base.whole, MeshArray::Triangles, keep, |section, stream, _| {
-            let (id, mut buffer) = (self.topology_at(section.range.start), MeshBuffer::default());
+        let mesh = first.make_base(&base.whole, MeshArray::Triangles, keep, |_, stream, _| {
+            let (id, mut buffer) = (self.topology(SameTriangles::First), MeshBuffer::default());
             stream.complete_mesh(&mut buffer, id)?;
             Ok(Arc::new(base.shared(buffer.into_mesh(id))))
         });
@@ -187,7 +212,7 @@ impl Proxy {
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
             let base = self.base()?;
             self.count_base(base.memory(), meter)?;
-            return Ok(BaseMesh { counts: base.counts(), mesh: base });
+            return Ok(BaseMesh { counts: base.counts(), mesh: WholeOrParts::Whole(base) });
         }
         let head = self.base_head(true)?;
         let array = |part, wanted| -> Result<Array<[f32; 3]>> {
@@ -205,7 +230,7 @@ impl Proxy {
         };
         let (texcoords, topology, is_complete) = (Vec::new(), head.topology, true);
         let mesh = Mesh { positions, normals, texcoords, triangles, topology, is_complete, parts };
-        Ok(BaseMesh { counts: head.counts, mesh: Arc::new(mesh) })
+        Ok(BaseMesh { counts: head.counts, mesh: WholeOrParts::Parts(mesh) })
     }
 
     /// Returns the beginning of the mesh. If arrays `follow`, what is read from a store is enough for them.
@@ -216,9 +241,9 @@ impl Proxy {
         }
         let first = if follow { self.first_snapshot()? } else { self.snapshot(0)? };
         let read = || {
-            first.with_mesh(None, &first.meter(), &mut Scratch::default(), |section, stream, _| {
+            first.with_mesh(None, &first.meter(), &mut Scratch::default(), |_, stream, _| {
                 let counts = stream.in_part().complete_counts()?;
-                Ok(Head { counts, topology: self.topology_at(section.range.start) })
+                Ok(Head { counts, topology: self.topology(SameTriangles::First) })
             })
         };
         let made = job::unmetered(read)?;
@@ -271,6 +296,36 @@ impl Proxy {
             stream.triangles_alone(&counts, skipped, &mut out)?;
             Ok(out)
         })
+    }
+
+    /// The hash of the triangles of the first snapshot; `None` if they are damaged, so that no others are equal. Found once.
+    pub(super) fn first_hash(&self) -> Result<Option<TriangleHash>> {
+        let base = self.base_slots();
+        if let Some(hash) = base.triangle_hash.get() {
+            return Ok(*hash);
+        }
+        let find = || -> Result<TriangleHash> {
+            let triangles = self.base_triangles()?;
+            Ok(TriangleHash::of(&self.base_head(false)?.counts, triangles.as_bytes()))
+        };
+        let hash = match job::unmetered(find) {
+            Ok(hash) => Some(hash),
+            // Another call may read it.
+            Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::Cancelled) => {
+                return Err(error);
+            }
+            Err(_) => None,
+        };
+        Ok(*base.triangle_hash.get_or_init(|| hash))
+    }
+
+    /// The hash of the triangles of the complete mesh at this offset, if it has been seen.
+    pub(super) fn known_hash(&self, offset: u64) -> Option<TriangleHash> {
+        self.base_slots().hashes.get(offset)
+    }
+
+    pub(super) fn remember_hash(&self, offset: u64, hash: TriangleHash) {
+        self.base_slots().hashes.insert(offset, hash, self.snapshot_count());
     }
 
     fn count_base(&self, memory: u64, meter: &Meter) -> Result<()> {

@@ -9,7 +9,7 @@ use super::motion::{self, Frames};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
-use super::stream::no_base;
+use super::stream::{Identify, no_base};
 use super::time::{Timing, Wrap};
 use crate::bytes::Array;
 use crate::decode::{Scratch, Slot};
@@ -198,6 +198,18 @@ impl SnapshotCache {
             drop(dropped);
         }
         Ok(mesh)
+    }
+
+    /// The topology of a mesh of a snapshot, whose triangles may not have been seen.
+    pub(super) fn seen(&self, snapshot: &Snapshot, topology: TopologyId) -> Result<TopologyId> {
+        if topology.is_seen() {
+            return Ok(topology);
+        }
+        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
+        scratch.set_cancel(job::cancel_flag());
+        let topology = snapshot.seen(topology, &mut scratch);
+        self.lock().scratches.push(scratch);
+        topology
     }
 
     /// A snapshot's first mesh if it is in the cache with these parts at least. Never waits for another thread to decode it.
@@ -426,19 +438,29 @@ impl Snapshot {
     ) -> Result<T> {
         let meter = self.meter();
         let begun = self.begin_mesh(Some(self.last_of(parts)), scratch)?;
-        let base = match self.begins_complete(&begun, &meter, scratch)? {
-            true => None,
-            false => Some(self.proxy.base_within(parts, &meter)?),
-        };
+        let is_complete = self.begins_complete(&begun, &meter, scratch)?;
+        let base = if is_complete { None } else { Some(self.proxy.base_within(parts, &meter)?) };
+        // With which the triangles are compared.
+        let is_compared = is_complete && parts.contains(Parts::TRIANGLES) && !self.is_first();
+        let first = if is_compared { self.proxy.first_hash()? } else { None };
         self.make_once(
             slot,
             begun,
             |_| true,
             (&meter, scratch),
             |section, stream, skipped| {
-                let (id, mut out) = (self.proxy.topology_at(section.range.start), MeshBuffer::default());
+                let offset = section.range.start;
+                let (id, mut out) = (self.stored_topology(offset), MeshBuffer::default());
                 let base = |_| base.clone().ok_or_else(|| no_base(self.index, &section.content));
-                stream.mesh(parts, &base, skipped, &mut out, id)?;
+                let known = self.proxy.known_hash(offset);
+                let identify = if is_compared && known.is_none() { Identify::IfWanted } else { Identify::No };
+                let seen = stream.mesh(parts, &base, skipped, &mut out, id, identify)?;
+                if let Some(seen) = seen {
+                    self.proxy.remember_hash(offset, seen);
+                }
+                if let Some(hash) = known.or(seen).filter(|_| is_compared) {
+                    out.topology = Some(self.proxy.topology_of(hash, first));
+                }
                 Ok(finish(out.into_mesh(id)))
             },
         )
@@ -551,7 +573,7 @@ impl Frames for Cached<'_> {
     fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
         let mesh = self.cache.snapshot(snapshot, self.part)?;
         self.meter.count_read(&snapshot.extent);
-        let topology = mesh.topology;
+        let topology = self.cache.seen(snapshot, mesh.topology)?;
         let array = if self.part == Parts::NORMALS { &mesh.normals } else { &mesh.positions };
         Ok((array.clone(), topology))
     }
@@ -581,7 +603,7 @@ impl Mesh {
             normals: newer(Parts::NORMALS).normals.clone(),
             texcoords: newer(Parts::TEXCOORDS).texcoords.clone(),
             triangles: newer(Parts::TRIANGLES).triangles.clone(),
-            topology: other.topology,
+            topology: if other.topology.is_seen() { other.topology } else { self.topology },
             is_complete: other.is_complete,
             parts: self.parts | other.parts,
         }

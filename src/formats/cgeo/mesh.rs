@@ -1,6 +1,7 @@
 //! A decoded mesh.
 
 use super::parts::Parts;
+use super::triangle_hash::TriangleHash;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
 use crate::dialect::Dialect;
@@ -12,12 +13,39 @@ use crate::report::Result;
 
 /// Identifies the triangles of a mesh.
 ///
-/// Equal ids mean the very same triangles: what was made from them (a vertex remap, an acceleration structure) can be
-/// kept and refitted. Different ids may mean equal triangles that are stored twice.
+/// Equal ids mean equal triangles, and as many elements: what was made from them (a vertex remap, an acceleration structure) can be
+/// kept and refitted. Snapshots of a file that store the same triangles again have the same id: their content is compared, by a hash.
 ///
-/// IDs of a file that is opened twice are equal, if the system identifies files and it has not been changed.
+/// A [`Mesh`] that is stored complete and was decoded without [`Parts::TRIANGLES`] has an id that no mesh of another snapshot has,
+/// because its triangles have not been seen. [`Snapshot::topology`](super::Snapshot::topology) finds out.
+///
+/// IDs are of one file, and valid for the lifetime of the process. IDs of a file that is opened twice are equal, if the system identifies
+/// files and it has not been changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TopologyId(pub(super) StoredMesh);
+pub struct TopologyId {
+    pub(super) file: FileId,
+    pub(super) dialect: Dialect,
+    pub(super) triangles: SameTriangles,
+}
+
+impl TopologyId {
+    /// `true` if the triangles have been seen, so that the id does not depend on where they are stored.
+    #[cfg(feature = "cache")]
+    pub(super) fn is_seen(&self) -> bool {
+        !matches!(self.triangles, SameTriangles::At(_))
+    }
+}
+
+/// The triangles of a file that are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SameTriangles {
+    /// The triangles of the first snapshot, which differences share, or equal ones.
+    First,
+    /// Triangles with this hash.
+    Hashed(TriangleHash),
+    /// The triangles at this offset, which have not been seen.
+    At(u64),
+}
 
 /// A decoded mesh. Cloning shares everything.
 #[derive(Clone, Debug)]
@@ -59,6 +87,10 @@ pub struct MeshBuffer {
     pub is_complete: bool,
     /// The parts that were decoded. The others are empty.
     pub parts: Parts,
+    /// Memory of triangles while `triangles` shares the ones of the first snapshot.
+    spare_triangles: Triangles,
+    /// Memory of map channels while there are none.
+    spare_texcoords: Vec<Vec<[f32; 3]>>,
 }
 
 /// Memory for a map channel in addition to its coordinates, in bytes: a vector, and the array that it becomes.
@@ -114,11 +146,11 @@ impl Mesh {
         }
         if parts.contains(Parts::TEXCOORDS) {
             meter.take(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?.keep();
-            out.texcoords.resize_with(self.texcoords.len(), Vec::new);
+            out.make_texcoords(self.texcoords.len());
             self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
         }
         if parts.contains(Parts::TRIANGLES) {
-            out.triangles = self.triangles.clone();
+            out.share_triangles(&self.triangles);
         }
         (out.topology, out.is_complete, out.parts) = (Some(self.topology), self.is_complete, parts);
         Ok(())
@@ -128,10 +160,13 @@ impl Mesh {
 impl MeshBuffer {
     /// The memory that it holds, used or not, in bytes. Triangles that it shares are not counted.
     pub(crate) fn memory(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
+        let channels = self.texcoords.iter().chain(&self.spare_texcoords);
+        let arrays = [&self.positions, &self.normals].into_iter().chain(channels);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
-        let channels = as_u64(self.texcoords.capacity()).saturating_mul(MAP_CHANNEL);
-        triples.saturating_mul(12).saturating_add(channels).saturating_add(self.triangles.memory())
+        let channels = as_u64(self.texcoords.capacity().max(self.spare_texcoords.capacity()));
+        let channels = channels.saturating_mul(MAP_CHANNEL);
+        let triangles = self.triangles.memory().saturating_add(self.spare_triangles.memory());
+        triples.saturating_mul(12).saturating_add(channels).saturating_add(triangles)
     }
 
     /// The bytes of its elements, however much memory they are in.
@@ -141,7 +176,31 @@ impl MeshBuffer {
         triples.saturating_mul(12).saturating_add(as_u64(self.triangles.as_bytes().len()))
     }
 
-    /// Empties what belongs to other parts than these, and keeps the memory of positions and normals.
+    /// Makes this number of map channels, of memory that there was before.
+    pub(crate) fn make_texcoords(&mut self, channels: usize) {
+        if self.texcoords.is_empty() {
+            std::mem::swap(&mut self.texcoords, &mut self.spare_texcoords);
+        }
+        self.texcoords.resize_with(channels, Vec::new);
+    }
+
+    /// Takes the triangles of another mesh, and keeps its own memory for later ones.
+    pub(crate) fn share_triangles(&mut self, triangles: &Triangles) {
+        if !self.triangles.is_shared() {
+            std::mem::swap(&mut self.triangles, &mut self.spare_triangles);
+        }
+        self.triangles = triangles.clone();
+    }
+
+    /// The triangles in memory that is not shared, to be filled again.
+    pub(crate) fn own_triangles(&mut self) -> &mut Triangles {
+        if self.triangles.is_shared() {
+            std::mem::swap(&mut self.triangles, &mut self.spare_triangles);
+        }
+        &mut self.triangles
+    }
+
+    /// Empties what belongs to other parts than these, and keeps the memory.
     pub(crate) fn clear_all_but(&mut self, parts: Parts) {
         if !parts.contains(Parts::POSITIONS) {
             self.positions.clear();
@@ -149,11 +208,12 @@ impl MeshBuffer {
         if !parts.contains(Parts::NORMALS) {
             self.normals.clear();
         }
-        if !parts.contains(Parts::TEXCOORDS) {
+        if !parts.contains(Parts::TEXCOORDS) && !self.texcoords.is_empty() {
+            std::mem::swap(&mut self.texcoords, &mut self.spare_texcoords);
             self.texcoords.clear();
         }
-        if !parts.contains(Parts::TRIANGLES) && !self.triangles.is_empty() {
-            self.triangles = Triangles::default();
+        if !parts.contains(Parts::TRIANGLES) {
+            self.own_triangles().clear();
         }
     }
 
@@ -202,12 +262,4 @@ impl std::hash::Hash for FileKey {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.file.hash(state);
     }
-}
-
-/// The location of a mesh's triangles in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct StoredMesh {
-    pub(super) file: FileId,
-    pub(super) dialect: Dialect,
-    pub(super) offset: u64,
 }

@@ -59,6 +59,7 @@ mod sections;
 mod snapshot;
 mod stream;
 mod time;
+mod triangle_hash;
 mod triangles;
 mod validate;
 mod vertices;

@@ -11,9 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::mesh::{Mesh, MeshBuffer};
+use super::mesh::{Mesh, MeshBuffer, SameTriangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
+use super::stream::Identify;
 use crate::bytes::is_rayon_worker;
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
@@ -151,7 +152,7 @@ impl PlayedMesh {
     /// The mesh, to be kept. It no longer counts towards the [capacity](Play::capacity).
     #[must_use]
     pub fn into_mesh(mut self) -> Mesh {
-        std::mem::take(&mut self.mesh).into_mesh(self.proxy.topology_at(0))
+        std::mem::take(&mut self.mesh).into_mesh(self.proxy.topology(SameTriangles::First))
     }
 }
 
@@ -239,7 +240,9 @@ impl Job {
             if self.shares_first && snapshot.copy_base(self.parts, &meter, &mut mesh) {
                 return Ok(());
             }
-            snapshot.mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch).map(drop)
+            snapshot
+                .mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch, Identify::IfWanted)
+                .map(drop)
         };
         // A reader that panics must not leave the thread that plays waiting.
         let outcome = catch_unwind(AssertUnwindSafe(decode));

@@ -11,10 +11,11 @@ use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
 #[cfg(feature = "cache")]
 use super::mesh::FileKey;
-use super::mesh::{FileId, StoredMesh, TopologyId};
+use super::mesh::{FileId, SameTriangles, TopologyId};
 use super::read::Prefixes;
 use super::snapshot::Snapshot;
 use super::time::Timing;
+use super::triangle_hash::TriangleHash;
 use crate::bytes::{Source, Text};
 use crate::dialect::Dialect;
 use crate::format::Format;
@@ -232,8 +233,14 @@ impl Proxy {
         &self.inner.prefixes
     }
 
-    pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {
-        TopologyId(StoredMesh { file: self.inner.file, dialect: self.inner.dialect, offset })
+    pub(crate) fn topology(&self, triangles: SameTriangles) -> TopologyId {
+        TopologyId { file: self.inner.file, dialect: self.inner.dialect, triangles }
+    }
+
+    /// The topology of triangles that have been seen. `first` is the hash of the first snapshot's triangles.
+    pub(super) fn topology_of(&self, hash: TriangleHash, first: Option<TriangleHash>) -> TopologyId {
+        let is_first = first == Some(hash);
+        self.topology(if is_first { SameTriangles::First } else { SameTriangles::Hashed(hash) })
     }
 
     /// The file and all that decoding depends on.

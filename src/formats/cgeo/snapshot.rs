@@ -7,12 +7,13 @@ use std::sync::{Arc, OnceLock};
 use super::arrays::MeshForm;
 use super::base::BaseArray;
 use super::layout::snapshot_address;
-use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
 use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
 use super::sections::Section;
+use super::stream::Identify;
 use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Out, Source, Text};
@@ -191,16 +192,50 @@ impl Snapshot {
         self.with_mesh(None, &self.meter(), scratch, |_, stream, _| stream.is_complete())
     }
 
-    /// Identifies the triangles. Inflates one byte.
+    /// Identifies the triangles. Inflates one byte; of a complete snapshot after the first, everything, once for each of the last 65,536
+    /// of them.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`counts`](Self::counts).
+    /// Returns the errors of [`counts`](Self::counts) and, of a complete snapshot, of [`mesh`](Self::mesh).
     pub fn topology(&self, scratch: &mut Scratch) -> Result<TopologyId> {
-        let own = self.with_mesh(None, &self.meter(), scratch, |section, stream, _| {
-            Ok(stream.is_complete()?.then(|| self.proxy.topology_at(section.range.start)))
+        let meter = self.meter();
+        let complete_at = self.with_mesh(None, &meter, scratch, |section, stream, _| {
+            Ok(stream.is_complete()?.then_some(section.range.start))
         })?;
-        own.map_or_else(|| Ok(self.proxy.base_head(false)?.topology), Ok)
+        let Some(offset) = complete_at else { return Ok(self.proxy.base_head(false)?.topology) };
+        if self.is_first() {
+            return Ok(self.proxy.topology(SameTriangles::First));
+        }
+        let hash = match self.proxy.known_hash(offset) {
+            Some(hash) => hash,
+            None => {
+                let seen =
+                    self.with_mesh(Some(MeshArray::Triangles), &meter, scratch, |_, stream, skipped| {
+                        let counts = stream.complete_counts()?;
+                        stream.triangle_hash_alone(&counts, skipped)
+                    })?;
+                self.proxy.remember_hash(offset, seen);
+                seen
+            }
+        };
+        Ok(self.proxy.topology_of(hash, self.proxy.first_hash()?))
+    }
+
+    /// The topology of a mesh of this snapshot, whose triangles may not have been seen.
+    pub(super) fn seen(&self, topology: TopologyId, scratch: &mut Scratch) -> Result<TopologyId> {
+        let SameTriangles::At(offset) = topology.triangles else { return Ok(topology) };
+        match self.proxy.known_hash(offset) {
+            Some(hash) => Ok(self.proxy.topology_of(hash, self.proxy.first_hash()?)),
+            None => self.topology(scratch),
+        }
+    }
+
+    /// Returns `true` for the mesh that differences are added to.
+    pub(super) fn is_first(&self) -> bool {
+        let is_at_first =
+            || self.proxy.layout().extent(0).is_ok_and(|first| first.start == self.extent.start);
+        self.sample == 0 && (self.index == 0 || is_at_first())
     }
 
     /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
@@ -402,9 +437,8 @@ impl Snapshot {
 
     pub(super) fn mesh_within(&self, parts: Parts, meter: &Meter) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(parts, meter, &mut buffer, &mut Scratch::default())?;
-        let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
-        Ok(buffer.into_mesh(topology))
+        self.mesh_into_within(parts, meter, &mut buffer, &mut Scratch::default(), Identify::IfWanted)?;
+        Ok(buffer.into_mesh(self.proxy.topology(SameTriangles::First)))
     }
 
     /// Like [`mesh`](Self::mesh), into `out`. Allocates nothing once the memory is large enough.
@@ -413,7 +447,7 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn mesh_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_into_within(parts, &self.meter(), out, scratch).map(drop)
+        self.mesh_into_within(parts, &self.meter(), out, scratch, Identify::IfWanted).map(drop)
     }
 
     /// Reads parts of the mesh. Returns the number of bytes in the section after its stream, if all parts are read.
@@ -423,12 +457,32 @@ impl Snapshot {
         meter: &Meter,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
+        identify: Identify,
     ) -> Result<u64> {
-        self.with_mesh(Some(self.last_of(parts)), meter, scratch, |section, stream, skipped| {
-            let id = self.proxy.topology_at(section.range.start);
-            stream.mesh(parts, &|parts| self.proxy.base_within(parts, meter), skipped, out, id)?;
-            Ok(stream.unused())
-        })
+        let (mut offset, mut hash) = (0, None);
+        let unused =
+            self.with_mesh(Some(self.last_of(parts)), meter, scratch, |section, stream, skipped| {
+                offset = section.range.start;
+                hash = self.proxy.known_hash(offset);
+                let id = self.stored_topology(offset);
+                let identify = if hash.is_some() || self.is_first() { Identify::No } else { identify };
+                let base = |parts| self.proxy.base_within(parts, meter);
+                if let Some(seen) = stream.mesh(parts, &base, skipped, out, id, identify)? {
+                    self.proxy.remember_hash(offset, seen);
+                    hash = Some(seen);
+                }
+                Ok(stream.unused())
+            })?;
+        let is_asked = identify == Identify::Always || parts.contains(Parts::TRIANGLES);
+        if let Some(hash) = hash.filter(|_| out.is_complete && is_asked && !self.is_first()) {
+            out.topology = Some(self.proxy.topology_of(hash, self.proxy.first_hash()?));
+        }
+        Ok(unused)
+    }
+
+    /// The topology of a complete mesh at this offset, whose triangles have not been seen.
+    pub(super) fn stored_topology(&self, offset: u64) -> TopologyId {
+        self.proxy.topology(if self.is_first() { SameTriangles::First } else { SameTriangles::At(offset) })
     }
 
     /// The last array that is decoded for these parts.

@@ -15,6 +15,7 @@ use super::parts::{MeshArray, Parts};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
+use super::triangle_hash::{TriangleHash, TriangleHasher};
 use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
 use crate::bytes::{Memory, Out};
@@ -77,6 +78,17 @@ impl Counted {
     fn differences(counts: &Counts) -> Self {
         Self::triples("Vertex Differences", counts.vertices.into(), None)
     }
+}
+
+/// When a complete mesh is identified by a hash of its triangles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Identify {
+    /// Never: it is the first one, or known.
+    No,
+    /// If its triangles are wanted.
+    IfWanted,
+    /// Always: the stream is inflated to its end.
+    Always,
 }
 
 /// Gives the mesh that differences are added to, with these parts at least.
@@ -347,11 +359,12 @@ impl<'a> Stream<'a> {
     pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
         let (snapshot, range) = (self.unit.snapshot, self.unit.range.clone());
         let none = |_| Err(no_base(snapshot, &range));
-        self.mesh(Parts::ALL, &none, &mut [], out, id)
+        self.mesh(Parts::ALL, &none, &mut [], out, id, Identify::No).map(drop)
     }
 
     /// Parts of the mesh, complete or the difference from the base. The stream is inflated no further, and to its end if all
-    /// parts are wanted. `skipped` is memory for what is not.
+    /// parts are wanted. `skipped` is memory for what is not. A complete mesh gets this topology; the hash of its triangles is returned if it is to
+    /// be identified.
     pub(crate) fn mesh(
         &mut self,
         parts: Parts,
@@ -359,17 +372,30 @@ impl<'a> Stream<'a> {
         skipped: &mut [u8],
         out: &mut MeshBuffer,
         id: TopologyId,
-    ) -> Result<()> {
+        identify: Identify,
+    ) -> Result<Option<TriangleHash>> {
         if parts != Parts::ALL {
             self.in_part();
         }
         out.clear_all_but(parts);
         let of_triangles = parts.contains(Parts::TRIANGLES);
+        let mut hash = None;
         if self.is_complete()? {
             let counts = self.counts()?;
-            self.arrays(MeshForm::Complete(&counts), parts, skipped, out)?;
+            let form = MeshForm::Complete(&counts);
             if of_triangles {
-                self.triangles(&counts, &mut out.triangles)?;
+                self.arrays(form, parts, skipped, out)?;
+                let triangles = out.own_triangles();
+                self.triangles(&counts, triangles)?;
+                if identify != Identify::No {
+                    hash = Some(TriangleHash::of(&counts, triangles.as_bytes()));
+                }
+            } else if identify == Identify::Always {
+                // The arrays are decoded as far as the triangles, which are not kept.
+                self.arrays_to_triangles(form, parts, skipped, out)?;
+                hash = Some(self.hash_triangles(&counts, skipped)?);
+            } else {
+                self.arrays(form, parts, skipped, out)?;
             }
             (out.topology, out.is_complete) = (Some(id), true);
         } else {
@@ -380,12 +406,12 @@ impl<'a> Stream<'a> {
                 self.finish()?;
             }
             if of_triangles {
-                out.triangles = base.triangles.clone();
+                out.share_triangles(&base.triangles);
             }
             (out.topology, out.is_complete) = (Some(base.topology), false);
         }
         out.parts = parts;
-        Ok(())
+        Ok(hash)
     }
 
     /// The arrays of these parts, and as far as the triangles if they are wanted.
@@ -403,15 +429,38 @@ impl<'a> Stream<'a> {
             () if has(Parts::POSITIONS) => MeshArray::Positions,
             () => return Ok(()),
         };
+        self.arrays_to(last, arrays, parts, skipped, out)
+    }
+
+    /// The arrays of these parts, and as far as the triangles.
+    fn arrays_to_triangles(
+        &mut self,
+        arrays: MeshForm<'_>,
+        parts: Parts,
+        skipped: &mut [u8],
+        out: &mut MeshBuffer,
+    ) -> Result<()> {
+        self.arrays_to(MeshArray::Triangles, arrays, parts, skipped, out)
+    }
+
+    fn arrays_to(
+        &mut self,
+        last: MeshArray,
+        arrays: MeshForm<'_>,
+        parts: Parts,
+        skipped: &mut [u8],
+        out: &mut MeshBuffer,
+    ) -> Result<()> {
+        let has = |part| parts.contains(part);
         if has(Parts::TEXCOORDS) {
-            self.make_channels(arrays, &mut out.texcoords)?;
+            self.make_channels(arrays, out)?;
         }
         let MeshBuffer { positions, normals, texcoords: map_channels, .. } = out;
         self.walk(arrays, last, |stream, part, count| {
             let out = match part {
                 MeshArray::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
                 MeshArray::Normals if has(Parts::NORMALS) => Some(&mut *normals),
-                MeshArray::MapChannel(channel) => map_channels.get_mut(channel),
+                MeshArray::MapChannel(channel) if has(Parts::TEXCOORDS) => map_channels.get_mut(channel),
                 _ => None,
             };
             match out {
@@ -422,7 +471,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Makes a vector for each map channel.
-    fn make_channels(&mut self, arrays: MeshForm<'_>, map_channels: &mut Vec<Vec<[f32; 3]>>) -> Result<()> {
+    fn make_channels(&mut self, arrays: MeshForm<'_>, out: &mut MeshBuffer) -> Result<()> {
         let channels = as_u64(arrays.map_channels());
         let at = matches!(arrays, MeshForm::Complete(_)).then_some(MAP_CHANNEL_COUNT);
         // Each channel of a complete mesh has a count of four bytes in the stream.
@@ -432,7 +481,7 @@ impl<'a> Stream<'a> {
         self.take(&counted, |_, meter| {
             meter.take(channels.saturating_mul(MAP_CHANNEL), counted.what).map(Charge::keep)
         })?;
-        map_channels.resize_with(arrays.map_channels(), Vec::new);
+        out.make_texcoords(arrays.map_channels());
         Ok(())
     }
 
@@ -506,16 +555,59 @@ impl<'a> Stream<'a> {
             length = length.saturating_add(1).saturating_add(more);
         }
         records.truncate(length);
-        let found = Shape::of_length(counts, as_u64(length)).ok_or_else(|| {
-            let error = self.malformed("Triangle Data", as_u64(length));
-            let [announced, length] = [announced, as_u64(length)].map(decimal);
-            error
-                .expected(format!("{announced} bytes"))
-                .found(format_args!("another length: {length} or more"))
-        })?;
+        let found = Shape::of_length(counts, as_u64(length));
+        let found = found.ok_or_else(|| self.other_length(announced, as_u64(length)))?;
         self.finish()?;
         out.set_shape(found);
         Ok(())
+    }
+
+    /// The hash of the triangles of a complete mesh, to the end of the stream. `skipped` is memory for what comes before.
+    pub(crate) fn triangle_hash_alone(
+        &mut self,
+        counts: &Counts,
+        skipped: &mut [u8],
+    ) -> Result<TriangleHash> {
+        let arrays = MeshForm::Complete(counts);
+        self.walk(arrays, MeshArray::Triangles, |stream, part, count| {
+            stream.skip(&stream.counted(arrays, part, count), skipped)
+        })?;
+        self.hash_triangles(counts, skipped)
+    }
+
+    /// The hash of the triangles, to the end of the stream, in pieces of `window`.
+    fn hash_triangles(&mut self, counts: &Counts, window: &mut [u8]) -> Result<TriangleHash> {
+        let shape = Shape::of_version_7(counts);
+        let number = u64::from(counts.triangles);
+        let announced = shape.record().saturating_mul(number);
+        let bytes = shape.indices().saturating_mul(number);
+        let counted = Counted { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) };
+        self.check_plausible(&counted)?;
+        let longest = shape.longest().saturating_mul(number).max(announced);
+        let mut on_stack = [0; 4096];
+        let window = if window.is_empty() { &mut on_stack } else { window };
+        let mut hash = TriangleHasher::new(counts);
+        let mut length = 0_u64;
+        loop {
+            let count = self.content.read(window).map_err(|fault| self.fault(fault))?;
+            hash.add(window.get(..count).unwrap_or_default());
+            length = length.saturating_add(as_u64(count));
+            if count < window.len() || length > longest {
+                break;
+            }
+        }
+        if Shape::of_length(counts, length).is_none() && (length > 0 || number > 0) {
+            return Err(self.other_length(announced, length));
+        }
+        self.finish()?;
+        Ok(hash.finish())
+    }
+
+    /// The error of triangles that no record makes as long as they are.
+    fn other_length(&self, announced: u64, length: u64) -> Error {
+        let error = self.malformed("Triangle Data", length);
+        let [announced, length] = [announced, length].map(decimal);
+        error.expected(format!("{announced} bytes")).found(format_args!("another length: {length} or more"))
     }
 
     /// The work so far: the bytes of the content, and what map channels cost that have none.

@@ -1,7 +1,7 @@
 //! Triangle records: the indices of each corner, then material and edges.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::raw;
 use crate::bytes::Scalar;
@@ -11,10 +11,18 @@ use crate::num::as_usize;
 ///
 /// A record of version 7 has three indices of positions, three of normals, three for each map channel, a material id
 /// of two bytes and a byte of edges: 27 + 12 * channels bytes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Triangles {
     records: Arc<Vec<u8>>,
     shape: Shape,
+}
+
+impl Default for Triangles {
+    /// No triangles. Allocates nothing.
+    fn default() -> Self {
+        static NONE: OnceLock<Arc<Vec<u8>>> = OnceLock::new();
+        Self { records: Arc::clone(NONE.get_or_init(Arc::default)), shape: Shape::default() }
+    }
 }
 
 /// The length and the contents of a record.
@@ -82,14 +90,23 @@ impl Triangles {
         Arc::make_mut(&mut self.records)
     }
 
-    /// Returns the memory of the records, used or not, in bytes; 0 if they are shared.
-    pub(crate) fn memory(&self) -> u64 {
-        if Arc::strong_count(&self.records) > 1 { 0 } else { crate::num::as_u64(self.records.capacity()) }
+    /// Returns `true` if other values have the records as well.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.records) > 1
     }
 
-    /// Returns `true` if the records of both are equal.
-    pub(crate) fn is_equal(&self, other: &Self) -> bool {
-        self.shape == other.shape && self.records == other.records
+    /// Drops the triangles, and keeps their memory unless it is shared.
+    pub(crate) fn clear(&mut self) {
+        match Arc::get_mut(&mut self.records) {
+            Some(records) => records.clear(),
+            None => *self = Self::default(),
+        }
+        self.shape = Shape::default();
+    }
+
+    /// Returns the memory of the records, used or not, in bytes; 0 if they are shared.
+    pub(crate) fn memory(&self) -> u64 {
+        if self.is_shared() { 0 } else { crate::num::as_u64(self.records.capacity()) }
     }
 
     pub(crate) fn set_shape(&mut self, shape: Shape) {

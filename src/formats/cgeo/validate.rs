@@ -12,6 +12,7 @@ use super::raw;
 use super::read::FAR;
 use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
+use super::stream::Identify;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, component, decimal, interval};
@@ -109,8 +110,9 @@ impl Check {
         let samples = snapshot.samples(&mut Scratch::default())?.max(1);
         for sample in 0..samples {
             let sample = snapshot.sample(sample);
-            let unused =
-                sample.mesh_into_within(Parts::ALL, &sample.meter(), &mut self.buffer, &mut self.scratch)?;
+            let (mesh, scratch) = (&mut self.buffer, &mut self.scratch);
+            let meter = sample.meter();
+            let unused = sample.mesh_into_within(Parts::ALL, &meter, mesh, scratch, Identify::No)?;
             if unused > 0 {
                 self.findings
                     .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 #[cfg(feature = "cache")]
 use super::cache::SnapshotCache;
-use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
 use super::motion::{direction, no_key, other_triangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
+use super::stream::Identify;
 use super::time::{Timing, Wrap};
-use super::triangles::{Counts, Triangles};
 use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
@@ -70,10 +70,6 @@ pub struct VertexWriter {
 #[derive(Clone)]
 struct Kept {
     topology: TopologyId,
-    /// The topologies of the last snapshots that store equal triangles again.
-    equal: [TopologyId; 2],
-    triangles: Triangles,
-    counts: Counts,
     /// The attributes of the remap.
     streams: Arc<[Semantic]>,
     remap: Arc<VertexRemap>,
@@ -87,6 +83,8 @@ struct Frame {
     mesh: MeshBuffer,
     /// The mesh in place of `mesh`, if it is in a cache.
     shared: Option<Arc<Mesh>>,
+    /// The topology of its triangles, which have been seen.
+    topology: Option<TopologyId>,
     /// The memory that decoding it was charged with, and the bytes that were read for it.
     charged: u64,
     read: Range<u64>,
@@ -175,7 +173,7 @@ impl VertexWriter {
     pub fn remap(&mut self, snapshot: &Snapshot) -> Result<Arc<VertexRemap>> {
         self.scratch.set_cancel(job::cancel_flag());
         let topology = match self.cached(snapshot, self.parts)? {
-            Some(mesh) => mesh.topology,
+            Some(mesh) => snapshot.seen(mesh.topology, &mut self.scratch)?,
             None => snapshot.topology(&mut self.scratch)?,
         };
         Ok(Arc::clone(&self.find(snapshot, topology)?.remap))
@@ -199,8 +197,7 @@ impl VertexWriter {
     }
 
     /// Writes all vertices at a time in seconds, by linear interpolation between snapshots: positions as
-    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`]. Snapshots that store equal triangles again are interpolated
-    /// too; each of them is decoded whole once.
+    /// [`Proxy::positions_at`] gives them, normals as [`Proxy::normals_at`].
     ///
     /// Velocities are this motion in units per second: from the snapshot at or before the time to the next one; at the last snapshot, from
     /// the one before it. They are negative on the way back of [`Wrap::PingPong`], and 0 before the first snapshot and after the last with
@@ -230,7 +227,8 @@ impl VertexWriter {
         let first = self.bring(&before, None, &meter)?;
         let second = if from == to { first } else { self.bring(&after, Some(first), &meter)? };
         self.find(&before, self.topology(first, &before))?;
-        if !self.is_kept(&after, self.topology(second, &after))? {
+        let topology = self.topology(second, &after);
+        if self.kept.as_ref().is_none_or(|kept| kept.topology != topology) {
             return Err(other_triangles(&after));
         }
         #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
@@ -259,10 +257,13 @@ impl VertexWriter {
         let (held, read) = (meter.held(), meter.read());
         match shared {
             None => {
-                snapshot.mesh_into_within(self.parts, meter, &mut frame.mesh, &mut self.scratch)?;
+                let (mesh, scratch) = (&mut frame.mesh, &mut self.scratch);
+                snapshot.mesh_into_within(self.parts, meter, mesh, scratch, Identify::Always)?;
+                frame.topology = frame.mesh.topology;
             }
             Some(mesh) => {
                 meter.count_read(&snapshot.extent);
+                frame.topology = Some(snapshot.seen(mesh.topology, &mut self.scratch)?);
                 if mesh.positions.as_native().is_some() {
                     frame.shared = Some(mesh);
                 } else {
@@ -289,8 +290,8 @@ impl VertexWriter {
 
     /// The topology of a frame, which has this snapshot.
     fn topology(&self, frame: usize, snapshot: &Snapshot) -> TopologyId {
-        let topology = self.frames.get(frame).and_then(Frame::topology);
-        topology.unwrap_or_else(|| snapshot.proxy.topology_at(0))
+        let topology = self.frames.get(frame).and_then(|frame| frame.topology);
+        topology.unwrap_or_else(|| snapshot.proxy.topology(SameTriangles::First))
     }
 
     /// The mesh of a snapshot with all parts.
@@ -304,26 +305,14 @@ impl VertexWriter {
     /// Finds the vertices of this topology, which is the one of the snapshot.
     fn find(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<&Kept> {
         let kept = match self.kept.take() {
-            Some(kept) if kept.has(topology) => kept,
-            mut old => {
+            Some(kept) if kept.topology == topology => kept,
+            _ => {
                 let meter = snapshot.meter();
                 let mesh = self.whole(snapshot, &meter)?;
-                match old.take_if(|old| old.add(topology, &mesh)) {
-                    Some(kept) => kept,
-                    None => Kept::new(snapshot, &mesh, topology, self.material, &meter)?,
-                }
+                Kept::new(snapshot, &mesh, topology, self.material, &meter)?
             }
         };
         Ok(self.kept.insert(kept))
-    }
-
-    /// Returns `true` if a snapshot with this topology has the vertices that were found.
-    fn is_kept(&mut self, snapshot: &Snapshot, topology: TopologyId) -> Result<bool> {
-        if self.kept.as_ref().is_some_and(|kept| kept.has(topology)) {
-            return Ok(true);
-        }
-        let mesh = self.whole(snapshot, &snapshot.meter())?;
-        Ok(self.kept.as_mut().is_some_and(|kept| kept.add(topology, &mesh)))
     }
 
     fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [&mut [u8]]) -> Result<TopologyId> {
@@ -361,30 +350,11 @@ impl Kept {
         };
         let remap = Arc::new(remap.map_err(located)?);
         let streams = mesh.streams().into_iter().map(|(semantic, _)| semantic).collect();
-        let (equal, triangles, counts) = ([topology; 2], mesh.triangles.clone(), mesh.counts());
-        Ok(Self { topology, equal, triangles, counts, streams, remap })
-    }
-
-    fn has(&self, topology: TopologyId) -> bool {
-        self.topology == topology || self.equal.contains(&topology)
-    }
-
-    /// Adds the topology of a mesh if it has these triangles, and as many elements; returns `false` if not.
-    fn add(&mut self, topology: TopologyId, mesh: &Mesh) -> bool {
-        let is_equal = self.counts == mesh.counts() && self.triangles.is_equal(&mesh.triangles);
-        if is_equal {
-            let [_, last] = self.equal;
-            self.equal = [last, topology];
-        }
-        is_equal
+        Ok(Self { topology, streams, remap })
     }
 }
 
 impl Frame {
-    fn topology(&self) -> Option<TopologyId> {
-        self.shared.as_ref().map_or(self.mesh.topology, |mesh| Some(mesh.topology))
-    }
-
     fn array(&self, semantic: &Semantic) -> Option<&[[f32; 3]]> {
         if let Some(mesh) = &self.shared {
             return match semantic {

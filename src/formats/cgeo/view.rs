@@ -252,7 +252,7 @@ fn borrow(streams: &[Vec<[u32; 3]>]) -> Vec<&[u32]> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::mesh::{FileId, StoredMesh, TopologyId};
+    use super::super::mesh::{FileId, SameTriangles, TopologyId};
     use super::super::triangles::{Counts, Shape, Triangles};
     use super::*;
     use crate::dialect::Dialect;
@@ -275,8 +275,8 @@ mod tests {
         }
         records.set_shape(Shape::of_version_7(&counts));
         let texcoords = [first, second].into_iter().take(channels).collect();
-        let topology = StoredMesh { file: FileId::Proxy(0), dialect: Dialect::default(), offset: 0 };
-        let topology = TopologyId(topology);
+        let (file, dialect) = (FileId::Proxy(0), Dialect::default());
+        let topology = TopologyId { file, dialect, triangles: SameTriangles::First };
         Mesh {
             positions,
             normals,

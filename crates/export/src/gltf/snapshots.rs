@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use meshmap::cgeo::{Mesh as Stored, Parts};
+use meshmap::cgeo::{Mesh as Stored, Parts, TopologyId};
 use meshmap::{Array, Scratch, VertexRemap};
 
 use super::attributes::POINTS;
@@ -13,7 +13,7 @@ use super::normals::make_unit;
 use super::scene::{Rules, add_node, finish_scene, material};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::scene::cgeo::{Snapshots, Topology};
+use crate::scene::cgeo::Snapshots;
 use crate::scene::check::{finite, turned, usable};
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
@@ -154,14 +154,14 @@ impl Writer<'_> {
         };
         let normals = normals.filter(|_| self.job.morph_normals).zip(remap.as_ref());
         drop(origin.texcoords);
-        let mut topology = Topology::of(self.snapshots.at(first)?)?;
+        let topology = self.snapshots.at(first)?.topology(&mut self.scratch)?;
         let mut used = 0;
         let mut differences = Vec::new();
         // Primitives that share vertices share what moves them.
         let mut targets = vec![Vec::new(); if share_vertices(&parts) { 1 } else { parts.len() }];
         for index in others {
             self.job.budget.read_geometry(points as u64, 0)?;
-            if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
+            if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
                 break;
             }
             let turned = match &normals {
@@ -354,13 +354,13 @@ impl Writer<'_> {
     fn differences(
         &mut self,
         index: usize,
-        topology: &mut Topology,
+        topology: TopologyId,
         origin: &[[f32; 3]],
         is_stored: bool,
         differences: &mut Vec<[f32; 3]>,
     ) -> Result<bool> {
         let snapshot = self.snapshots.at(index)?;
-        if !topology.is_of(&snapshot, &mut self.scratch, &self.job.budget)? {
+        if snapshot.topology(&mut self.scratch)? != topology {
             return Ok(false);
         }
         let address = || format!("snapshots[{index}].positions");

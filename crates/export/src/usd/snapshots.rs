@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek, Write};
 
-use meshmap::cgeo::{MeshBuffer, Parts, TopologyId, Triangles};
+use meshmap::cgeo::{MeshBuffer, Parts, TopologyId};
 use meshmap::{Format, Scratch};
 
 use super::crate_file::CrateFile;
@@ -14,10 +14,10 @@ use super::values::{Kind, Rep};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::scene::assume;
 use crate::scene::cgeo::Snapshots;
 use crate::scene::check::{finite, turned, usable};
 use crate::scene::names::Names;
-use crate::scene::{assume, cgeo};
 use crate::settings::Job;
 use crate::vector::dot_width;
 
@@ -126,7 +126,6 @@ struct Corners {
 /// The triangles of a snapshot, and how long the arrays are that they have indices for.
 struct Topology {
     id: Option<TopologyId>,
-    triangles: Triangles,
     lengths: Vec<usize>,
 }
 
@@ -177,8 +176,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let is_new = !are_points && !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
         if is_new {
             self.triangles(place, index, mesh)?;
-            let (id, triangles) = (mesh.topology, mesh.triangles.clone());
-            self.topology = Some(Topology { id, triangles, lengths: lengths(mesh) });
+            self.topology = Some(Topology { id: mesh.topology, lengths: lengths(mesh) });
         }
         if !self.tracks.points.is_last(&mesh.positions) {
             let points = self.file.floats(mesh.positions.iter().copied())?;
@@ -322,8 +320,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
 impl Topology {
     fn is_of(&self, mesh: &MeshBuffer) -> bool {
-        let is_same = || cgeo::are_same(&self.triangles, &mesh.triangles);
-        self.lengths == lengths(mesh) && (self.id == mesh.topology || is_same())
+        self.id == mesh.topology && self.lengths == lengths(mesh)
     }
 }
 

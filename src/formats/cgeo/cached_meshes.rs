@@ -1,0 +1,327 @@
+//! Decoded meshes within a capacity, and which of them are evicted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::mesh::{FileKey, Mesh};
+use super::parts::Parts;
+use super::proxy::Proxy;
+use super::snapshot::Snapshot;
+
+/// A snapshot of a file: entries of its table that name the same offset are one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    file: Arc<FileKey>,
+    offset: u64,
+}
+
+impl Key {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
+        Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
+    }
+
+    pub(super) fn is_of(&self, proxy: &Proxy) -> bool {
+        self.file == *proxy.key()
+    }
+}
+
+/// Meshes by what they are decoded from, within a capacity in bytes.
+///
+/// Two policies compete. *Oldest first* evicts the least recently used mesh, which suits requests that move on to other snapshots.
+/// A loop over more snapshots than fit gets no hit from it: each snapshot is evicted just before it is requested again. *Newest
+/// first* evicts the most recently used mesh outside of the window, so that most of the loop stays.
+///
+/// The keys that oldest first would have cached are remembered, also of meshes that are not cached. A hit that only newest first
+/// has, or a miss that only newest first has, changes a score, and the policy with the better score evicts.
+///
+/// Each entry has a slot, which is its index in all vectors. Hits change links between slots, and allocate nothing.
+pub(super) struct CachedMeshes {
+    capacity: u64,
+    slots: HashMap<Key, usize>,
+    entries: Vec<Entry>,
+    /// Slots without an entry.
+    free: UseOrder,
+    /// The cached meshes that were used last, up to an eighth of the capacity. Players request the two snapshots around a time
+    /// again and again, so the newest meshes are not evicted.
+    window: UseOrder,
+    /// The other cached meshes.
+    rest: UseOrder,
+    /// The entries that oldest first would have cached.
+    oldest_first: UseOrder,
+    /// Below 0 if oldest first evicts.
+    score: i64,
+    /// Insertions so far: the clock by which entries age.
+    insertions: u64,
+    peak: u64,
+}
+
+struct Entry {
+    key: Key,
+    /// `None` if it was evicted, and oldest first would have cached it.
+    mesh: Option<Arc<Mesh>>,
+    /// The number of insertions at its last use.
+    last_use: u64,
+}
+
+impl CachedMeshes {
+    pub(super) fn new(capacity: u64) -> Self {
+        Self {
+            capacity,
+            slots: HashMap::new(),
+            entries: Vec::new(),
+            free: UseOrder::default(),
+            window: UseOrder::default(),
+            rest: UseOrder::default(),
+            oldest_first: UseOrder::default(),
+            score: 0,
+            insertions: 0,
+            peak: 0,
+        }
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The bytes of all meshes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.window.bytes.saturating_add(self.rest.bytes)
+    }
+
+    /// The greatest value of `bytes` so far.
+    pub(super) fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// A mesh with any parts. Does not count as a use.
+    pub(super) fn get(&self, key: &Key) -> Option<&Arc<Mesh>> {
+        let slot = self.slots.get(key)?;
+        self.entries.get(*slot)?.mesh.as_ref()
+    }
+
+    /// A mesh with these parts, which is now the last one used.
+    pub(super) fn request(&mut self, key: &Key, parts: Parts) -> Option<Arc<Mesh>> {
+        let slot = *self.slots.get(key)?;
+        let mesh = self.entries.get(slot)?.mesh.as_ref()?;
+        if !mesh.parts.contains(parts) {
+            return None;
+        }
+        let mesh = Arc::clone(mesh);
+        if self.rest.has(slot) {
+            if !self.oldest_first.has(slot) {
+                self.add_to_score(2);
+            } else if self.score < 0 {
+                self.add_to_score(-2);
+            }
+        }
+        let size = self.remove_from_order(slot);
+        self.make_newest(slot, size);
+        Some(mesh)
+    }
+
+    /// Keeps a mesh, if it fits the capacity, in place of the one with this key. Returns the meshes that were dropped for it, to be
+    /// freed later.
+    pub(super) fn insert(&mut self, key: Key, mesh: Arc<Mesh>) -> Vec<Arc<Mesh>> {
+        let size = mesh.size();
+        if size > self.capacity {
+            return Vec::new();
+        }
+        let slot = self.slot(key);
+        let mut dropped = Vec::new();
+        if let Some(replaced) = self.take_mesh(slot) {
+            dropped.push(replaced);
+        } else if self.oldest_first.has(slot) {
+            self.add_to_score(-2);
+        } else if self.score < 0 {
+            // The other policy might have had it. Half of the weight of a hit: newest first is tried if there are fewer hits outside
+            // of the window than a third of the requests.
+            self.add_to_score(1);
+        }
+        self.insertions = self.insertions.saturating_add(1);
+        while self.bytes().saturating_add(size) > self.capacity {
+            let Some(victim) = self.victim() else { break };
+            dropped.extend(self.take_mesh(victim));
+            self.forget_unless_needed(victim);
+        }
+        if let Some(entry) = self.entries.get_mut(slot) {
+            entry.mesh = Some(mesh);
+        }
+        self.make_newest(slot, size);
+        self.peak = self.peak.max(self.bytes());
+        dropped
+    }
+
+    /// Drops the meshes whose keys are `unwanted`. Returns them, to be freed later.
+    pub(super) fn drop_where(&mut self, unwanted: impl Fn(&Key) -> bool) -> Vec<Arc<Mesh>> {
+        let mut dropped = Vec::new();
+        for slot in 0..self.entries.len() {
+            let is_unwanted = self.entries.get(slot).is_some_and(|entry| unwanted(&entry.key));
+            if is_unwanted && !self.free.has(slot) {
+                dropped.extend(self.take_mesh(slot));
+                self.oldest_first.remove(slot);
+                self.forget_unless_needed(slot);
+            }
+        }
+        dropped
+    }
+
+    /// The mesh to evict next.
+    fn victim(&self) -> Option<usize> {
+        let Some(oldest) = self.rest.oldest else {
+            return self.window.oldest;
+        };
+        let last_use = self.entries.get(oldest).map_or(0, |entry| entry.last_use);
+        // Without this limit, newest first would keep what is never used again.
+        let longest = self.cached().saturating_mul(2);
+        let is_unused = self.insertions.saturating_sub(last_use) > longest;
+        if self.score < 0 || is_unused {
+            return Some(oldest);
+        }
+        self.rest.newest
+    }
+
+    /// The number of cached meshes.
+    fn cached(&self) -> u64 {
+        self.window.len.saturating_add(self.rest.len)
+    }
+
+    /// The limits grow with the number of meshes, so that a few hits of one kind at the turn of a playback back and forth do not
+    /// change the policy.
+    fn add_to_score(&mut self, change: i64) {
+        let limit = i64::try_from(self.cached().saturating_mul(2)).unwrap_or(i64::MAX).max(8);
+        self.score = self.score.saturating_add(change).clamp(limit.saturating_neg(), limit);
+    }
+
+    /// The slot of a key, which may be new.
+    fn slot(&mut self, key: Key) -> usize {
+        if let Some(slot) = self.slots.get(&key) {
+            return *slot;
+        }
+        let entry = Entry { key: key.clone(), mesh: None, last_use: 0 };
+        let slot = self.free.newest.unwrap_or(self.entries.len());
+        self.free.remove(slot);
+        match self.entries.get_mut(slot) {
+            Some(free) => *free = entry,
+            None => self.entries.push(entry),
+        }
+        for order in [&mut self.free, &mut self.window, &mut self.rest, &mut self.oldest_first] {
+            order.make_room(slot);
+        }
+        self.slots.insert(key, slot);
+        slot
+    }
+
+    /// Makes a mesh that is in neither `window` nor `rest` the last one used.
+    fn make_newest(&mut self, slot: usize, size: u64) {
+        if let Some(entry) = self.entries.get_mut(slot) {
+            entry.last_use = self.insertions;
+        }
+        self.window.add(slot, size);
+        while self.window.bytes > self.capacity / 8 && self.window.len > 1 {
+            let Some(oldest) = self.window.oldest else { break };
+            let size = self.window.remove(oldest);
+            self.rest.add(oldest, size);
+        }
+        self.oldest_first.remove(slot);
+        self.oldest_first.add(slot, size);
+        while self.oldest_first.bytes > self.capacity {
+            let Some(oldest) = self.oldest_first.oldest else { break };
+            self.oldest_first.remove(oldest);
+            self.forget_unless_needed(oldest);
+        }
+    }
+
+    /// Returns the mesh's size.
+    fn remove_from_order(&mut self, slot: usize) -> u64 {
+        let order = if self.window.has(slot) { &mut self.window } else { &mut self.rest };
+        order.remove(slot)
+    }
+
+    fn take_mesh(&mut self, slot: usize) -> Option<Arc<Mesh>> {
+        let mesh = self.entries.get_mut(slot)?.mesh.take()?;
+        self.remove_from_order(slot);
+        Some(mesh)
+    }
+
+    /// Removes an entry that has no mesh, and that oldest first would not have cached.
+    fn forget_unless_needed(&mut self, slot: usize) {
+        let Some(entry) = self.entries.get(slot) else { return };
+        if entry.mesh.is_none() && !self.oldest_first.has(slot) {
+            self.slots.remove(&entry.key);
+            self.free.add(slot, 0);
+        }
+    }
+}
+
+/// Slots in the order of their last use: a linked list.
+#[derive(Default)]
+struct UseOrder {
+    links: Vec<Link>,
+    newest: Option<usize>,
+    oldest: Option<usize>,
+    len: u64,
+    /// The sum of all sizes.
+    bytes: u64,
+}
+
+#[derive(Clone, Default)]
+struct Link {
+    is_used: bool,
+    newer: Option<usize>,
+    older: Option<usize>,
+    size: u64,
+}
+
+impl UseOrder {
+    /// Makes memory for a slot, so that `add` does not allocate.
+    fn make_room(&mut self, slot: usize) {
+        if slot >= self.links.len() {
+            self.links.resize(slot.saturating_add(1), Link::default());
+        }
+    }
+
+    fn has(&self, slot: usize) -> bool {
+        self.links.get(slot).is_some_and(|link| link.is_used)
+    }
+
+    /// Adds a slot as the newest one.
+    fn add(&mut self, slot: usize, size: u64) {
+        let older = self.newest;
+        self.set_newer(older, Some(slot));
+        self.newest = Some(slot);
+        if let Some(link) = self.links.get_mut(slot) {
+            *link = Link { is_used: true, newer: None, older, size };
+        }
+        self.len = self.len.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(size);
+    }
+
+    /// Removes a slot, if it is there, and returns its size.
+    fn remove(&mut self, slot: usize) -> u64 {
+        if !self.has(slot) {
+            return 0;
+        }
+        let link = self.links.get_mut(slot).map(std::mem::take).unwrap_or_default();
+        self.set_newer(link.older, link.newer);
+        self.set_older(link.newer, link.older);
+        self.len = self.len.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(link.size);
+        link.size
+    }
+
+    /// Sets what is newer than a slot. `None` is the end of the list.
+    fn set_newer(&mut self, slot: Option<usize>, newer: Option<usize>) {
+        match slot.and_then(|slot| self.links.get_mut(slot)) {
+            Some(link) => link.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    /// Sets what is older than a slot. `None` is the end of the list.
+    fn set_older(&mut self, slot: Option<usize>, older: Option<usize>) {
+        match slot.and_then(|slot| self.links.get_mut(slot)) {
+            Some(link) => link.older = older,
+            None => self.newest = older,
+        }
+    }
+}

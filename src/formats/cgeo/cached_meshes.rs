@@ -27,12 +27,15 @@ impl Key {
 
 /// Meshes by what they are decoded from, within a capacity in bytes.
 ///
-/// Two policies compete. *Oldest first* evicts the least recently used mesh, which suits requests that move on to other snapshots.
-/// A loop over more snapshots than fit gets no hit from it: each snapshot is evicted just before it is requested again. *Newest
-/// first* evicts the most recently used mesh outside of the window, so that most of the loop stays.
+/// Two policies compete. *Oldest first* evicts the least recently used mesh, which suits requests that go on to other snapshots.
+/// In a loop over more snapshots than fit it has no hit, because it evicts each snapshot shortly before the next request for it.
+/// *Newest first* evicts the most recently used mesh that is not in `window`, so that most of the loop stays cached.
 ///
-/// The keys that oldest first would have cached are remembered, also of meshes that are not cached. A hit that only newest first
-/// has, or a miss that only newest first has, changes a score, and the policy with the better score evicts.
+/// `oldest_first` has what the first policy would have cached, so each request shows which of the two policies is better. A score
+/// counts these requests, and chooses the policy that evicts. It begins with oldest first.
+///
+/// The other policies that were simulated either have no hits in loops (SIEVE, CLOCK), or fewer than oldest first when a
+/// playback goes back and forth (2Q, S3-FIFO, LIRS), or keep what is never used again (newest first without a score).
 ///
 /// Each entry has a slot, which is its index in all vectors. Hits change links between slots, and allocate nothing.
 pub(super) struct CachedMeshes {
@@ -48,7 +51,7 @@ pub(super) struct CachedMeshes {
     rest: UseOrder,
     /// The entries that oldest first would have cached.
     oldest_first: UseOrder,
-    /// Below 0 if oldest first evicts.
+    /// The advantage of newest first. If it is negative, oldest first evicts.
     score: i64,
     /// Insertions so far: the clock by which entries age.
     insertions: u64,
@@ -73,7 +76,7 @@ impl CachedMeshes {
             window: UseOrder::default(),
             rest: UseOrder::default(),
             oldest_first: UseOrder::default(),
-            score: 0,
+            score: -1,
             insertions: 0,
             peak: 0,
         }
@@ -107,10 +110,12 @@ impl CachedMeshes {
             return None;
         }
         let mesh = Arc::clone(mesh);
+        // Both policies have what is in the window.
         if self.rest.has(slot) {
             if !self.oldest_first.has(slot) {
                 self.add_to_score(2);
             } else if self.score < 0 {
+                // Newest first might have evicted it.
                 self.add_to_score(-2);
             }
         }
@@ -119,9 +124,9 @@ impl CachedMeshes {
         Some(mesh)
     }
 
-    /// Keeps a mesh, if it fits the capacity, in place of the one with this key. Returns the meshes that were dropped for it, to be
-    /// freed later.
-    pub(super) fn insert(&mut self, key: Key, mesh: Arc<Mesh>) -> Vec<Arc<Mesh>> {
+    /// Keeps a mesh, if it fits the capacity, in place of the one with this key. `is_repeated` is `true` if it was cached before.
+    /// Returns the meshes that were dropped for it, to be freed later.
+    pub(super) fn insert(&mut self, key: Key, mesh: Arc<Mesh>, is_repeated: bool) -> Vec<Arc<Mesh>> {
         let size = mesh.size();
         if size > self.capacity {
             return Vec::new();
@@ -132,9 +137,8 @@ impl CachedMeshes {
             dropped.push(replaced);
         } else if self.oldest_first.has(slot) {
             self.add_to_score(-2);
-        } else if self.score < 0 {
-            // The other policy might have had it. Half of the weight of a hit: newest first is tried if there are fewer hits outside
-            // of the window than a third of the requests.
+        } else if self.score < 0 && is_repeated {
+            // Newest first might have kept it, which is not known, so it counts half.
             self.add_to_score(1);
         }
         self.insertions = self.insertions.saturating_add(1);

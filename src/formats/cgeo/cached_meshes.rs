@@ -189,11 +189,12 @@ impl CachedMeshes {
         self.window.len.saturating_add(self.rest.len)
     }
 
-    /// The limits grow with the number of meshes, so that a few hits of one kind at the turn of a playback back and forth do not
-    /// change the policy.
+    /// Both limits grow with the number of cached meshes. Newest first is given up soon, because what is no longer used would stay.
+    /// Oldest first is given up late, because a playback back and forth has as many misses as hits in turn.
     fn add_to_score(&mut self, change: i64) {
-        let limit = i64::try_from(self.cached().saturating_mul(2)).unwrap_or(i64::MAX).max(8);
-        self.score = self.score.saturating_add(change).clamp(limit.saturating_neg(), limit);
+        let cached = i64::try_from(self.cached()).unwrap_or(i64::MAX).max(8);
+        let lowest = cached.saturating_mul(-2);
+        self.score = self.score.saturating_add(change).clamp(lowest, cached / 2);
     }
 
     /// The slot of a key, which may be new.
@@ -326,6 +327,96 @@ impl UseOrder {
         match slot.and_then(|slot| self.links.get_mut(slot)) {
             Some(link) => link.older = older,
             None => self.newest = older,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mesh::{FileId, MeshBuffer, StoredMesh, TopologyId};
+    use super::*;
+    use crate::dialect::Dialect;
+    use crate::options::Options;
+
+    fn key(offset: u64) -> Key {
+        let (file, dialect) = (FileId::Proxy(1), Dialect::default());
+        Key { file: Arc::new(FileKey { file, dialect, options: Options::default() }), offset }
+    }
+
+    fn mesh(vertices: usize) -> Arc<Mesh> {
+        let stored = StoredMesh { file: FileId::Proxy(1), dialect: Dialect::default(), offset: 0 };
+        let buffer = MeshBuffer {
+            positions: vec![[0.0; 3]; vertices],
+            parts: Parts::POSITIONS,
+            ..MeshBuffer::default()
+        };
+        Arc::new(buffer.into_mesh(TopologyId(stored)))
+    }
+
+    /// The slots of an order, the newest first, in both directions.
+    fn slots(order: &UseOrder) -> Vec<usize> {
+        let older = std::iter::successors(order.newest, |slot| order.links[*slot].older);
+        let newer = std::iter::successors(order.oldest, |slot| order.links[*slot].newer);
+        let (slots, mut reversed): (Vec<usize>, Vec<usize>) = (older.collect(), newer.collect());
+        reversed.reverse();
+        assert_eq!(slots, reversed);
+        assert_eq!(slots.len() as u64, order.len);
+        assert_eq!(slots.iter().map(|slot| order.links[*slot].size).sum::<u64>(), order.bytes);
+        slots
+    }
+
+    fn check(cache: &CachedMeshes) {
+        let (window, rest, free) = (slots(&cache.window), slots(&cache.rest), slots(&cache.free));
+        let oldest_first = slots(&cache.oldest_first);
+        assert!(cache.bytes() <= cache.capacity && cache.oldest_first.bytes <= cache.capacity);
+        assert!(cache.window.bytes <= cache.capacity / 8 || window.len() == 1);
+        for (slot, entry) in cache.entries.iter().enumerate() {
+            let is_cached = window.contains(&slot) || rest.contains(&slot);
+            assert_eq!(is_cached, entry.mesh.is_some());
+            assert_ne!(is_cached || oldest_first.contains(&slot), free.contains(&slot));
+            assert_eq!(cache.slots.get(&entry.key) == Some(&slot), !free.contains(&slot));
+        }
+        let sizes = entries_by_size(cache, &window) + entries_by_size(cache, &rest);
+        assert_eq!(sizes, cache.bytes());
+        assert_eq!(cache.slots.len() + free.len(), cache.entries.len());
+    }
+
+    fn entries_by_size(cache: &CachedMeshes, slots: &[usize]) -> u64 {
+        slots.iter().map(|slot| cache.entries[*slot].mesh.as_ref().unwrap().size()).sum()
+    }
+
+    #[test]
+    fn orders_and_slots_agree_after_any_requests() {
+        let mut random = 1_u32;
+        let mut below = |end: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 8) % end
+        };
+        for capacity in [0, 1_000, 2_000, 20_000, 100_000] {
+            let mut cache = CachedMeshes::new(capacity);
+            let rounds = if cfg!(miri) { 300 } else { 6_000 };
+            for round in 0..rounds {
+                // Loops, then random keys, then a few keys.
+                let offset = match round / 500 % 3 {
+                    0 => round % 40,
+                    1 => below(60),
+                    _ => 1_000 + below(8),
+                };
+                let key = key(u64::from(offset));
+                if cache.request(&key, Parts::POSITIONS).is_none() || below(20) == 0 {
+                    let dropped = cache.insert(key.clone(), mesh(below(100) as usize), below(2) == 0);
+                    drop(dropped);
+                }
+                if below(300) == 0 {
+                    let odd = below(2);
+                    cache.drop_where(|key| key.offset % 2 == u64::from(odd));
+                }
+                check(&cache);
+            }
+            assert!(cache.peak() <= capacity && cache.entries.len() as u64 <= 2 * capacity / 512 + 2);
+            cache.drop_where(|_| true);
+            check(&cache);
+            assert_eq!((cache.slots.len(), cache.bytes()), (0, 0));
         }
     }
 }

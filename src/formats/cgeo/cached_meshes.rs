@@ -189,7 +189,7 @@ impl CachedMeshes {
         self.window.len.saturating_add(self.rest.len)
     }
 
-    /// Both limits grow with the number of cached meshes. Newest first is given up soon, because what is no longer used would stay.
+    /// Both limits grow with the number of cached meshes. Newest first is given up soon, because unused meshes would stay.
     /// Oldest first is given up late, because a playback back and forth has as many misses as hits in turn.
     fn add_to_score(&mut self, change: i64) {
         let cached = i64::try_from(self.cached()).unwrap_or(i64::MAX).max(8);

@@ -119,7 +119,7 @@ fn most_of_a_loop_stays() {
         assert!(warm.rate() > expected, "room for {capacity} of {snapshots}: {warm:?}");
         assert_eq!(warm.oldest_first, 0);
     }
-    // What fits stays.
+    // A loop that fits stays.
     let mut pair = Pair::new(&[40], 40);
     pair.run(rounds(40, 1));
     assert_eq!(pair.run(rounds(40, 5)).rate(), 1.0);

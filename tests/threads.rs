@@ -520,7 +520,7 @@ mod cache {
     }
 
     #[test]
-    fn least_recently_used_snapshots_go_first_and_nothing_is_refused() {
+    fn least_recently_used_snapshots_go_first_until_requests_repeat_and_nothing_is_refused() {
         let proxy = sheets(40, 8);
         let one = {
             let cache = SnapshotCache::new(1 << 30);

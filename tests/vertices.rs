@@ -460,7 +460,75 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`SnapshotCache::normals_at`, cached",
         again(|| cache.normals_at(proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
     ));
+    cache_hits(&mut table);
     table
+}
+
+/// Hits in caches with 1, 12 and 1,000 entries, in turn and at random, with masks of parts in turn.
+fn cache_hits(table: &mut Calls) {
+    const MASKS: [Parts; 4] = [Parts::POSITIONS, Parts::NORMALS, Parts::ALL, Parts::TRIANGLES];
+    let proxy = proxy(file(&animation(2, 1_000).1, Dialect::default()));
+    let timing = proxy.timing().unwrap();
+    let (mut get, mut try_get, mut motion, mut out) = (0, 0, 0, Vec::new());
+    for entries in [1, 12, 1_000] {
+        let cache = SnapshotCache::new(1 << 30);
+        (0..entries).for_each(|index| drop(cache.get(&proxy, index, Parts::ALL).unwrap()));
+        let mut random = 1_u32;
+        let mut indices: Vec<usize> = (0..entries).collect();
+        for _ in 0..2_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            indices.push((random >> 8) as usize % entries);
+        }
+        let masks = || indices.iter().zip(MASKS.into_iter().cycle());
+        get += again(|| {
+            for (index, parts) in masks() {
+                assert!(cache.get(&proxy, *index, parts).unwrap().parts.contains(parts));
+            }
+        });
+        try_get += again(|| {
+            for (index, parts) in masks() {
+                assert!(cache.try_get(&proxy, *index, parts).is_some());
+            }
+        });
+        motion += again(|| {
+            for index in &indices {
+                let (time, other) = (timing.time_of(*index), timing.time_of(entries - 1 - index % entries));
+                cache.positions_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out).unwrap();
+                cache.normals_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out).unwrap();
+                if entries == 1_000 {
+                    cache.velocities(&proxy, &timing, *index, &mut out).unwrap();
+                }
+            }
+        });
+        assert_eq!(cache.stats().decodes, entries as u64);
+    }
+    table.push(("`SnapshotCache::get`, 1 to 1,000 cached snapshots", get));
+    table.push(("`SnapshotCache::try_get`, 1 to 1,000 cached snapshots", try_get));
+    table.push(("`SnapshotCache::velocities` and others, 1 to 1,000 cached snapshots", motion));
+}
+
+/// Hits in a full cache change the policy of eviction, and allocate nothing either.
+#[test]
+fn hits_in_a_full_cache_allocate_nothing() {
+    let proxy = proxy(file(&animation(2, 40).1, Dialect::default()));
+    let one = {
+        let cache = SnapshotCache::new(1 << 30);
+        drop(cache.get(&proxy, 1, Parts::POSITIONS).unwrap());
+        cache.stats().bytes_held
+    };
+    let cache = SnapshotCache::new(one * 36);
+    let (mut hits, mut bytes) = (0, 0);
+    for request in 0..4_000 {
+        // Loops, and half of the loop for a while.
+        let index = request % if request / 400 % 2 == 0 { 40 } else { 20 };
+        let before = cache.stats().hits;
+        let (mesh, count) = counted(|| cache.get(&proxy, index, Parts::POSITIONS).unwrap());
+        drop(mesh);
+        if cache.stats().hits > before {
+            (hits, bytes) = (hits + 1, bytes + count.total);
+        }
+    }
+    assert!(hits > 2_000 && bytes == 0, "{bytes} bytes for {hits} hits");
 }
 
 /// The calls of other formats.

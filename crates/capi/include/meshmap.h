@@ -851,7 +851,8 @@ MM_API mm_status mm_snapshot_view(const mm_snapshot *snapshot, const char *name,
 MM_API mm_status mm_snapshot_copy(const mm_snapshot *snapshot, const char *name, mm_scalar scalar, uint32_t components,
     mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
-/** Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first. */
+/** Makes a cache with a capacity in bytes of decoded snapshots. A full cache evicts the least recently used snapshots,
+ *  or recently used ones in a loop over more snapshots than fit, so that most of the loop stays cached. */
 MM_API mm_status mm_cache_new(uint64_t capacity_bytes, mm_cache **out);
 
 /** Makes another handle of a cache, to be freed on its own. */

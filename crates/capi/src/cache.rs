@@ -46,7 +46,8 @@ impl Kind for Shared {
     const NAME: &'static str = "mm_cache";
 }
 
-/// Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
+/// Makes a cache with a capacity in bytes of decoded snapshots. A full cache evicts the least recently used snapshots, or
+/// recently used ones in a loop over more snapshots than fit, so that most of the loop stays cached.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cache) -> mm_status {
     // SAFETY: the caller's, as the header says.

@@ -234,6 +234,36 @@ fn no_mask_of_parts_takes_memory_after_warm_up() {
 }
 
 #[test]
+fn cached_snapshots_take_no_memory_however_many_there_are() {
+    let (_, snapshots) = fixtures::cgeo::animation(2, 1_000);
+    let (file, place) = (memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None), place());
+    for entries in [1, 12, 1_000] {
+        let cache = cache(1 << 30);
+        let get = |index: usize, parts: mm_parts| {
+            // SAFETY: handles that are open.
+            assert_eq!(unsafe { mm_cache_get(cache, file, index, parts, place) }, MM_OK);
+        };
+        let hits = || {
+            let mut random = 1_u32;
+            for request in 0..2_000 {
+                // In turn, then at random, with masks of parts in turn.
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let index = if request < 1_000 { request } else { (random >> 8) as usize };
+                get(index % entries, [MM_PARTS_POSITIONS, MM_PARTS_NORMALS, MM_PARTS_ALL][request % 3]);
+                // SAFETY: handles that are open.
+                let status = unsafe { mm_cache_try_get(cache, file, index % entries, MM_PARTS_ALL, place) };
+                assert_eq!(status, MM_OK);
+            }
+        };
+        (0..entries).for_each(|index| get(index, MM_PARTS_ALL));
+        hits();
+        assert_eq!(counted(hits).1.total, 0, "{entries} entries");
+        assert_eq!(mm_cache_free(cache), MM_OK);
+    }
+    assert_eq!((mm_snapshot_free(place), mm_close(file)), (MM_OK, MM_OK));
+}
+
+#[test]
 fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory() {
     let meshes = (0..SNAPSHOTS).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
     let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();

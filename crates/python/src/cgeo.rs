@@ -443,7 +443,7 @@ impl Snapshot {
     }
 }
 
-/// A cache of decoded snapshots, shared by all threads. Each is decoded once; beyond `max_bytes`, the least used are evicted.
+/// A cache of decoded snapshots: each is decoded once for all threads. Beyond `max_bytes`, snapshots are evicted; most of a loop stays.
 #[pyclass(frozen, name = "SnapshotCache", module = "meshmap")]
 pub struct Cache {
     max_bytes: u64,

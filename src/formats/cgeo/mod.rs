@@ -40,6 +40,8 @@ mod arrays;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;
+#[cfg(feature = "cache")]
+mod cached_meshes;
 mod dialect_search;
 mod header;
 mod layout;

@@ -919,7 +919,7 @@ class Timing:
 
 @final
 class SnapshotCache:
-    """A cache of decoded snapshots, shared by all threads. Each is decoded once; beyond `max_bytes`, the least used are evicted."""
+    """A cache of decoded snapshots: each is decoded once for all threads. Beyond `max_bytes`, snapshots are evicted; most of a loop stays."""
     def __new__(cls, max_bytes: int) -> Self: ...
     @property
     def stats(self) -> dict[str, int]:

@@ -401,6 +401,16 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`Snapshot::mesh_into`, a difference",
         again(|| next().mesh_into(Parts::ALL, &mut mesh, &mut s).unwrap()),
     ));
+    let masks = [Parts::POSITIONS, Parts::TRIANGLES, Parts::NORMALS | Parts::TEXCOORDS, Parts::ALL];
+    let mut mask = masks.iter().cycle();
+    table.push((
+        "`Snapshot::mesh_into`, other parts each time",
+        again(|| {
+            for parts in mask.by_ref().take(masks.len() + 1) {
+                next().mesh_into(*parts, &mut mesh, &mut s).unwrap();
+            }
+        }),
+    ));
     table.push((
         "`Snapshot::mesh_into`, complete",
         again(|| {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy};
-use meshmap::openctm::{self, Bodies};
+use meshmap::openctm::{self, Container};
 use meshmap::{Codec, Options, ReadRange, Scratch, Source};
 use meshmap_testing::fixtures;
 use meshmap_testing::measure::{Table, Times, interleave};
@@ -124,7 +124,7 @@ fn openctm(folder: &Path, table: &mut Table) {
     let bytes = body.to_bytes();
     let (path, sources) = written(folder, "raw.ctm", &bytes);
     let [mut direct, mut ranges] = sources.map(|source| {
-        let bodies = Bodies::from_source(source, &Options::default()).expect("a valid file");
+        let bodies = Container::from_source(source, &Options::default()).expect("a valid file");
         let (mut out, mut scratch) = (openctm::MeshBuffer::default(), Scratch::default());
         move || {
             let mesh = bodies.mesh(0).expect("a body");

@@ -36,7 +36,7 @@ pub enum MeshFile {
     /// Inter-Quake Model.
     Iqm(iqm::Model),
     /// OpenCTM.
-    OpenCtm(openctm::Bodies),
+    OpenCtm(openctm::Container),
     /// Tight Model Format.
     Tmf(tmf::Document),
 }
@@ -86,7 +86,7 @@ impl MeshFile {
             Format::CGeo => cgeo::Proxy::from_source(source, options).map(Self::CGeo),
             Format::SlMesh => slmesh::Asset::from_source(source, options).map(Self::SlMesh),
             Format::Iqm => iqm::Model::from_source(source, options).map(Self::Iqm),
-            Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
+            Format::OpenCtm => openctm::Container::from_source(source, options).map(Self::OpenCtm),
             Format::Tmf => tmf::Document::from_source(source, options).map(Self::Tmf),
         }
     }
@@ -111,7 +111,7 @@ impl MeshFile {
 
     /// The file as the bodies of an OpenCTM file; `None` if the file has a different format.
     #[must_use]
-    pub fn as_openctm(&self) -> Option<&openctm::Bodies> {
+    pub fn as_openctm(&self) -> Option<&openctm::Container> {
         if let Self::OpenCtm(file) = self { Some(file) } else { None }
     }
 

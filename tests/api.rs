@@ -17,7 +17,7 @@ fn files_and_meshes_are_printed_in_a_few_words() {
     for (format, name, of_file) in [
         ("cgeo", "anim_a.cgeo", "CGeo(Proxy { version: "),
         ("iqm", "skin_multi_anim.iqm", "Iqm(Model { version: "),
-        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm(Bodies { bodies: "),
+        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm(Container { bodies: "),
         ("slmesh", "nodemv_02_static_4lod.slmesh", "SlMesh("),
         ("tmf", "v021_degenerate_triangle.tmf", "Tmf(Document { file_layout: "),
     ] {
@@ -46,7 +46,7 @@ fn files_of_many_parts_are_printed_in_a_few_words() {
     let text = |bytes: Vec<u8>| format!("{:?}", open::file(bytes));
     let body = fs::read(data::valid("openctm", "tri1_RAW_all.ctm")).unwrap();
     let many = text(body.repeat(200));
-    assert_eq!(many, "OpenCtm(Bodies { bodies: 200, vertices: 600, triangles: 200, .. })");
+    assert_eq!(many, "OpenCtm(Container { bodies: 200, vertices: 600, triangles: 200, .. })");
     for path in data::folder("slmesh/valid") {
         let asset = text(fs::read(path).unwrap());
         assert!(asset.starts_with("SlMesh(Asset { version: ") && asset.len() < 100, "{asset}");
@@ -133,7 +133,7 @@ fn public_types_go_anywhere() {
     }
     {
         use meshmap::openctm::*;
-        anywhere::<Bodies>();
+        anywhere::<Container>();
         anywhere::<Mesh>();
         anywhere::<UvMap>();
         anywhere::<AttributeMap>();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use meshmap::cgeo::{Parts, Proxy, Snapshot};
 use meshmap::iqm::Model;
-use meshmap::openctm::Bodies;
+use meshmap::openctm::Container;
 use meshmap::tmf::Document;
 use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Scratch, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
@@ -117,7 +117,7 @@ fn finding_the_format_costs_one_small_read_at_most() {
     assert!(found[0] == (0..4096) && found.len() <= known.len(), "{found:?}, {known:?}");
 
     let body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 200).to_bytes();
-    let known = reads_of(&body, |source| drop(Bodies::from_source(source, &Options::default()).unwrap()));
+    let known = reads_of(&body, |source| drop(Container::from_source(source, &Options::default()).unwrap()));
     assert_eq!(reads_of(&body, open), [&[0..4096], &known[..]].concat());
 
     let grid = fixtures::tmf::grid(200);

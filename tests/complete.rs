@@ -226,7 +226,7 @@ fn nothing_is_allocated_for_complete_snapshots_that_have_been_seen() {
     }
 }
 
-/// Masks of parts in turn keep the memory of those that are not wanted.
+/// Masks of parts in turn keep the memory of the others.
 #[test]
 fn nothing_is_allocated_for_any_mask_of_parts() {
     let parts = [Parts::POSITIONS, Parts::NORMALS, Parts::TEXCOORDS, Parts::TRIANGLES];

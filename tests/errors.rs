@@ -65,7 +65,9 @@ fn errors_of_opening_name_the_file_in_every_format() {
     let open: [(&str, &str, Open); 5] = [
         ("cgeo", "cut_table_a.cgeo", |source| cgeo::Proxy::from_source(source, &Options::default()).err()),
         ("iqm", "joint_parent_self.iqm", |source| iqm::Model::from_source(source, &Options::default()).err()),
-        ("openctm", "method_b.ctm", |source| openctm::Bodies::from_source(source, &Options::default()).err()),
+        ("openctm", "method_b.ctm", |source| {
+            openctm::Container::from_source(source, &Options::default()).err()
+        }),
         ("slmesh", "own_a_version_1000.slmesh", |source| {
             slmesh::Asset::from_source(source, &Options::default()).err()
         }),

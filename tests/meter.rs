@@ -352,7 +352,7 @@ fn opening_holds_no_bodies_of_openctm() {
     let parts: Vec<_> = (0..600).map(|index| (index * len, body.clone())).collect();
     let file = Sparse { len: 600 * len, parts };
     let (bodies, peak, live) =
-        opened(file, |source| openctm::Bodies::from_source(source, &Options::default()).unwrap());
+        opened(file, |source| openctm::Container::from_source(source, &Options::default()).unwrap());
     assert_eq!(bodies.meshes().len(), 600);
     assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
 }
@@ -368,7 +368,7 @@ fn opening_holds_no_long_comments_of_openctm() {
     let parts: Vec<_> = (0..8).map(|index| (index * len, body.clone())).collect();
     let file = Sparse { len: 8 * len, parts };
     let (bodies, peak, live) =
-        opened(file, |source| openctm::Bodies::from_source(source, &Options::default()).unwrap());
+        opened(file, |source| openctm::Container::from_source(source, &Options::default()).unwrap());
     assert!(peak < 16 * MIB && live < 2 * MIB, "{peak} {live}");
     assert!(bodies.meshes().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw};
+use meshmap::openctm::{Container, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
     ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
     Strictness,
@@ -213,7 +213,7 @@ fn damaged_body_spoils_itself_only() {
         (rule("trailing_bytes"), good.len() as u64)
     );
     assert!(open(file.clone()).unwrap().arrays().is_ok());
-    let error = Bodies::from_source(Source::from_bytes(file), &strict()).unwrap_err();
+    let error = Container::from_source(Source::from_bytes(file), &strict()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
@@ -512,7 +512,7 @@ fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
     let file = Body::sheet(RAW, 60).to_bytes();
     let read = |len: usize| {
         let source = Source::ranged(Recorder::of_unknown_length(file[..len].to_vec()));
-        Bodies::from_source(source, &Options::default())
+        Container::from_source(source, &Options::default())
             .map(|all| all.meshes().len())
             .map_err(|error| error.kind())
     };

@@ -193,7 +193,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
     }
 }
 
-/// Of differences and of complete snapshots, before the whole first mesh has been decoded and after it, in turn.
+/// Differences and complete snapshots, before the whole first mesh has been decoded and after it, in turn.
 #[test]
 fn no_mask_of_parts_takes_memory_after_warm_up() {
     let meshes: Vec<_> = (0..6).map(|time| fixtures::cgeo::Mesh::sheet(40, 1, time as f32)).collect();

@@ -1,6 +1,6 @@
 //! OpenCTM: bodies and their maps.
 
-use meshmap::openctm::{self, Bodies};
+use meshmap::openctm::{self, Container};
 use meshmap::{MeshFile, Severity};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::living::Living;
 #[pyclass(extends = File, frozen, module = "meshmap")]
 pub struct OpenCtmFile;
 
-fn bodies(file: &Bound<'_, OpenCtmFile>) -> PyResult<Bodies> {
+fn bodies(file: &Bound<'_, OpenCtmFile>) -> PyResult<Container> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
     file.as_openctm().cloned().ok_or_else(|| PyValueError::new_err("the file is no OpenCTM file"))

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, raw};
-use meshmap::openctm::Bodies;
+use meshmap::openctm::Container;
 use meshmap::slmesh::Asset;
 use meshmap::{Codec, MeshFile, Options, Source};
 
@@ -77,7 +77,7 @@ fn of_sections(proxy: &Proxy, size: usize) -> Vec<Bomb> {
 }
 
 /// All streams at once, and as many vertices or triangles as fit them.
-fn of_streams(body: &Bytes, bodies: &Bodies, size: usize) -> Vec<Bomb> {
+fn of_streams(body: &Bytes, bodies: &Container, size: usize) -> Vec<Bomb> {
     let Ok(mesh) = bodies.mesh(0) else { return Vec::new() };
     let (properties, stream) = fixtures::openctm::lzma(&vec![0; size]);
     let mut file = body[..body.len().min(usize::try_from(mesh.range().end).unwrap_or(0))].to_vec();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
-use meshmap::openctm::{self, Bodies};
+use meshmap::openctm::{self, Container};
 use meshmap::slmesh::Asset;
 use meshmap::tmf::Document;
 use meshmap::{MeshFile, Options, Source};
@@ -60,7 +60,7 @@ open! {
     /// An IQM file.
     model: Model;
     /// An OpenCTM file.
-    bodies: Bodies;
+    bodies: Container;
     /// A Second Life mesh.
     asset: Asset;
     /// A TMF file.

@@ -46,7 +46,7 @@ pub(crate) enum File {
     #[cfg(feature = "iqm")]
     Iqm(iqm::Model),
     #[cfg(feature = "openctm")]
-    OpenCtm(openctm::Bodies),
+    OpenCtm(openctm::Container),
     #[cfg(feature = "slmesh")]
     SlMesh(slmesh::Asset, Option<Level>),
     #[cfg(feature = "tmf")]
@@ -97,7 +97,7 @@ impl File {
             #[cfg(feature = "iqm")]
             Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source(source, options)?)),
             #[cfg(feature = "openctm")]
-            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source(source, options)?)),
+            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Container::from_source(source, options)?)),
             #[cfg(feature = "slmesh")]
             Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source(source, options)?, None)),
             #[cfg(feature = "tmf")]

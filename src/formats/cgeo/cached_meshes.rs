@@ -333,7 +333,7 @@ impl UseOrder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mesh::{FileId, MeshBuffer, StoredMesh, TopologyId};
+    use super::super::mesh::{FileId, MeshBuffer, SameTriangles, TopologyId};
     use super::*;
     use crate::dialect::Dialect;
     use crate::options::Options;
@@ -344,13 +344,13 @@ mod tests {
     }
 
     fn mesh(vertices: usize) -> Arc<Mesh> {
-        let stored = StoredMesh { file: FileId::Proxy(1), dialect: Dialect::default(), offset: 0 };
+        let (file, dialect, triangles) = (FileId::Proxy(0), Dialect::default(), SameTriangles::First);
         let buffer = MeshBuffer {
             positions: vec![[0.0; 3]; vertices],
             parts: Parts::POSITIONS,
             ..MeshBuffer::default()
         };
-        Arc::new(buffer.into_mesh(TopologyId(stored)))
+        Arc::new(buffer.into_mesh(TopologyId { file, dialect, triangles }))
     }
 
     /// The slots of an order, the newest first, in both directions.

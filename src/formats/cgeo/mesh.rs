@@ -29,7 +29,7 @@ pub struct TopologyId {
 }
 
 impl TopologyId {
-    /// `true` if the triangles have been seen, so that the id does not depend on where they are stored.
+    /// `true` if the triangles have been seen, so that the id does not depend on their offset.
     #[cfg(feature = "cache")]
     pub(super) fn is_seen(&self) -> bool {
         !matches!(self.triangles, SameTriangles::At(_))
@@ -88,9 +88,9 @@ pub struct MeshBuffer {
     /// The parts that were decoded. The others are empty.
     pub parts: Parts,
     /// Memory of triangles while `triangles` shares the ones of the first snapshot.
-    spare_triangles: Triangles,
+    pub(super) spare_triangles: Triangles,
     /// Memory of map channels while there are none.
-    spare_texcoords: Vec<Vec<[f32; 3]>>,
+    pub(super) spare_texcoords: Vec<Vec<[f32; 3]>>,
 }
 
 /// Memory for a map channel in addition to its coordinates, in bytes: a vector, and the array that it becomes.

@@ -132,7 +132,7 @@ fn random_places() -> &'static [Place; 2] {
     })
 }
 
-/// What is known of the triangles of complete meshes, by the offsets of these.
+/// The hashes of complete meshes that have been seen, by the offsets of these.
 #[derive(Debug, Default)]
 pub(super) struct KnownHashes(Mutex<HashMap<u64, TriangleHash>>);
 

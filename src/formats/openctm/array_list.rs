@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::arrays::MeshArrays;
-use super::bodies::Bodies;
+use super::container::Container;
 use super::layout::{Method, Section, SectionKind, body_address};
 use super::mesh::Mesh;
 use super::rules::FILE;
@@ -13,7 +13,7 @@ use crate::codec::Codec;
 use crate::num::as_usize;
 use crate::report::{Address, Result, Segment};
 
-impl Bodies {
+impl Container {
     /// All arrays, body by body. With `together`, all arrays of a body are decoded in parallel when the first one is read, and
     /// its entries hold them.
     pub(crate) fn array_list(&self, together: bool) -> ArrayList {

@@ -48,7 +48,7 @@ pub(crate) struct DecodedArrays {
 impl Mesh {
     /// Reads the headers of a body at an offset of a source, and none of its arrays.
     ///
-    /// The source may be a file, a file of several bodies ([`Bodies`](super::Bodies) reads all), or a larger container. Ranges
+    /// The source may be a file, a file of several bodies ([`Container`](super::Container) reads all), or a larger container. Ranges
     /// count from the beginning of the source; addresses call the body `bodies[0]`. Bytes after the body are ignored; they begin
     /// at the end of [`range`](Self::range). [`Strictness::Strict`](crate::Strictness::Strict) also runs
     /// [`validate`](Self::validate).

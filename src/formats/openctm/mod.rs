@@ -11,7 +11,7 @@
 //!   are refused.
 //! * **MG1**: lossless. **MG2**: fixed point, with the precisions of [`Mesh::mg2_header`], [`UvMap::precision`] and
 //!   [`AttributeMap::precision`].
-//! * **Several bodies** may follow one another in a file ([`Bodies`], [`bodies`]), and a body may lie inside another file
+//! * **Several bodies** may follow one another in a file ([`Container`], [`bodies`]), and a body may lie inside another file
 //!   ([`Mesh::at`]).
 //!
 //! Opening walks the headers of all arrays and checks every size against the length of the file; nothing is decoded.
@@ -24,7 +24,7 @@
 //! ```
 //! use meshmap::openctm;
 //!
-//! let bodies = openctm::Bodies::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
+//! let bodies = openctm::Container::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
 //! let mesh = bodies.mesh(0)?;
 //! let arrays = mesh.arrays()?;
 //! println!("{}: {} triangles", mesh.comment()?, arrays.triangles.len());
@@ -36,7 +36,7 @@
 
 mod array_list;
 mod arrays;
-mod bodies;
+mod container;
 mod decode;
 mod layout;
 mod maps;
@@ -56,7 +56,7 @@ mod validate;
 mod view;
 
 pub use arrays::{MeshArrays, MeshBuffer};
-pub use bodies::{Bodies, bodies};
+pub use container::{Container, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use maps::{AttributeMap, UvMap};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::bodies::Bodies;
+use super::container::Container;
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::decode::Scratch;
@@ -54,7 +54,7 @@ impl LoadAttribute for BodyArrays {
     }
 }
 
-impl Bodies {
+impl Container {
     /// The body at an address `bodies[i]` as a renderer sees it; see [`Mesh::view`].
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use meshmap::openctm::{Bodies, Mesh, Method};
+use meshmap::openctm::{Container, Mesh, Method};
 use meshmap::{Address, Bounds, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
 use serde_json::Value;
@@ -523,7 +523,7 @@ fn codec(file: &MeshFile, item: &Item) -> &'static str {
 }
 
 /// The compression of an array.
-fn body_codec(bodies: &Bodies, address: &Address) -> &'static str {
+fn body_codec(bodies: &Container, address: &Address) -> &'static str {
     let index = match address.segments() {
         [_, Segment::Index(index), ..] => usize::try_from(*index).unwrap_or(usize::MAX),
         _ => 0,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use meshmap::openctm::{Bodies, Mesh, Method};
+use meshmap::openctm::{Container, Mesh, Method};
 use meshmap::{Address, Bounds, Options, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
@@ -13,13 +13,13 @@ use super::model::{
 use crate::text;
 
 /// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
-pub(super) fn variant(bodies: &Bodies) -> String {
+pub(super) fn variant(bodies: &Container) -> String {
     let method = bodies.meshes().next().map(Mesh::method);
     let lossy = if method == Some(Method::Mg2) { " (lossy)" } else { "" };
     method.map_or_else(|| "OpenCTM".to_owned(), |method| format!("OpenCTM 5, {method}{lossy}"))
 }
 
-pub(super) fn facts(bodies: &Bodies, look: &mut Look<'_>) -> Facts {
+pub(super) fn facts(bodies: &Container, look: &mut Look<'_>) -> Facts {
     let boxes = are_boxes_worth_it(bodies, look.depth);
     let meshes = bodies.meshes().enumerate().map(|(index, mesh)| {
         // A separate mesh, so that the decoded data is released.
@@ -87,7 +87,7 @@ fn body(mesh: &Mesh, lists: &mut Lists) -> Value {
 }
 
 /// Returns `true` if all positions are decoded without a request.
-fn are_boxes_worth_it(bodies: &Bodies, depth: Depth) -> bool {
+fn are_boxes_worth_it(bodies: &Container, depth: Depth) -> bool {
     /// Decoding data that a few bytes declare may take long.
     const WORTH_DECODING: u64 = 64 * WORTH_READING;
     let blocks = bodies.meshes().flat_map(Mesh::blocks).filter(|block| block.what == "VERT");

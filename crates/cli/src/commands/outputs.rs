@@ -218,7 +218,7 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
 
 /// The output of each file: below the directory of outputs in the same place as below the named directory.
 ///
-/// Files whose output would not be below the directory, such as an object of a store with `..` in its key, are reported with those that
+/// Files that would have an output outside of the directory, such as an object of a store with `..` in its key, are reported with those that
 /// cannot be read.
 pub(super) fn jobs(paths: &[PathBuf], found: &mut Found, ending: &str, outputs: &Outputs) -> Vec<Job> {
     // A file may be named, and be in a directory that is named.

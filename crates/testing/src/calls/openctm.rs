@@ -1,10 +1,10 @@
-use meshmap::openctm::{self, Bodies, Mesh, MeshBuffer};
+use meshmap::openctm::{self, Container, Mesh, MeshBuffer};
 use meshmap::{Options, Result, Scratch, Source};
 
 use super::caller::Caller;
 use super::look::{Look, Seen};
 
-pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller: &mut impl Caller) {
+pub(super) fn calls(bodies: &Container, source: &Source, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
     caller.call("Mesh::from_source", || Mesh::at(source, 0, options));
     caller.call("bodies", || {
@@ -15,7 +15,7 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
         Ok(seen)
     });
     fn each<T: Look>(
-        bodies: &Bodies,
+        bodies: &Container,
         caller: &mut impl Caller,
         name: &str,
         job: impl FnMut(&Mesh) -> Result<T>,

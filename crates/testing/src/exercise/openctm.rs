@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer};
+use meshmap::openctm::{Container, Mesh, MeshBuffer};
 use meshmap::{
     Array, Decoder, Element, ErrorKind, Finding, Format, MeshFile, Options, Result, Rule, Scratch, Severity,
     Source, Strictness,
@@ -24,7 +24,7 @@ const MOST: usize = 8;
 pub fn bytes(bytes: &[u8]) -> bool {
     let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
     let source = Source::from_bytes(bytes.to_vec());
-    let Some(bodies) = check(Bodies::from_source(source.clone(), &options)) else {
+    let Some(bodies) = check(Container::from_source(source.clone(), &options)) else {
         assert!(Mesh::at(&source, 0, &options).map_err(seen).is_err());
         return false;
     };

@@ -20,7 +20,7 @@ use crate::report::{Error, ErrorKind, Finding, Item, Result};
 
 /// All bodies of an OpenCTM file.
 #[derive(Clone)]
-pub struct Bodies {
+pub struct Container {
     meshes: Arc<[Mesh]>,
     source: Source,
     options: Options,
@@ -28,7 +28,7 @@ pub struct Bodies {
     findings: Vec<Finding>,
 }
 
-impl Bodies {
+impl Container {
     /// Opens a file lazily.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Bodies {
 }
 
 // Counts: a file may have hundreds of thousands of bodies.
-impl fmt::Debug for Bodies {
+impl fmt::Debug for Container {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut vertices = 0_usize;
         let mut triangles = 0_usize;
@@ -165,7 +165,7 @@ impl fmt::Debug for Bodies {
             vertices = vertices.saturating_add(mesh.vertex_count());
             triangles = triangles.saturating_add(mesh.triangle_count());
         }
-        f.debug_struct("Bodies")
+        f.debug_struct("Container")
             .field("bodies", &self.mesh_count())
             .field("vertices", &vertices)
             .field("triangles", &triangles)

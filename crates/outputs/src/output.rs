@@ -155,15 +155,24 @@ impl Output {
         };
         let folder = Arc::clone(&marker.part.folder);
         let _lock = lock(&folder);
-        let earlier = SetAside::take(&folder, marker.place.name())?;
+        let marker_name = marker.place.name().to_owned();
+        // The other files of the earlier output, if there is one.
+        let companions = stamps_there(&files);
+        let earlier = SetAside::take(&folder, &marker_name)?;
         if let Err(error) = appear_in_turn(&mut files) {
-            let mut has_changed = false;
-            for file in &files {
-                has_changed |= file.is_there;
-                file.take_back();
+            let mut is_incomplete = false;
+            for file in files.iter().filter(|file| file.is_there) {
+                is_incomplete |= file.take_back();
             }
-            if !has_changed {
+            if is_incomplete {
+                // Whichever output it marks, a file of it is gone.
+                drop(folder.remove_file(&marker_name));
+            } else if stamps_there(&files) == companions {
                 earlier.put_back();
+                // Another process may have removed a file meanwhile, and found nothing that marks the output.
+                if stamps_there(&files) != companions {
+                    drop(folder.remove_file(&marker_name));
+                }
             }
             return Err(error);
         }
@@ -182,6 +191,12 @@ impl Output {
         }
         Ok(Complete { place: self.place, part, stamp, is_there: false })
     }
+}
+
+/// Size and time of whatever files are at the places of all files but the last.
+fn stamps_there(files: &[Complete]) -> Vec<Option<Stamp>> {
+    let companions: &[Complete] = files.split_last().map_or(&[], |(_, companions)| companions);
+    companions.iter().map(Complete::stamp_there).collect()
 }
 
 /// Locks a folder, if its file system has such locks.
@@ -237,11 +252,14 @@ impl Complete {
         folder.has(name, &self.part.file) || is_precise && folder.stamp_of(name) == self.stamp
     }
 
-    /// Removes the file from its place, unless another process has replaced it.
-    fn take_back(&self) {
-        if self.is_there && self.is_own() {
-            drop(self.part.folder.remove_file(self.place.name()));
-        }
+    /// Removes the file from its place, unless another process has replaced it. Returns `true` if it did.
+    fn take_back(&self) -> bool {
+        self.is_own() && self.part.folder.remove_file(self.place.name()).is_ok()
+    }
+
+    /// Size and time of whatever file is at the place.
+    fn stamp_there(&self) -> Option<Stamp> {
+        self.part.folder.stamp_of(self.place.name())
     }
 
     /// Names are data of the folder.
@@ -434,7 +452,10 @@ mod tests {
                 assert!(results.iter().any(Result::is_err), "one of the outputs is there");
             }
             for error in results.iter().filter_map(|result| result.as_ref().err()) {
-                assert!(error.to_string().contains("at the same time"), "{error}");
+                let told = error.to_string();
+                // Wine replaces no file that the other writer has open.
+                let is_open = cfg!(windows) && told.contains("(os error 5)");
+                assert!(is_open || told.contains("at the same time"), "{told}");
             }
             both_written += usize::from(results.iter().all(Result::is_ok));
         }
@@ -455,6 +476,8 @@ mod tests {
         race(folder.path(), 500, false);
     }
 
+    // Wine replaces no file that is open.
+    #[cfg(unix)]
     #[test]
     fn only_the_file_that_stays_has_a_stamp() {
         let folder = tempfile::tempdir().unwrap();

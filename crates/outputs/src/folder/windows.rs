@@ -133,8 +133,8 @@ impl Lock {
 }
 
 pub(super) fn identity_of(file: &File) -> io::Result<Identity> {
-    let information = information(file)?;
-    Ok(Identity { device: information.volume_serial_number(), file: information.file_index() })
+    // Files of one directory are compared, and Wine does not know the volume of a file that was renamed.
+    Ok(Identity { device: 0, file: information(file)?.file_index() })
 }
 
 pub(super) fn links_of(file: &File) -> io::Result<u64> {

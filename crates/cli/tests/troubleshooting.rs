@@ -25,6 +25,7 @@ fn sources() -> String {
         "crates/catalog/src",
         "crates/cli/src",
         "crates/export/src",
+        "crates/outputs/src",
         "crates/object-store/src",
         "crates/python",
     ] {

@@ -392,7 +392,7 @@ impl<'a> Stream<'a> {
                 }
             } else if identify == Identify::Always {
                 // The arrays are decoded as far as the triangles, which are not kept.
-                self.arrays_to_triangles(form, parts, skipped, out)?;
+                self.arrays_to(MeshArray::Triangles, form, parts, skipped, out)?;
                 hash = Some(self.hash_triangles(&counts, skipped)?);
             } else {
                 self.arrays(form, parts, skipped, out)?;
@@ -432,17 +432,7 @@ impl<'a> Stream<'a> {
         self.arrays_to(last, arrays, parts, skipped, out)
     }
 
-    /// The arrays of these parts, and as far as the triangles.
-    fn arrays_to_triangles(
-        &mut self,
-        arrays: MeshForm<'_>,
-        parts: Parts,
-        skipped: &mut [u8],
-        out: &mut MeshBuffer,
-    ) -> Result<()> {
-        self.arrays_to(MeshArray::Triangles, arrays, parts, skipped, out)
-    }
-
+    /// The arrays of these parts, as far as the last one.
     fn arrays_to(
         &mut self,
         last: MeshArray,

@@ -48,6 +48,7 @@ pub(crate) struct BaseMesh {
 }
 
 /// A mesh that is shared, or one that shares the arrays of some parts.
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each difference")]
 #[derive(Clone)]
 pub(crate) enum WholeOrParts {
     Whole(Arc<Mesh>),

@@ -64,7 +64,7 @@ pub use options::{ParseError, Snapshots};
 pub use outcome::Outcome;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
-pub use texture::{find_texture, is_image};
+pub use texture::{find_texture, find_up_to_date, is_image};
 pub use turn::Turn;
 pub use verify::Checked;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The images that a conversion looked for.
 ///
-/// A text of serde holds all that is needed to look for them again: see [`are_unchanged`](Self::are_unchanged).
+/// A text of serde holds all that is needed to look for them again: see [`find_up_to_date`](crate::find_up_to_date).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Textures {
     /// The target, which holds some kinds of images.
@@ -43,8 +43,7 @@ impl Textures {
     }
 
     /// The images that were recorded. `None` if the text was made by another program.
-    #[must_use]
-    pub fn of_record(text: &str) -> Option<Self> {
+    pub(crate) fn of_record(text: &str) -> Option<Self> {
         if text.is_empty() { Some(Self::default()) } else { serde_json::from_str(text).ok() }
     }
 

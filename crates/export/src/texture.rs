@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use meshmap::texture_paths;
-use meshmap_outputs::{Place, RecordedPath, Stamp, open_regular};
+use meshmap_outputs::{Known, Place, Record, RecordedPath, Stamp, check_names, open_regular};
 
 use crate::looked_for::{Found, Textures};
 use crate::settings::Target;
@@ -105,6 +105,7 @@ pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 fn image(root: &Path, path: &str) -> Result<Image, String> {
     let absent = |_| String::new();
     let path = path.split('/').fold(root.to_owned(), |path, part| path.join(part));
+    check_names(&path).map_err(absent)?;
     // The folders on the way may be links.
     let folder = path.parent().map(fs::canonicalize).transpose().map_err(absent)?.unwrap_or_default();
     let path = folder.join(path.file_name().unwrap_or_default());
@@ -124,10 +125,17 @@ fn image(root: &Path, path: &str) -> Result<Image, String> {
     Ok(Image { path, kind, stamp })
 }
 
+/// The record of an output that was made with this fingerprint, if it has not changed since then, nor have the images that it refers to.
+#[must_use]
+pub fn find_up_to_date<'a>(record: &'a Record, output: &Place, fingerprint: &str) -> Option<Known<'a>> {
+    let known = record.find(output, fingerprint)?;
+    let is_unchanged = Textures::of_record(known.looked_for)?.are_unchanged(output);
+    is_unchanged.then_some(known)
+}
+
 impl Textures {
     /// Returns `true` if the same images would be found again for this output, at the same place from there.
-    #[must_use]
-    pub fn are_unchanged(&self, output: &Place) -> bool {
+    fn are_unchanged(&self, output: &Place) -> bool {
         let Ok(target) = self.target.parse() else { return self.is_empty() };
         let is_moved = self.output.is_some() && self.output != resolved(&output.folder_path());
         !is_moved

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::MeshFile;
-use meshmap_export::{Convert, Outcome, Target, Textures};
+use meshmap_export::{Convert, Outcome, Target, find_up_to_date};
 use meshmap_outputs::{Made, Outputs, Record};
 use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;
@@ -269,11 +269,7 @@ fn outputs_are_up_to_date_while_their_images_are() {
         let fingerprint = "this".to_owned();
         read().add(&place, Made { fingerprint, files, looked_for, ..Made::default() }).unwrap();
     };
-    let is_up_to_date = || {
-        let record = read();
-        let Some(known) = record.find(&place, "this") else { return false };
-        Textures::of_record(known.looked_for).unwrap().are_unchanged(&place)
-    };
+    let is_up_to_date = || find_up_to_date(&read(), &place, "this").is_some();
     record();
     assert!(is_up_to_date());
     // It is there now.

@@ -47,11 +47,12 @@ mod reserved;
 mod stamp;
 
 pub use folder::open_regular;
-pub use names::{Conflict, Names, Numbered, find_conflict, name_all, with_added_ending, with_ending};
+pub use names::{Conflict, Names, Numbered, find_conflict, name_all, with_added_ending};
 pub use output::{Charge, Output, set_synced};
 pub use outputs::{Outputs, Place, names_folder};
 pub use parts::remove_part_files;
 pub use record::{Known, Made, Origin, Record};
+pub use reserved::check_names;
 pub use stamp::{RecordedPath, Stamp, Written};
 
 /// The example of the README.

@@ -4,14 +4,6 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
-/// The name of the output of a source, with its own ending in place of the source's: `a.glb` of `a.iqm`.
-///
-/// Sources of different formats may have the same name then: see [`name_all`].
-#[must_use]
-pub fn with_ending(source: &Path, ending: &str) -> PathBuf {
-    source.with_extension(ending)
-}
-
 /// The name of the output of a source, which differs for any two sources: `a.iqm.glb` of `a.iqm`.
 #[must_use]
 pub fn with_added_ending(source: &Path, ending: &str) -> PathBuf {
@@ -20,16 +12,16 @@ pub fn with_added_ending(source: &Path, ending: &str) -> PathBuf {
     name
 }
 
-/// The names of the outputs of all sources of a run: with the ending in place of the source's, unless another source has the same name
-/// then. Sources for which `keeps_ending` is true always keep theirs.
+/// The names of the outputs of all sources of a run: with the ending in place of the source's (`a.glb` of `a.iqm`), unless another
+/// source has the same name then. Sources for which `keeps_ending` is true always keep theirs.
 #[must_use]
 pub fn name_all(sources: &[PathBuf], ending: &str, keeps_ending: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
     for source in sources.iter().filter(|source| !keeps_ending(source)) {
-        *counts.entry(with_ending(source, ending)).or_default() += 1;
+        *counts.entry(source.with_extension(ending)).or_default() += 1;
     }
     let name = |source: &PathBuf| {
-        let short = with_ending(source, ending);
+        let short = source.with_extension(ending);
         let is_taken = counts.get(&short).is_some_and(|count| *count > 1);
         if is_taken || keeps_ending(source) { with_added_ending(source, ending) } else { short }
     };
@@ -98,29 +90,27 @@ pub fn find_conflict(
     have_one_source: impl Fn(usize, usize) -> bool,
     is_written: impl FnMut(usize) -> bool,
 ) -> Option<Conflict> {
-    let mut owners = Owners { have_one_source, is_written };
+    claim_all(outputs, Owners { have_one_source, is_written }).err()
+}
+
+/// Gives each output its names. Fails for the first name that two would take.
+fn claim_all(
+    outputs: &[Names],
+    mut owners: Owners<impl Fn(usize, usize) -> bool, impl FnMut(usize) -> bool>,
+) -> Result<(), Conflict> {
     let mut taken: HashMap<PathBuf, usize> = HashMap::new();
     let mut numbered: HashMap<Numbered, usize> = HashMap::new();
     let mut folders: HashMap<PathBuf, usize> = HashMap::new();
     for (output, names) in outputs.iter().enumerate() {
         for path in &names.files {
-            let conflict = owners.take(&mut taken, compared(path), output, path);
-            if conflict.is_some() {
-                return conflict;
-            }
+            owners.take(&mut taken, compared(path), output, path)?;
         }
         if let Some(Numbered { before, after }) = &names.numbered {
             let files = Numbered { before: compared(before), after: after.clone() };
-            let conflict = owners.take(&mut numbered, files, output, before);
-            if conflict.is_some() {
-                return conflict;
-            }
+            owners.take(&mut numbered, files, output, before)?;
         }
         if let Some(folder) = &names.folder {
-            let conflict = owners.take(&mut folders, compared(folder), output, folder);
-            if conflict.is_some() {
-                return conflict;
-            }
+            owners.take(&mut folders, compared(folder), output, folder)?;
         }
     }
     // Names that others may take, known by now.
@@ -130,13 +120,11 @@ pub fn find_conflict(
             let numbered = Numbered::of(&own).into_iter().filter_map(|files| numbered.get(&files).copied());
             let above = own.ancestors().filter_map(|folder| folders.get(folder).copied());
             for other in numbered.chain(above) {
-                if owners.conflict(other, output) {
-                    return Some(Conflict { outputs: [other, output], path: path.clone() });
-                }
+                owners.check(other, output, path)?;
             }
         }
     }
-    None
+    Ok(())
 }
 
 /// The rules by which outputs own names.
@@ -154,22 +142,25 @@ impl<S: Fn(usize, usize) -> bool, W: FnMut(usize) -> bool> Owners<S, W> {
         name: N,
         output: usize,
         path: &Path,
-    ) -> Option<Conflict> {
-        match names.get(&name).copied() {
-            Some(other) if self.conflict(other, output) => {
-                return Some(Conflict { outputs: [other, output], path: path.to_owned() });
-            }
-            Some(other) if (self.is_written)(other) => {}
-            Some(_) | None => drop(names.insert(name, output)),
+    ) -> Result<(), Conflict> {
+        let Some(other) = names.get(&name).copied() else {
+            names.insert(name, output);
+            return Ok(());
+        };
+        self.check(other, output, path)?;
+        if !(self.is_written)(other) {
+            names.insert(name, output);
         }
-        None
+        Ok(())
     }
 
-    fn conflict(&mut self, first: usize, second: usize) -> bool {
-        first != second
-            && !(self.have_one_source)(first, second)
-            && (self.is_written)(first)
-            && (self.is_written)(second)
+    /// Fails if two outputs that are written, of two sources, would take a path.
+    fn check(&mut self, first: usize, second: usize, path: &Path) -> Result<(), Conflict> {
+        let is_one = first == second || (self.have_one_source)(first, second);
+        if is_one || !(self.is_written)(first) || !(self.is_written)(second) {
+            return Ok(());
+        }
+        Err(Conflict { outputs: [first, second], path: path.to_owned() })
     }
 }
 

@@ -89,11 +89,7 @@ impl Output {
             created => created,
         };
         let part = part.map_err(|error| match error.kind() {
-            // An error does not name the part file, which means nothing to the user.
-            io::ErrorKind::NotFound => {
-                let message = format!("the folder {} was removed", folder.path().display());
-                io::Error::new(error.kind(), message)
-            }
+            io::ErrorKind::NotFound => folder.was_removed(),
             _ => error,
         })?;
         let file = BufWriter::with_capacity(256 << 10, Charged { part, charge });
@@ -317,8 +313,7 @@ fn not_replaced(error: io::Error, folder: &Folder, name: &OsStr) -> io::Error {
     const SHARING_VIOLATION: i32 = 32;
     const USER_MAPPED_FILE: i32 = 1224;
     if error.kind() == io::ErrorKind::NotFound {
-        let message = format!("the folder {} was removed", folder.path().display());
-        return io::Error::new(error.kind(), message);
+        return folder.was_removed();
     }
     let is_refused =
         matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION | USER_MAPPED_FILE));

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::folder::{Access, Folder, Kind};
+use crate::folder::{Access, Folder, Kind, or_current};
 use crate::parts;
-use crate::reserved;
+use crate::reserved::check_names;
 use crate::stamp::{Stamp, Written};
 
 /// A folder that outputs are written to. Clones are the same folder.
@@ -241,9 +241,7 @@ impl Place {
 
     /// The folder of a file that is about to be written.
     pub(crate) fn prepared(&self) -> io::Result<Arc<Folder>> {
-        for name in &self.below {
-            reserved::check(name)?;
-        }
+        check_names(&self.below)?;
         let folder = self.folder(true)?;
         self.check_replaceable(&folder)?;
         Ok(folder)
@@ -326,9 +324,8 @@ pub(crate) fn has_too_many_files(error: &io::Error) -> bool {
 
 /// The error of a folder that does not exist.
 fn missing(folder: &Path) -> io::Error {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     // A path without the separator at its end.
-    let folder: PathBuf = folder.components().collect();
+    let folder: PathBuf = or_current(folder).components().collect();
     io::Error::new(io::ErrorKind::NotFound, format!("the folder {} does not exist", folder.display()))
 }
 

@@ -3,7 +3,7 @@
 //! A part file is removed when its program gives it up. A program that was killed leaves it to the next one that writes to the folder:
 //! who writes a part file holds a lock on it, so that it can be distinguished from one that was left.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -31,23 +31,19 @@ pub(crate) struct Part {
 #[derive(Debug)]
 struct Parts {
     open: BTreeMap<OsString, Arc<Folder>>,
-    /// Folders in which no part files of earlier processes are left.
-    /// The path distinguishes a folder from an earlier one that had its number.
-    cleared: HashSet<(Identity, PathBuf)>,
+    /// Folders in which no part files of earlier processes are left. The path distinguishes a folder from an earlier one that had its
+    /// number.
+    cleared: BTreeSet<(Identity, PathBuf)>,
     /// `true` once the process is about to end.
     is_closed: bool,
 }
 
-static PARTS: Mutex<Option<Parts>> = Mutex::new(None);
+static PARTS: Mutex<Parts> =
+    Mutex::new(Parts { open: BTreeMap::new(), cleared: BTreeSet::new(), is_closed: false });
 
-/// Access to the part files of this process.
-fn with_parts<T>(work: impl FnOnce(&mut Parts) -> T) -> T {
-    let mut parts: MutexGuard<'_, Option<Parts>> = PARTS.lock().unwrap_or_else(PoisonError::into_inner);
-    work(parts.get_or_insert_with(|| Parts {
-        open: BTreeMap::new(),
-        cleared: HashSet::new(),
-        is_closed: false,
-    }))
+/// The part files of this process, which no other thread changes meanwhile.
+fn parts() -> MutexGuard<'static, Parts> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The name of a new part file. No other one of this process has it, and by its random number none of another process, which may
@@ -64,24 +60,21 @@ fn new_name() -> OsString {
 /// such file.
 pub(crate) fn set_aside(folder: &Arc<Folder>, name: &OsStr) -> io::Result<Option<OsString>> {
     let aside = new_name();
-    with_parts(|parts| {
-        if parts.is_closed {
-            return Err(io::ErrorKind::Interrupted.into());
+    let mut parts = parts();
+    parts.check_open()?;
+    match folder.rename(name, &aside) {
+        Ok(()) => {
+            parts.open.insert(aside.clone(), Arc::clone(folder));
+            Ok(Some(aside))
         }
-        match folder.rename(name, &aside) {
-            Ok(()) => {
-                parts.open.insert(aside.clone(), Arc::clone(folder));
-                Ok(Some(aside))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    })
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The file of this name is none of this process's part files any more.
 pub(crate) fn forget(name: &OsStr) {
-    with_parts(|parts| parts.open.remove(name));
+    parts().open.remove(name);
 }
 
 /// Returns `true` for the name of a part file.
@@ -89,27 +82,23 @@ fn is_part(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
+impl Parts {
+    /// Returns an error if the process is about to end: no file begins after [`remove_part_files`].
+    fn check_open(&self) -> io::Result<()> {
+        if self.is_closed { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+    }
+}
+
 impl Part {
     /// Creates a part file in a folder.
     pub(crate) fn create(folder: &Arc<Folder>) -> io::Result<Self> {
-        /// Names that are tried: another machine may have a process of this number.
+        /// Names that are tried: another process may take a new file for an abandoned one.
         const MOST: usize = 10_000;
         for _ in 0..MOST {
-            let name = new_name();
-            let created: io::Result<File> = with_parts(|parts| {
-                // No file begins after `remove_part_files`.
-                if parts.is_closed {
-                    return Err(io::ErrorKind::Interrupted.into());
-                }
-                let file = folder.create_new(&name)?;
-                parts.open.insert(name.clone(), Arc::clone(folder));
-                Ok(file)
-            });
-            let file = match created {
+            let part = match Self::create_once(folder) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 created => created?,
             };
-            let part = Self { file, folder: Arc::clone(folder), name, is_moved: false };
             // A process that takes the file for an abandoned one has the lock, or has removed the file.
             let is_taken = matches!(part.file.try_lock(), Err(TryLockError::WouldBlock));
             if !is_taken && folder.has(&part.name, &part.file) {
@@ -117,6 +106,16 @@ impl Part {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Creates a file of a new name, which is in the list of part files from its beginning.
+    fn create_once(folder: &Arc<Folder>) -> io::Result<Self> {
+        let name = new_name();
+        let mut parts = parts();
+        parts.check_open()?;
+        let file = folder.create_new(&name)?;
+        parts.open.insert(name.clone(), Arc::clone(folder));
+        Ok(Self { file, folder: Arc::clone(folder), name, is_moved: false })
     }
 
     /// Moves the file to its place, where it replaces another one.
@@ -140,11 +139,9 @@ impl Drop for Part {
 /// Removes the part files of this process, which can begin no further ones: for programs that are about to end while other threads
 /// still write.
 pub fn remove_part_files() {
-    let open = with_parts(|parts| {
-        parts.is_closed = true;
-        std::mem::take(&mut parts.open)
-    });
-    for (name, folder) in open {
+    let mut parts = parts();
+    parts.is_closed = true;
+    for (name, folder) in std::mem::take(&mut parts.open) {
         drop(folder.remove_file(&name));
     }
 }
@@ -152,11 +149,13 @@ pub fn remove_part_files() {
 /// Removes part files in a folder that no process writes any more, because it was killed. Each folder is searched once.
 pub(crate) fn remove_abandoned(folder: &Folder) {
     let Ok(identity) = folder.identity() else { return };
-    if !with_parts(|parts| parts.cleared.insert((identity, folder.path().to_owned()))) {
+    let is_new = parts().cleared.insert((identity, folder.path().to_owned()));
+    if !is_new {
         return;
     }
     for name in folder.names().unwrap_or_default() {
-        if !is_part(&name) || with_parts(|parts| parts.open.contains_key(&name)) {
+        let is_own = parts().open.contains_key(&name);
+        if is_own || !is_part(&name) {
             continue;
         }
         // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
@@ -202,7 +201,7 @@ mod tests {
         let mut part = Part::create(&folder).unwrap();
         let path = root.path().join(&part.name);
         // Another process does not know the parts of this one, but their locks.
-        with_parts(|parts| parts.open.remove(&part.name));
+        parts().open.remove(&part.name);
         remove_abandoned(&folder);
         assert!(!left.exists() && path.exists());
         part.move_to(OsStr::new("a")).unwrap();

@@ -13,7 +13,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::folder::Access;
+use crate::folder::{Access, or_current};
 use crate::outputs::{Outputs, Place};
 use crate::stamp::{RecordedPath, Stamp, Written};
 
@@ -47,8 +47,8 @@ pub struct Record {
     options: Option<String>,
     /// The entries by the JSON texts of their outputs.
     known: HashMap<String, Entry>,
-    /// The bytes of each file of the record that have been read.
-    lengths: HashMap<(usize, Hash), u64>,
+    /// The bytes of each file of the record that have been read, by its name.
+    lengths: HashMap<String, u64>,
 }
 
 /// One version of a file that outputs are made from.
@@ -155,8 +155,7 @@ impl Origin {
     pub fn of_path(path: &Path) -> Option<Self> {
         let resolved = fs::canonicalize(path).ok()?;
         let version = Version::Stamp(Stamp::of_path(&resolved)?);
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+        let folder = fs::canonicalize(or_current(path.parent().unwrap_or(path))).ok()?;
         let [name, folder] = [resolved, folder].map(|path| path.as_os_str().as_encoded_bytes().to_vec());
         Some(Self { name, folder, version })
     }
@@ -185,32 +184,31 @@ impl Record {
         let mut record =
             Self { outputs: outputs.clone(), options, known: HashMap::new(), lengths: HashMap::new() };
         let mut wanted: Vec<Wanted> = places.into_iter().map(Wanted::new).collect();
-        wanted.sort_unstable_by(|a, b| (a.hash, &a.key).cmp(&(b.hash, &b.key)));
-        record.read_file(&mut wanted, 0);
+        wanted.sort_unstable_by_key(|wanted| wanted.hash);
+        record.read_file(&wanted, 0);
         record
     }
 
     /// Reads the file of all outputs whose hashes have the same first `depth` bytes as these outputs, and the files after it.
-    fn read_file(&mut self, wanted: &mut [Wanted], depth: usize) {
+    fn read_file(&mut self, wanted: &[Wanted], depth: usize) {
         let Some(Wanted { hash, .. }) = wanted.first() else { return };
         let Ok(file) = self.open(hash, depth, Access::Read) else { return };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        self.lengths.insert(file_of(hash, depth), length);
-        let mut by_key: HashMap<String, &mut Wanted> =
-            wanted.iter_mut().map(|wanted| (wanted.key.clone(), wanted)).collect();
+        self.lengths.insert(file_name(hash, depth), length);
+        let by_key: HashMap<&str, &Wanted> =
+            wanted.iter().map(|wanted| (wanted.key.as_str(), wanted)).collect();
         each_line(file, |line| {
             let Some(key) = output_of(line) else { return };
-            let Some(wanted) = by_key.get_mut(key) else { return };
+            let Some(wanted) = by_key.get(key) else { return };
             // A process that was killed may have left half a line.
             let Ok(entry) = serde_json::from_str::<Entry>(line) else { return };
             if wanted.is_better(&entry, self.known.get(key)) {
                 self.known.insert(key.to_owned(), entry);
             }
         });
-        drop(by_key);
         if length >= FULL && depth < size_of::<Hash>() {
             let next = |wanted: &Wanted| wanted.hash.get(depth).copied();
-            for wanted in wanted.chunk_by_mut(|a, b| next(a) == next(b)) {
+            for wanted in wanted.chunk_by(|a, b| next(a) == next(b)) {
                 self.read_file(wanted, depth + 1);
             }
         }
@@ -218,13 +216,12 @@ impl Record {
 
     /// Opens the file of all outputs whose hashes begin with the same `depth` bytes.
     fn open(&self, hash: &Hash, depth: usize, access: Access) -> io::Result<File> {
-        let prefix = hash.get(..depth).ok_or(io::ErrorKind::FileTooLarge)?;
-        let creates = access != Access::Read;
-        if depth == 0 {
-            return self.outputs.folder(Path::new(""), creates)?.open_regular(OsStr::new(NAME), access);
+        if depth > hash.len() {
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let name = OsString::from(format!("{}.jsonl", hexadecimal(prefix)));
-        self.outputs.folder(Path::new(FOLDER), creates)?.open_regular(&name, access)
+        let folder = if depth == 0 { "" } else { FOLDER };
+        let folder = self.outputs.folder(Path::new(folder), access != Access::Read)?;
+        folder.open_regular(OsStr::new(&file_name(hash, depth)), access)
     }
 
     /// Opens the file that the next line of an output is appended to.
@@ -290,7 +287,7 @@ impl Record {
         for depth in 0..=hash.len() {
             // A file that does not exist has no lines, nor has one after it.
             let Ok(mut file) = self.open(&hash, depth, Access::Read) else { break };
-            let read = self.lengths.get(&file_of(&hash, depth)).copied().unwrap_or(0);
+            let read = self.lengths.get(&file_name(&hash, depth)).copied().unwrap_or(0);
             let mut found = None;
             if file.seek(SeekFrom::Start(read)).is_ok() {
                 each_line(file, |line| {
@@ -345,13 +342,12 @@ impl Record {
     }
 }
 
-/// The file of the record with the lines of a hash: the number of bytes that lead to it, and these bytes.
-fn file_of(hash: &Hash, depth: usize) -> (usize, Hash) {
-    let mut prefix = Hash::default();
-    for (byte, of_hash) in prefix.iter_mut().zip(hash).take(depth) {
-        *byte = *of_hash;
+/// The name of the file with all outputs whose hashes begin with the same `depth` bytes.
+fn file_name(hash: &Hash, depth: usize) -> String {
+    match hash.get(..depth) {
+        Some(prefix) if depth > 0 => format!("{}.jsonl", hexadecimal(prefix)),
+        _ => NAME.to_owned(),
     }
-    (depth, prefix)
 }
 
 /// Calls `read` with each line of the rest of a file, up to the most that is written here.
@@ -574,7 +570,7 @@ mod tests {
     /// The record of outputs of which no file is written, as `add` makes it.
     #[cfg(target_os = "linux")]
     fn simulate(root: &Path, count: u64) {
-        let mut files: HashMap<(usize, Hash), Vec<u8>> = HashMap::new();
+        let mut files: HashMap<String, Vec<u8>> = HashMap::new();
         for number in 0..count {
             let output = RecordedPath::Text(format!("{}/{number:08}.glb", number / 5000));
             let (hash, _) = hashed(text(&output));
@@ -589,14 +585,14 @@ mod tests {
                 looked_for: String::new(),
                 report: String::new(),
             };
-            let is_open =
-                |file: &(usize, Hash)| files.get(file).is_none_or(|file| (file.len() as u64) < FULL);
-            let file = (0..).map(|depth| file_of(&hash, depth)).find(is_open).unwrap();
-            write!(files.entry(file).or_default(), "\n{}", text(&entry)).unwrap();
+            let is_open = |name: &String| files.get(name).is_none_or(|file| (file.len() as u64) < FULL);
+            let name = (0..=hash.len()).map(|depth| file_name(&hash, depth)).find(is_open).unwrap();
+            write!(files.entry(name).or_default(), "\n{}", text(&entry)).unwrap();
         }
-        let record = read(root, &[]);
-        for ((depth, prefix), lines) in files {
-            record.open(&prefix, depth, Access::Append).unwrap().write_all(&lines).unwrap();
+        fs::create_dir(root.join(FOLDER)).unwrap();
+        for (name, lines) in files {
+            let folder = if name == NAME { root.to_owned() } else { root.join(FOLDER) };
+            fs::write(folder.join(name), lines).unwrap();
         }
     }
 

@@ -1,14 +1,24 @@
 //! Names that Windows reserves for devices.
 
-use std::ffi::OsStr;
 use std::io;
+use std::path::{Component, Path};
 
-/// Returns an error if this system reserves a name.
-pub(crate) fn check(name: &OsStr) -> io::Result<()> {
-    let name = name.to_string_lossy();
-    if cfg!(windows) && is_reserved(&name) {
-        let message = format!("Windows reserves the name {name} for a device; choose another name");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+/// Checks the names in a path.
+///
+/// # Errors
+///
+/// On Windows, returns an error if a name is reserved for a device, such as `aux.glb`.
+pub fn check_names(path: &Path) -> io::Result<()> {
+    if !cfg!(windows) {
+        return Ok(());
+    }
+    for component in path.components() {
+        let Component::Normal(name) = component else { continue };
+        let name = name.to_string_lossy();
+        if is_reserved(&name) {
+            let message = format!("Windows reserves the name {name} for a device; choose another name");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
     }
     Ok(())
 }
@@ -55,13 +65,13 @@ mod tests {
 
     #[test]
     fn names_are_refused_on_windows_only() {
-        for name in ["aux.glb", "nul", "COM1.obj"] {
-            let checked = check(OsStr::new(name));
-            assert_eq!(checked.is_err(), cfg!(windows), "{name}");
+        for path in ["aux.glb", "nul/a.glb", "out/COM1.obj"] {
+            let checked = check_names(Path::new(path));
+            assert_eq!(checked.is_err(), cfg!(windows), "{path}");
             let Err(error) = checked else { continue };
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
             assert!(error.to_string().contains("choose another name"), "{error}");
         }
-        assert!(check(OsStr::new("auxiliary.glb")).is_ok());
+        assert!(check_names(Path::new("out/auxiliary.glb")).is_ok());
     }
 }

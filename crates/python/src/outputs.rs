@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use meshmap_catalog::{is_address, text};
-use meshmap_export::{Convert, Textures};
+use meshmap_export::{Convert, find_up_to_date};
 use meshmap_outputs::{Made, Names, Origin, Place, Record, find_conflict, with_added_ending};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -109,7 +109,8 @@ impl Outputs {
         let dict = PyDict::new(py);
         dict.set_item("output", place.path())?;
         let fingerprint = py.detach(|| self.record.fingerprint(&file.origin(version)?));
-        if fingerprint.as_deref().is_some_and(|made| py.detach(|| self.is_up_to_date(place, made))) {
+        let is_up_to_date = |made: &str| py.detach(|| find_up_to_date(&self.record, place, made).is_some());
+        if fingerprint.as_deref().is_some_and(is_up_to_date) {
             dict.set_item("state", "up_to_date")?;
             return Ok(dict);
         }
@@ -141,12 +142,6 @@ impl Outputs {
 }
 
 impl Outputs {
-    fn is_up_to_date(&self, place: &Place, fingerprint: &str) -> bool {
-        let known = self.record.find(place, fingerprint);
-        let textures = known.and_then(|known| Textures::of_record(known.looked_for));
-        textures.is_some_and(|textures| textures.are_unchanged(place))
-    }
-
     /// Another file that the output was made from, and that still exists: files may have been moved. A file in a store is taken to exist.
     fn earlier_source(&self, place: &Place, source: &str) -> Option<String> {
         let meanwhile = self.record.source_meanwhile(place, source);

@@ -107,7 +107,7 @@ def test_two_tasks_at_once_do_not_give_one_output_to_two_files(iqm: Path, tmp_pa
         tasks = [subprocess.Popen([sys.executable, "-c", _TASK, str(source), out], stdout=subprocess.PIPE, text=True) for source in sources]
         states = [task.communicate()[0].strip() for task in tasks]
         assert "failed" in states and set(states) <= {"failed", "written"}, states
-        # The same task twice is no conflict.
+        # The same task twice does not conflict.
         twice = str(tmp_path / f"twice{number}")
         tasks = [subprocess.Popen([sys.executable, "-c", _TASK, str(sources[0]), twice], stdout=subprocess.PIPE, text=True) for _ in range(2)]
         states = [task.communicate()[0].strip() for task in tasks]

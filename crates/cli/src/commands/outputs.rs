@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::{Format, MeshFile};
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Limit, Textures, is_image};
+use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
 use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict, name_all,
 };
@@ -218,8 +218,8 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
 
 /// The output of each file: below the directory of outputs in the same place as below the named directory.
 ///
-/// Files that would have an output outside of the directory, such as an object of a store with `..` in its key, are reported with those that
-/// cannot be read.
+/// Files that would have an output outside of the directory, such as an object of a store with `..` in its key, are reported as
+/// unreadable.
 pub(super) fn jobs(paths: &[PathBuf], found: &mut Found, ending: &str, outputs: &Outputs) -> Vec<Job> {
     // A file may be named, and be in a directory that is named.
     let mut seen: HashSet<PathBuf> = HashSet::new();
@@ -262,9 +262,9 @@ pub(super) fn all(
             // Before the file is read, so that a file that changes meanwhile is not up to date.
             let fingerprint = record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
             let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
-            let known = known.and_then(|(record, made)| up_to_date(record, &job.place, made));
+            let known = known.and_then(|(record, made)| find_up_to_date(record, &job.place, made));
             let result = match known {
-                Some(damage) => JobResult::UpToDate(damage),
+                Some(known) => JobResult::UpToDate(Damaged::of_record(known.report)),
                 None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
                 None => one(job, &how, &make),
             };
@@ -324,13 +324,6 @@ pub(super) fn all(
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let (made, is_done) = (written + up_to_date, handed == jobs.len());
     Summary { counts, made, failed, damaged, is_done, start }.write(&found, plan.reporting, screen, out)
-}
-
-/// The damage that was recorded with an output, if the output is up to date.
-fn up_to_date(record: &Record, place: &Place, fingerprint: &str) -> Option<Damaged> {
-    let known = record.find(place, fingerprint)?;
-    let is_unchanged = Textures::of_record(known.looked_for)?.are_unchanged(place);
-    is_unchanged.then(|| Damaged::of_record(known.report))
 }
 
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.

@@ -28,7 +28,7 @@ pub(crate) struct Folder {
 }
 
 /// Identifies a file as long as it exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity {
     device: u64,
     file: u64,
@@ -204,6 +204,12 @@ impl Folder {
         }
     }
 
+    /// The error of a folder that is not there any more. It does not name a part file, which means nothing to the user.
+    pub(crate) fn was_removed(&self) -> io::Error {
+        let message = format!("the folder {} was removed", self.path.display());
+        io::Error::new(io::ErrorKind::NotFound, message)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -226,6 +232,6 @@ fn refused(found: &str) -> io::Error {
 }
 
 /// A folder. An empty path, such as the parent of a name, is the current one.
-fn or_current(folder: &Path) -> &Path {
+pub(crate) fn or_current(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }

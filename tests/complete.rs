@@ -94,6 +94,26 @@ fn meshes_with_triangles_have_the_topology_and_others_one_of_their_own() {
     assert_eq!(cache.get(&proxy, 2, Parts::POSITIONS).unwrap().topology, ids[2]);
 }
 
+/// Triangles of more than a piece are hashed as a whole, or in pieces while the stream is inflated.
+#[test]
+fn triangles_have_one_topology_in_whatever_pieces_they_are_seen() {
+    let meshes = [0.0, 0.3, 0.6].map(|time| {
+        let mut mesh = Mesh::sheet(60, 1, time);
+        if time > 0.0 {
+            mesh.triangles.reverse();
+        }
+        mesh
+    });
+    let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
+    for dialect in dialects() {
+        let proxy = open::proxy(file(&snapshots, dialect));
+        let whole = proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap();
+        assert!(whole.triangles.as_bytes().len() > 200_000);
+        assert_eq!(topology(&proxy, 2), whole.topology, "{dialect:?}");
+        assert_ne!(topology(&proxy, 0), whole.topology);
+    }
+}
+
 /// The vertices at a time by a writer, and by arrays that are interpolated and gathered.
 fn both_ways(proxy: &Proxy, writer: &mut VertexWriter, timing: &Timing, time: f64) -> [Vec<[f32; 6]>; 2] {
     let mut scratch = Scratch::default();

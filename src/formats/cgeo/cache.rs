@@ -463,7 +463,7 @@ impl Snapshot {
                     self.proxy.remember_hash(offset, seen);
                 }
                 if let Some(hash) = known.or(seen).filter(|_| is_compared) {
-                    out.topology = Some(self.proxy.topology_of(hash, first));
+                    out.topology = Some(self.proxy.topology_beside(hash, first));
                 }
                 Ok(finish(out.into_mesh(id)))
             },

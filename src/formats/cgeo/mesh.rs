@@ -163,7 +163,8 @@ impl MeshBuffer {
         let channels = self.texcoords.iter().chain(&self.spare_texcoords);
         let arrays = [&self.positions, &self.normals].into_iter().chain(channels);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
-        let channels = as_u64(self.texcoords.capacity().max(self.spare_texcoords.capacity()));
+        let channels =
+            as_u64(self.texcoords.capacity()).saturating_add(as_u64(self.spare_texcoords.capacity()));
         let channels = channels.saturating_mul(MAP_CHANNEL);
         let triangles = self.triangles.memory().saturating_add(self.spare_triangles.memory());
         triples.saturating_mul(12).saturating_add(channels).saturating_add(triangles)

@@ -237,8 +237,13 @@ impl Proxy {
         TopologyId { file: self.inner.file, dialect: self.inner.dialect, triangles }
     }
 
-    /// The topology of triangles that have been seen. `first` is the hash of the first snapshot's triangles.
-    pub(super) fn topology_of(&self, hash: TriangleHash, first: Option<TriangleHash>) -> TopologyId {
+    /// The topology of triangles that have been seen.
+    pub(super) fn topology_of(&self, hash: TriangleHash) -> Result<TopologyId> {
+        Ok(self.topology_beside(hash, self.first_hash()?))
+    }
+
+    /// The topology of triangles that have been seen, by the hash of the first snapshot's triangles.
+    pub(super) fn topology_beside(&self, hash: TriangleHash, first: Option<TriangleHash>) -> TopologyId {
         let is_first = first == Some(hash);
         self.topology(if is_first { SameTriangles::First } else { SameTriangles::Hashed(hash) })
     }

@@ -207,35 +207,33 @@ impl Snapshot {
         if self.is_first() {
             return Ok(self.proxy.topology(SameTriangles::First));
         }
-        let hash = match self.proxy.known_hash(offset) {
-            Some(hash) => hash,
-            None => {
-                let seen =
-                    self.with_mesh(Some(MeshArray::Triangles), &meter, scratch, |_, stream, skipped| {
-                        let counts = stream.complete_counts()?;
-                        stream.triangle_hash_alone(&counts, skipped)
-                    })?;
-                self.proxy.remember_hash(offset, seen);
-                seen
-            }
-        };
-        Ok(self.proxy.topology_of(hash, self.proxy.first_hash()?))
+        if let Some(hash) = self.proxy.known_hash(offset) {
+            return self.proxy.topology_of(hash);
+        }
+        let hash = self.with_mesh(Some(MeshArray::Triangles), &meter, scratch, |_, stream, skipped| {
+            let counts = stream.complete_counts()?;
+            stream.triangle_hash_alone(&counts, skipped)
+        })?;
+        self.proxy.remember_hash(offset, hash);
+        self.proxy.topology_of(hash)
     }
 
     /// The topology of a mesh of this snapshot, whose triangles may not have been seen.
     pub(super) fn seen(&self, topology: TopologyId, scratch: &mut Scratch) -> Result<TopologyId> {
         let SameTriangles::At(offset) = topology.triangles else { return Ok(topology) };
         match self.proxy.known_hash(offset) {
-            Some(hash) => Ok(self.proxy.topology_of(hash, self.proxy.first_hash()?)),
+            Some(hash) => self.proxy.topology_of(hash),
             None => self.topology(scratch),
         }
     }
 
     /// Returns `true` for the mesh that differences are added to.
     pub(super) fn is_first(&self) -> bool {
-        let is_at_first =
-            || self.proxy.layout().extent(0).is_ok_and(|first| first.start == self.extent.start);
-        self.sample == 0 && (self.index == 0 || is_at_first())
+        if self.sample != 0 || self.index == 0 {
+            return self.sample == 0;
+        }
+        // Another entry of the table may name the first snapshot again.
+        self.proxy.layout().extent(0).is_ok_and(|first| first.start == self.extent.start)
     }
 
     /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
@@ -459,10 +457,10 @@ impl Snapshot {
         scratch: &mut Scratch,
         identify: Identify,
     ) -> Result<u64> {
-        let (mut offset, mut hash) = (0, None);
+        let mut hash = None;
         let unused =
             self.with_mesh(Some(self.last_of(parts)), meter, scratch, |section, stream, skipped| {
-                offset = section.range.start;
+                let offset = section.range.start;
                 hash = self.proxy.known_hash(offset);
                 let id = self.stored_topology(offset);
                 let identify = if hash.is_some() || self.is_first() { Identify::No } else { identify };
@@ -475,7 +473,7 @@ impl Snapshot {
             })?;
         let is_asked = identify == Identify::Always || parts.contains(Parts::TRIANGLES);
         if let Some(hash) = hash.filter(|_| out.is_complete && is_asked && !self.is_first()) {
-            out.topology = Some(self.proxy.topology_of(hash, self.proxy.first_hash()?));
+            out.topology = Some(self.proxy.topology_of(hash)?);
         }
         Ok(unused)
     }

@@ -74,10 +74,23 @@ impl Counted {
         Self { what, number, bytes: number.saturating_mul(12), at }
     }
 
+    /// The triangles of a complete mesh, by the indices of their records.
+    fn triangles(counts: &Counts, shape: &Shape) -> Self {
+        let number = u64::from(counts.triangles);
+        let bytes = shape.indices().saturating_mul(number);
+        Self { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) }
+    }
+
     /// The first `Vertex Differences`, or as many as are needed.
     fn differences(counts: &Counts) -> Self {
         Self::triples("Vertex Differences", counts.vertices.into(), None)
     }
+}
+
+/// The last array that is decoded for these parts of a difference. `None` if no part of it is wanted.
+fn last_array(parts: Parts) -> Option<MeshArray> {
+    let is_empty = parts.without(Parts::TRIANGLES) == Parts::default();
+    (!is_empty).then(|| parts.last())
 }
 
 /// When a complete mesh is identified by a hash of its triangles.
@@ -328,11 +341,16 @@ impl<'a> Stream<'a> {
         skipped: &mut [u8],
         out: &mut Triangles,
     ) -> Result<()> {
+        self.skip_to_triangles(counts, skipped)?;
+        self.triangles(counts, out)
+    }
+
+    /// Skips what comes before the triangles of a complete mesh.
+    fn skip_to_triangles(&mut self, counts: &Counts, skipped: &mut [u8]) -> Result<()> {
         let arrays = MeshForm::Complete(counts);
         self.walk(arrays, MeshArray::Triangles, |stream, part, count| {
             stream.skip(&stream.counted(arrays, part, count), skipped)
-        })?;
-        self.triangles(counts, out)
+        })
     }
 
     /// Refuses a map channel that there is not.
@@ -382,26 +400,24 @@ impl<'a> Stream<'a> {
         let mut hash = None;
         if self.is_complete()? {
             let counts = self.counts()?;
-            let form = MeshForm::Complete(&counts);
+            let is_to_the_end = of_triangles || identify == Identify::Always;
+            let last = if is_to_the_end { Some(MeshArray::Triangles) } else { last_array(parts) };
+            self.arrays(last, MeshForm::Complete(&counts), parts, skipped, out)?;
             if of_triangles {
-                self.arrays(form, parts, skipped, out)?;
                 let triangles = out.own_triangles();
                 self.triangles(&counts, triangles)?;
                 if identify != Identify::No {
                     hash = Some(TriangleHash::of(&counts, triangles.as_bytes()));
                 }
-            } else if identify == Identify::Always {
-                // The arrays are decoded as far as the triangles, which are not kept.
-                self.arrays_to(MeshArray::Triangles, form, parts, skipped, out)?;
+            } else if is_to_the_end {
                 hash = Some(self.hash_triangles(&counts, skipped)?);
-            } else {
-                self.arrays(form, parts, skipped, out)?;
             }
             (out.topology, out.is_complete) = (Some(id), true);
         } else {
             let base = base(parts)?;
             let (counts, base) = (base.counts, &*base.mesh);
-            self.arrays(MeshForm::Difference(&counts, base), parts.without(Parts::TRIANGLES), skipped, out)?;
+            let last = last_array(parts);
+            self.arrays(last, MeshForm::Difference(&counts, base), parts, skipped, out)?;
             if parts == Parts::ALL {
                 self.finish()?;
             }
@@ -414,33 +430,16 @@ impl<'a> Stream<'a> {
         Ok(hash)
     }
 
-    /// The arrays of these parts, and as far as the triangles if they are wanted.
+    /// The arrays of these parts, as far as the last one that is decoded.
     fn arrays(
         &mut self,
+        last: Option<MeshArray>,
         arrays: MeshForm<'_>,
         parts: Parts,
         skipped: &mut [u8],
         out: &mut MeshBuffer,
     ) -> Result<()> {
-        let has = |part| parts.contains(part);
-        let last = match () {
-            () if has(Parts::TEXCOORDS) || has(Parts::TRIANGLES) => MeshArray::Triangles,
-            () if has(Parts::NORMALS) => MeshArray::Normals,
-            () if has(Parts::POSITIONS) => MeshArray::Positions,
-            () => return Ok(()),
-        };
-        self.arrays_to(last, arrays, parts, skipped, out)
-    }
-
-    /// The arrays of these parts, as far as the last one.
-    fn arrays_to(
-        &mut self,
-        last: MeshArray,
-        arrays: MeshForm<'_>,
-        parts: Parts,
-        skipped: &mut [u8],
-        out: &mut MeshBuffer,
-    ) -> Result<()> {
+        let Some(last) = last else { return Ok(()) };
         let has = |part| parts.contains(part);
         if has(Parts::TEXCOORDS) {
             self.make_channels(arrays, out)?;
@@ -517,9 +516,7 @@ impl<'a> Stream<'a> {
     fn triangles(&mut self, counts: &Counts, out: &mut Triangles) -> Result<()> {
         let shape = Shape::of_version_7(counts);
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
-        let number = u64::from(counts.triangles);
-        let bytes = shape.indices().saturating_mul(number);
-        let counted = Counted { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) };
+        let counted = Counted::triangles(counts, &shape);
         self.check_plausible(&counted)?;
         let records = out.take_records();
         self.take(&counted, |stored, meter| meter.resize(records, stored, announced, counted.what))?;
@@ -558,10 +555,7 @@ impl<'a> Stream<'a> {
         counts: &Counts,
         skipped: &mut [u8],
     ) -> Result<TriangleHash> {
-        let arrays = MeshForm::Complete(counts);
-        self.walk(arrays, MeshArray::Triangles, |stream, part, count| {
-            stream.skip(&stream.counted(arrays, part, count), skipped)
-        })?;
+        self.skip_to_triangles(counts, skipped)?;
         self.hash_triangles(counts, skipped)
     }
 
@@ -570,9 +564,7 @@ impl<'a> Stream<'a> {
         let shape = Shape::of_version_7(counts);
         let number = u64::from(counts.triangles);
         let announced = shape.record().saturating_mul(number);
-        let bytes = shape.indices().saturating_mul(number);
-        let counted = Counted { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) };
-        self.check_plausible(&counted)?;
+        self.check_plausible(&Counted::triangles(counts, &shape))?;
         let longest = shape.longest().saturating_mul(number).max(announced);
         let mut on_stack = [0; 4096];
         let window = if window.is_empty() { &mut on_stack } else { window };

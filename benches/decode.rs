@@ -12,7 +12,9 @@ use meshmap_testing::fixtures;
 
 fn main() {
     let file = bytes::Bytes::from(match std::env::var_os("MESHMAP_CORPUS") {
-        Some(corpus) => std::fs::read(Path::new(&corpus).join("tmf/large/large_torus_2M.tmf")).unwrap(),
+        Some(corpus) => {
+            std::fs::read(Path::new(&corpus).join("tmf/large/large_torus_2M.tmf")).unwrap()
+        }
         None => fixtures::tmf::grid(700),
     });
     let mut criterion = Criterion::default().configure_from_args();
@@ -30,7 +32,10 @@ fn mesh(file: &bytes::Bytes, parallelism: Parallelism) -> Mesh {
 
 /// Whole arrays into buffers that are reused.
 fn arrays(criterion: &mut Criterion, file: &bytes::Bytes) {
-    for (threads, parallelism) in [("one thread", Parallelism::Off), ("rayon", Parallelism::Rayon)] {
+    for (threads, parallelism) in [
+        ("one thread", Parallelism::Off),
+        ("rayon", Parallelism::Rayon),
+    ] {
         let mut group = criterion.benchmark_group(format!("decode, {threads}"));
         let mesh = mesh(file, parallelism);
         whole(&mut group, "vertices", mesh.positions());
@@ -40,8 +45,9 @@ fn arrays(criterion: &mut Criterion, file: &bytes::Bytes) {
         group.finish();
     }
     criterion.bench_function("open, all headers", |bencher| {
-        bencher
-            .iter(|| Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap());
+        bencher.iter(|| {
+            Document::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap()
+        });
     });
 }
 
@@ -53,12 +59,16 @@ fn whole<T: PackedElement>(
     let array = array.expect("the mesh has everything");
     let mut out = vec![T::default(); array.len()];
     group.throughput(Throughput::Elements(array.len() as u64));
-    group.bench_function(name, |bencher| bencher.iter(|| array.read_into(black_box(&mut out)).unwrap()));
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| array.read_into(black_box(&mut out)).unwrap())
+    });
 }
 
 /// Elements here and there.
 fn elements(criterion: &mut Criterion, file: &bytes::Bytes) {
-    let vertices = mesh(file, Parallelism::Off).positions().expect("the mesh has vertices");
+    let vertices = mesh(file, Parallelism::Off)
+        .positions()
+        .expect("the mesh has vertices");
     let mut index = 0;
     criterion.bench_function("one vertex of many", |bencher| {
         bencher.iter(|| {
@@ -71,9 +81,16 @@ fn elements(criterion: &mut Criterion, file: &bytes::Bytes) {
 /// One index out of three, which are different permutations of the same corners.
 fn weld(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mesh = mesh(file, Parallelism::Off);
-    let positions = mesh.position_indices().expect("the mesh has triangles").read().unwrap().to_vec();
+    let positions = mesh
+        .position_indices()
+        .expect("the mesh has triangles")
+        .read()
+        .unwrap()
+        .to_vec();
     let count = mesh.positions().expect("the mesh has vertices").len();
-    let flat: Vec<u32> = (0..positions.len() as u32).map(|corner| corner / 6).collect();
+    let flat: Vec<u32> = (0..positions.len() as u32)
+        .map(|corner| corner / 6)
+        .collect();
     let streams: [&[u32]; 3] = [&positions, &flat, &positions];
     let counts = [count, positions.len(), count];
     let mut group = criterion.benchmark_group("weld");

@@ -57,13 +57,19 @@ fn written(folder: &Path, name: &str, bytes: &[u8]) -> (PathBuf, [Source; 2]) {
     let path = folder.join(name);
     std::fs::write(&path, bytes).expect("room for a temporary file");
     let ranges = Ranges(File::open(&path).expect("a file that can be opened"));
-    let sources = [Source::open(&path).expect("a file that can be opened"), Source::ranged(ranges)];
+    let sources = [
+        Source::open(&path).expect("a file that can be opened"),
+        Source::ranged(ranges),
+    ];
     (path, sources)
 }
 
 /// A bare read of `bytes` bytes into a reused buffer.
 fn bare(path: &Path, bytes: usize) -> impl FnMut() + use<> {
-    let (file, mut memory) = (File::open(path).expect("a file that can be opened"), vec![0; bytes]);
+    let (file, mut memory) = (
+        File::open(path).expect("a file that can be opened"),
+        vec![0; bytes],
+    );
     move || {
         read_at(&file, 64, &mut memory).expect("a file as long as its arrays");
         black_box(&memory);
@@ -79,7 +85,8 @@ fn cgeo(folder: &Path, table: &mut Table) {
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
         // Opened each time, because a proxy retains the positions of its first snapshot.
         move || {
-            let proxy = Proxy::from_source(source.clone(), &Options::default()).expect("a valid file");
+            let proxy =
+                Proxy::from_source(source.clone(), &Options::default()).expect("a valid file");
             proxy
                 .snapshot(0)
                 .and_then(|mesh| mesh.positions_into(&mut out, &mut scratch))
@@ -88,12 +95,23 @@ fn cgeo(folder: &Path, table: &mut Table) {
         }
     });
     let mut open = || {
-        drop(black_box(Proxy::from_source(sources[0].clone(), &Options::default()).expect("a valid file")))
+        drop(black_box(
+            Proxy::from_source(sources[0].clone(), &Options::default()).expect("a valid file"),
+        ))
     };
-    let [direct, ranges, read, open] =
-        interleave(ROUNDS, [&mut direct, &mut ranges, &mut bare(&path, bytes), &mut open]);
+    let [direct, ranges, read, open] = interleave(
+        ROUNDS,
+        [&mut direct, &mut ranges, &mut bare(&path, bytes), &mut open],
+    );
     let times = [direct, ranges, open.and(read)];
-    rows(table, ["CGeo, open, positions of a complete mesh", "open, a bare read of as many bytes"], times);
+    rows(
+        table,
+        [
+            "CGeo, open, positions of a complete mesh",
+            "open, a bare read of as many bytes",
+        ],
+        times,
+    );
 
     let [mut direct, mut ranges] = sources.map(|source| {
         let proxy = Proxy::from_source(source, &Options::default()).expect("a valid file");
@@ -113,10 +131,19 @@ fn cgeo(folder: &Path, table: &mut Table) {
         }
         black_box(&sums);
     };
-    let [direct, ranges, read, add] =
-        interleave(ROUNDS, [&mut direct, &mut ranges, &mut bare(&path, bytes), &mut add]);
+    let [direct, ranges, read, add] = interleave(
+        ROUNDS,
+        [&mut direct, &mut ranges, &mut bare(&path, bytes), &mut add],
+    );
     let times = [direct, ranges, read.and(add)];
-    rows(table, ["CGeo, positions of a difference", "a bare read of as many bytes, a pass that adds"], times);
+    rows(
+        table,
+        [
+            "CGeo, positions of a difference",
+            "a bare read of as many bytes, a pass that adds",
+        ],
+        times,
+    );
 }
 
 fn openctm(folder: &Path, table: &mut Table) {
@@ -133,8 +160,19 @@ fn openctm(folder: &Path, table: &mut Table) {
         }
     });
     // All of the file but its header and names.
-    let times = interleave(ROUNDS, [&mut direct, &mut ranges, &mut bare(&path, bytes.len() - 256)]);
-    rows(table, ["OpenCTM RAW, all arrays", "a bare read of as many bytes"], times);
+    let times = interleave(
+        ROUNDS,
+        [
+            &mut direct,
+            &mut ranges,
+            &mut bare(&path, bytes.len() - 256),
+        ],
+    );
+    rows(
+        table,
+        ["OpenCTM RAW, all arrays", "a bare read of as many bytes"],
+        times,
+    );
 }
 
 fn rows(table: &mut Table, [ours, theirs]: [&'static str; 2], [direct, ranges, bare]: [Times; 3]) {

@@ -43,14 +43,22 @@ fn model(path: &Path) -> Model {
 /// The header and the tables, with no array touched.
 fn open(criterion: &mut Criterion, mesh: &Path) {
     let mut group = criterion.benchmark_group("open");
-    group.bench_function("map, header and tables", |bencher| bencher.iter(|| model(mesh)));
+    group.bench_function("map, header and tables", |bencher| {
+        bencher.iter(|| model(mesh))
+    });
     group.bench_function("map, header, tables and views", |bencher| {
         bencher.iter(|| {
             let model = model(mesh);
-            (model.positions().unwrap(), model.normals().unwrap(), model.raw_triangles().unwrap())
+            (
+                model.positions().unwrap(),
+                model.normals().unwrap(),
+                model.raw_triangles().unwrap(),
+            )
         });
     });
-    group.bench_function("lazily", |bencher| bencher.iter(|| Model::open(mesh).unwrap()));
+    group.bench_function("lazily", |bencher| {
+        bencher.iter(|| Model::open(mesh).unwrap())
+    });
     group.bench_function("lazily, then positions", |bencher| {
         bencher.iter(|| Model::open(mesh).unwrap().positions().unwrap());
     });
@@ -65,7 +73,9 @@ fn check(criterion: &mut Criterion, mesh: &Path) {
 
     let mut group = criterion.benchmark_group("check");
     group.throughput(Throughput::Bytes(range.len() as u64));
-    group.bench_function("indices", |bencher| bencher.iter(|| model(mesh).triangles().unwrap()));
+    group.bench_function("indices", |bencher| {
+        bencher.iter(|| model(mesh).triangles().unwrap())
+    });
     group.bench_function("maximum of the indices, without the library", |bencher| {
         bencher.iter(|| {
             let map = bare_map(mesh);
@@ -74,7 +84,9 @@ fn check(criterion: &mut Criterion, mesh: &Path) {
         });
     });
     group.throughput(Throughput::Bytes(header.filesize.get().into()));
-    group.bench_function("everything", |bencher| bencher.iter(|| model(mesh).validate().unwrap()));
+    group.bench_function("everything", |bencher| {
+        bencher.iter(|| model(mesh).validate().unwrap())
+    });
     group.finish();
 }
 
@@ -90,11 +102,20 @@ fn poses(criterion: &mut Criterion, animation: &Path) {
 
     let mut group = criterion.benchmark_group("poses");
     group.throughput(Throughput::Elements(out.len() as u64));
-    for (name, parallelism) in [("one thread", Parallelism::Off), ("rayon", Parallelism::Rayon)] {
+    for (name, parallelism) in [
+        ("one thread", Parallelism::Off),
+        ("rayon", Parallelism::Rayon),
+    ] {
         let options = Options::default().with_parallelism(parallelism);
-        let frames = Model::from_source(map(animation), &options).unwrap().frames();
+        let frames = Model::from_source(map(animation), &options)
+            .unwrap()
+            .frames();
         group.bench_function(name, |bencher| {
-            bencher.iter(|| frames.read_range_into(0..frames.len(), black_box(&mut out)).unwrap());
+            bencher.iter(|| {
+                frames
+                    .read_range_into(0..frames.len(), black_box(&mut out))
+                    .unwrap()
+            });
         });
     }
     group.bench_function("a plain loop", |bencher| {

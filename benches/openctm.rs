@@ -17,7 +17,8 @@ fn main() {
     for (name, method) in [("MG1", MG1), ("MG2", MG2)] {
         let file = match std::env::var_os("MESHMAP_CORPUS") {
             Some(corpus) => {
-                fs::read(Path::new(&corpus).join(format!("openctm/large/big1M_{name}.ctm"))).unwrap()
+                fs::read(Path::new(&corpus).join(format!("openctm/large/big1M_{name}.ctm")))
+                    .unwrap()
             }
             None => generated(method),
         };
@@ -49,7 +50,9 @@ fn raw(criterion: &mut Criterion, file: &bytes::Bytes) {
     group.bench_function("maximum of all words, without the library", |bencher| {
         bencher.iter(|| {
             let words = black_box(file).chunks_exact(4);
-            words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).max()
+            words
+                .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+                .max()
         });
     });
     group.finish();
@@ -63,10 +66,15 @@ fn compressed(criterion: &mut Criterion, name: &str, file: &bytes::Bytes) {
     let mut group = criterion.benchmark_group(format!("openctm, {name}"));
     group.sample_size(10);
     group.throughput(Throughput::Bytes(decoded));
-    for (threads, parallelism) in [("one thread", Parallelism::Off), ("rayon", Parallelism::Rayon)] {
+    for (threads, parallelism) in [
+        ("one thread", Parallelism::Off),
+        ("rayon", Parallelism::Rayon),
+    ] {
         group.bench_function(BenchmarkId::new("all arrays", threads), |bencher| {
             bencher.iter(|| {
-                mesh(file, parallelism).arrays_into(black_box(&mut buffer), &mut scratch).unwrap();
+                mesh(file, parallelism)
+                    .arrays_into(black_box(&mut buffer), &mut scratch)
+                    .unwrap();
             });
         });
     }

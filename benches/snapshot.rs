@@ -50,7 +50,8 @@ fn animation(folder: &Path) -> PathBuf {
     }
     let path = folder.join("animation.cgeo");
     let (_, snapshots) = cgeo::animation(245, 40);
-    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).expect("room for a temporary file");
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default()))
+        .expect("room for a temporary file");
     path
 }
 
@@ -58,19 +59,26 @@ fn animation(folder: &Path) -> PathBuf {
 fn random(count: usize) -> impl FnMut() -> usize {
     let mut state = 1_u64;
     move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         1 + (state >> 33) as usize % (count - 1)
     }
 }
 
 /// A random snapshot of a file, decoded into memory that is used again.
 fn pull(proxy: Proxy) -> impl FnMut() {
-    let (mut mesh, mut scratch, mut next) =
-        (MeshBuffer::default(), Scratch::default(), random(proxy.snapshot_count()));
+    let (mut mesh, mut scratch, mut next) = (
+        MeshBuffer::default(),
+        Scratch::default(),
+        random(proxy.snapshot_count()),
+    );
     proxy.base().expect("a first snapshot");
     move || {
         let snapshot = proxy.snapshot(next()).expect("a snapshot");
-        snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).expect("a mesh");
+        snapshot
+            .mesh_into(Parts::ALL, &mut mesh, &mut scratch)
+            .expect("a mesh");
         black_box(&mesh);
     }
 }
@@ -78,8 +86,10 @@ fn pull(proxy: Proxy) -> impl FnMut() {
 /// The cost of a snapshot does not depend on the size of the file.
 fn flat(folder: &Path, table: &mut Table) {
     let (_, snapshots) = cgeo::animation(110, 24);
-    let snapshots: Vec<_> =
-        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let snapshots: Vec<_> = snapshots
+        .iter()
+        .map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default()))
+        .collect();
     let sizes = [10_u64 << 20, 1 << 30, 10 << 30];
     let files = sizes.map(|size| {
         let path = folder.join(format!("{size}.cgeo"));
@@ -90,29 +100,52 @@ fn flat(folder: &Path, table: &mut Table) {
     let [small, middle, large] = &files;
     let [mut a, mut b, mut c] = [small, middle, large].map(|path| pull(map(path)));
     let [small_times, middle_times, large_times] = interleave(ROUNDS, [&mut a, &mut b, &mut c]);
-    table.slower("a snapshot of 1 GiB, mapped", "one of 10 MiB", [middle_times, small_times], 1.1);
-    table.slower("a snapshot of 10 GiB, mapped", "one of 10 MiB", [large_times, small_times], 1.1);
+    table.slower(
+        "a snapshot of 1 GiB, mapped",
+        "one of 10 MiB",
+        [middle_times, small_times],
+        1.1,
+    );
+    table.slower(
+        "a snapshot of 10 GiB, mapped",
+        "one of 10 MiB",
+        [large_times, small_times],
+        1.1,
+    );
     let [mut a, mut c] = [small, large].map(|path| pull(open(path)));
     let [small_times, large_times] = interleave(ROUNDS, [&mut a, &mut c]);
-    table.slower("a snapshot of 10 GiB, lazily", "one of 10 MiB", [large_times, small_times], 1.1);
+    table.slower(
+        "a snapshot of 10 GiB, lazily",
+        "one of 10 MiB",
+        [large_times, small_times],
+        1.1,
+    );
 }
 
 /// A snapshot whose base is decoded, compared with reading and inflating its mesh section with the same inflater.
 fn floor(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
-    let sections: Vec<_> = (0..proxy.snapshot_count()).map(|index| mesh_section(&proxy, index)).collect();
+    let sections: Vec<_> = (0..proxy.snapshot_count())
+        .map(|index| mesh_section(&proxy, index))
+        .collect();
     let mut next = random(sections.len());
     let mut out = vec![0; 16 << 20];
     let mut inflate = zlib_rs::Inflate::new(true, 15);
     let mut bare = || {
         inflate.reset(true);
-        let status = inflate.decompress(&sections[next()], &mut out, zlib_rs::InflateFlush::NoFlush);
+        let status =
+            inflate.decompress(&sections[next()], &mut out, zlib_rs::InflateFlush::NoFlush);
         assert_eq!(status, Ok(zlib_rs::Status::StreamEnd));
         black_box(&out);
     };
     let mut ours = pull(proxy.clone());
     let [ours, bare] = interleave(ROUNDS, [&mut ours, &mut bare]);
-    table.slower("a snapshot, base at hand", "inflating its section", [ours, bare], 1.1);
+    table.slower(
+        "a snapshot, base at hand",
+        "inflating its section",
+        [ours, bare],
+        1.1,
+    );
 }
 
 /// Only positions, compared with the whole mesh.
@@ -125,8 +158,16 @@ fn positions(animation: &Path, table: &mut Table) {
         (proxy.snapshot_count() / 2, "positions of a difference", 2.5),
     ] {
         let snapshot = proxy.snapshot(index).expect("a snapshot");
-        let mut alone = || snapshot.positions_into(&mut out, &mut scratch).expect("positions");
-        let mut whole = || snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch_too).expect("a mesh");
+        let mut alone = || {
+            snapshot
+                .positions_into(&mut out, &mut scratch)
+                .expect("positions")
+        };
+        let mut whole = || {
+            snapshot
+                .mesh_into(Parts::ALL, &mut mesh, &mut scratch_too)
+                .expect("a mesh")
+        };
         let [alone, whole] = interleave(ROUNDS / 2, [&mut alone, &mut whole]);
         table.faster(name, "the whole mesh", [alone, whole], bar);
     }
@@ -146,8 +187,14 @@ fn two_snapshots(folder: &Path, codec: Codec) -> PathBuf {
 
 /// The content of the mesh section of a snapshot.
 fn mesh_section(proxy: &Proxy, index: usize) -> bytes::Bytes {
-    let sections = proxy.snapshot(index).and_then(|snapshot| snapshot.sections()).expect("sections");
-    let mesh = sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
+    let sections = proxy
+        .snapshot(index)
+        .and_then(|snapshot| snapshot.sections())
+        .expect("sections");
+    let mesh = sections
+        .into_iter()
+        .find(|section| section.tag == raw::TAG_MESH_DATA)
+        .expect("a mesh");
     proxy.source().read(mesh.content).expect("bytes")
 }
 
@@ -164,18 +211,28 @@ fn first_frame(folder: &Path, table: &mut Table) {
             let mut out = vec![0; length];
             inflate.reset(true);
             let status = inflate.decompress(section, &mut out, zlib_rs::InflateFlush::NoFlush);
-            assert_eq!((status, inflate.total_out()), (Ok(zlib_rs::Status::Ok), length as u64));
+            assert_eq!(
+                (status, inflate.total_out()),
+                (Ok(zlib_rs::Status::Ok), length as u64)
+            );
             black_box(&out);
         }
     };
     let mut ours = || {
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
         let snapshot = map(&path).snapshot(1).expect("a snapshot");
-        snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+        snapshot
+            .positions_into(&mut out, &mut scratch)
+            .expect("positions");
         black_box(&out);
     };
     let [ours, prefixes] = interleave(ROUNDS / 2, [&mut ours, &mut prefixes]);
-    table.slower("open, positions of one difference", "inflating the two prefixes", [ours, prefixes], 1.3);
+    table.slower(
+        "open, positions of one difference",
+        "inflating the two prefixes",
+        [ours, prefixes],
+        1.3,
+    );
 }
 
 /// The first view of a mesh, in the order of its vertices and with its triangles in no order; and its remap, in one pass over
@@ -189,21 +246,36 @@ fn first_view(table: &mut Table) {
             let mut next = random(count);
             (1..count).for_each(|index| mesh.triangles.swap(index, next()));
         }
-        let bytes = cgeo::file(&[cgeo::snapshot(&mesh, mesh.complete())], Dialect::default());
+        let bytes = cgeo::file(
+            &[cgeo::snapshot(&mesh, mesh.complete())],
+            Dialect::default(),
+        );
         let source = Source::from_bytes(bytes);
         let first = || {
-            let proxy =
-                Proxy::from_source(source.clone(), &Options::default()).expect("a file without errors");
+            let proxy = Proxy::from_source(source.clone(), &Options::default())
+                .expect("a file without errors");
             proxy.snapshot(0).expect("a snapshot")
         };
         let mesh = first().mesh(Parts::ALL).expect("a mesh");
-        let counts = [mesh.positions.len(), mesh.normals.len(), mesh.texcoords[0].len()];
+        let counts = [
+            mesh.positions.len(),
+            mesh.normals.len(),
+            mesh.texcoords[0].len(),
+        ];
         let general = || {
-            let indices = (mesh.triangles.positions(), mesh.triangles.normals(), mesh.triangles.texcoords(0));
+            let indices = (
+                mesh.triangles.positions(),
+                mesh.triangles.normals(),
+                mesh.triangles.texcoords(0),
+            );
             let (Some(normals), Some(texcoords)) = (indices.1, indices.2) else {
                 panic!("all kinds of indices")
             };
-            let streams = [indices.0.as_flattened(), normals.as_flattened(), texcoords.as_flattened()];
+            let streams = [
+                indices.0.as_flattened(),
+                normals.as_flattened(),
+                texcoords.as_flattened(),
+            ];
             VertexRemap::new(&streams, &counts).expect("indices in range")
         };
         assert!(general() == mesh.vertex_remap().expect("indices in range"));
@@ -218,10 +290,17 @@ fn first_view(table: &mut Table) {
         );
         let [of_view, of_remap] = match shuffled {
             false => ["first view", "remap in one pass"],
-            true => ["first view, triangles in no order", "remap in one pass, triangles in no order"],
+            true => [
+                "first view, triangles in no order",
+                "remap in one pass, triangles in no order",
+            ],
         };
         table.slower(of_view, "decoding the mesh", [view, decoded], 2.0);
-        table.beside(of_remap, "copied streams, one after the other", [one_pass, streams]);
+        table.beside(
+            of_remap,
+            "copied streams, one after the other",
+            [one_pass, streams],
+        );
     }
 }
 
@@ -244,7 +323,9 @@ fn uncompressed(folder: &Path, table: &mut Table) {
     };
     let snapshot = proxy.snapshot(1).expect("a snapshot");
     let mut ours = || {
-        snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+        snapshot
+            .positions_into(&mut out, &mut scratch)
+            .expect("positions");
         black_box(&out);
     };
     let [ours, pass] = interleave(ROUNDS * 5, [&mut ours, &mut pass]);
@@ -267,16 +348,25 @@ fn shutter(animation: &Path, table: &mut Table) {
     let (mut out, mut other, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     let mut ours = || {
         let cache = SnapshotCache::new(64 << 20);
-        cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).expect("positions");
+        cache
+            .positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out)
+            .expect("positions");
         assert_eq!(cache.stats().decodes, 4);
         black_box(&out);
     };
     let mut without = || {
-        proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut other, &mut scratch).expect("positions");
+        proxy
+            .positions_at(&timing, &keys, Wrap::Clamp, &mut other, &mut scratch)
+            .expect("positions");
         black_box(&other);
     };
     let [ours, without] = interleave(ROUNDS / 4, [&mut ours, &mut without]);
-    table.slower("four keys through a cache", "without a cache", [ours, without], 1.1);
+    table.slower(
+        "four keys through a cache",
+        "without a cache",
+        [ours, without],
+        1.1,
+    );
 }
 
 /// Positions of 240,000 vertices, played by one thread, compared with inflating the prefixes that they are in, and by two threads.
@@ -284,16 +374,20 @@ fn play_positions(folder: &Path, table: &mut Table) {
     const SNAPSHOTS: usize = 12;
     let path = folder.join("positions.cgeo");
     let (_, snapshots) = cgeo::animation(SIDE, SNAPSHOTS);
-    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).expect("room for a temporary file");
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default()))
+        .expect("room for a temporary file");
     let proxy = map(&path);
     let positions = (SIDE * SIDE) as usize * 12;
-    let sections: Vec<_> = (0..SNAPSHOTS).map(|index| mesh_section(&proxy, index)).collect();
+    let sections: Vec<_> = (0..SNAPSHOTS)
+        .map(|index| mesh_section(&proxy, index))
+        .collect();
     let mut inflater = meshmap_inflate::Inflater::new();
     let mut out = vec![0; 17 + positions];
     let mut bare = || {
         for (index, section) in sections.iter().enumerate() {
             let format = meshmap_inflate::Format::Zlib;
-            let mut stream = meshmap_inflate::Stream::new(&mut inflater, section, format).expect("a stream");
+            let mut stream =
+                meshmap_inflate::Stream::new(&mut inflater, section, format).expect("a stream");
             stream.ignore_checksum();
             let length = positions + if index == 0 { 17 } else { 1 };
             stream.read_exact(&mut out[..length]).expect("a prefix");
@@ -301,7 +395,10 @@ fn play_positions(folder: &Path, table: &mut Table) {
         }
     };
     let pools = [1, 2].map(|threads| {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool of threads")
     });
     let run = |pool: &rayon::ThreadPool, parts| {
         pool.install(|| {
@@ -314,9 +411,20 @@ fn play_positions(folder: &Path, table: &mut Table) {
     let mut ours = || run(one, Parts::POSITIONS);
     let mut both = || run(two, Parts::POSITIONS);
     let mut whole = || run(one, Parts::ALL);
-    let [bare, ours, both, whole] = interleave(ROUNDS / 10, [&mut bare, &mut ours, &mut both, &mut whole]);
-    table.slower("positions played, 1 thread", "inflating their prefixes", [ours, bare], 1.15);
-    table.faster("positions played, 1 thread", "whole meshes played", [ours, whole], 1.5);
+    let [bare, ours, both, whole] =
+        interleave(ROUNDS / 10, [&mut bare, &mut ours, &mut both, &mut whole]);
+    table.slower(
+        "positions played, 1 thread",
+        "inflating their prefixes",
+        [ours, bare],
+        1.15,
+    );
+    table.faster(
+        "positions played, 1 thread",
+        "whole meshes played",
+        [ours, whole],
+        1.5,
+    );
     table.faster("positions played, 2 threads", "1 thread", [both, ours], 1.7);
 }
 
@@ -324,15 +432,21 @@ fn play_positions(folder: &Path, table: &mut Table) {
 fn play(animation: &Path, table: &mut Table) {
     const CAPACITY: u64 = 32 << 20;
     let pools = [1, 2, 1].map(|threads| {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool of threads")
     });
     let run = |pool: &rayon::ThreadPool| {
         pool.install(|| {
             let proxy = map(animation);
-            proxy.play(0..proxy.snapshot_count()).capacity(CAPACITY).for_each(|_, mesh| {
-                black_box(mesh.expect("a mesh"));
-                ControlFlow::Continue(())
-            });
+            proxy
+                .play(0..proxy.snapshot_count())
+                .capacity(CAPACITY)
+                .for_each(|_, mesh| {
+                    black_box(mesh.expect("a mesh"));
+                    ControlFlow::Continue(())
+                });
         });
     };
     let [one, two, other] = &pools;
@@ -386,7 +500,12 @@ fn ask(animation: &Path, table: &mut Table) {
             assert_eq!(fresh.stats().decodes, 1);
         };
         let [one, many] = interleave(ROUNDS / 4, [&mut one, &mut many]);
-        table.slower("64 threads ask for a snapshot", "one thread asks", [many, one], 1.3);
+        table.slower(
+            "64 threads ask for a snapshot",
+            "one thread asks",
+            [many, one],
+            1.3,
+        );
         is_over.store(true, Ordering::SeqCst);
         start.wait();
     });

@@ -50,13 +50,22 @@ mod linux {
     const TURN: usize = 1_800;
 
     pub(super) fn main() {
-        let wanted: Vec<String> =
-            std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+        let wanted: Vec<String> = std::env::args()
+            .skip(1)
+            .filter(|argument| !argument.starts_with('-'))
+            .collect();
         let Some(path) = file() else { return };
         let prefixes = prefixes(&path);
-        let share: u64 = prefixes.iter().map(|prefix| prefix.end - prefix.start).sum();
+        let share: u64 = prefixes
+            .iter()
+            .map(|prefix| prefix.end - prefix.start)
+            .sum();
         let size = fs::metadata(&path).expect("the file").len();
-        println!("Positions take {:.2} of the {:.2} MB of a snapshot\n", megabytes(share), megabytes(size));
+        println!(
+            "Positions take {:.2} of the {:.2} MB of a snapshot\n",
+            megabytes(share),
+            megabytes(size)
+        );
         println!(
             "| pages | source | threads | snapshots/s | CPU, ms each | read, MB each | memory, MB | inflated/s | read/s | of the slower | bar | |"
         );
@@ -64,7 +73,10 @@ mod linux {
         for pages in [Pages::Warm, Pages::Cold] {
             for is_mapped in [true, false] {
                 for threads in [1, 2] {
-                    let name = format!("{pages:?} {} {threads}", if is_mapped { "mapped" } else { "read" });
+                    let name = format!(
+                        "{pages:?} {} {threads}",
+                        if is_mapped { "mapped" } else { "read" }
+                    );
                     if wanted.iter().all(|word| name.to_lowercase().contains(word)) {
                         row(&path, &prefixes, pages, is_mapped, threads);
                     }
@@ -89,7 +101,10 @@ mod linux {
         let disk = statvfs(folder).expect("a disk");
         let free = disk.f_bavail * disk.f_frsize;
         if free < size as u64 * 5 / 4 {
-            println!("skipped: {} needs {size} bytes and some, and the disk has {free}", path.display());
+            println!(
+                "skipped: {} needs {size} bytes and some, and the disk has {free}",
+                path.display()
+            );
             return None;
         }
         let part = folder.join("stream.part");
@@ -101,7 +116,11 @@ mod linux {
     fn open(path: &Path, is_mapped: bool) -> Proxy {
         #[allow(unsafe_code, reason = "maps are what is measured")]
         // SAFETY: nobody changes the file while this runs.
-        let source = if is_mapped { unsafe { Source::map(path) } } else { Source::open(path) };
+        let source = if is_mapped {
+            unsafe { Source::map(path) }
+        } else {
+            Source::open(path)
+        };
         source
             .and_then(|source| Proxy::from_source(source, &Options::default()))
             .expect("a file without errors")
@@ -112,9 +131,14 @@ mod linux {
         let proxy = open(path, true);
         let (mut inflater, mut out) = (Inflater::new(), vec![0; inflated(0)]);
         let prefix = |index| {
-            let sections = proxy.snapshot(index).and_then(|snapshot| snapshot.sections()).expect("sections");
-            let mesh =
-                sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
+            let sections = proxy
+                .snapshot(index)
+                .and_then(|snapshot| snapshot.sections())
+                .expect("sections");
+            let mesh = sections
+                .into_iter()
+                .find(|section| section.tag == raw::TAG_MESH_DATA)
+                .expect("a mesh");
             let stored = proxy.source().read(mesh.content.clone()).expect("bytes");
             let used = inflate(&mut inflater, &stored, &mut out[..inflated(index)]);
             mesh.content.start..mesh.content.start + used
@@ -150,7 +174,9 @@ mod linux {
         fn make(self, file: &File, prefixes: &[Range<u64>]) {
             match self {
                 Self::Warm => read(file, prefixes),
-                Self::Cold => fadvise(file, 0, None, Advice::DontNeed).expect("advice that the system takes"),
+                Self::Cold => {
+                    fadvise(file, 0, None, Advice::DontNeed).expect("advice that the system takes")
+                }
             }
         }
     }
@@ -160,7 +186,8 @@ mod linux {
         let mut buffer = Vec::new();
         for prefix in prefixes {
             buffer.resize((prefix.end - prefix.start) as usize, 0);
-            file.read_exact_at(&mut buffer, prefix.start).expect("bytes");
+            file.read_exact_at(&mut buffer, prefix.start)
+                .expect("bytes");
             black_box(&buffer);
         }
     }
@@ -168,7 +195,10 @@ mod linux {
     /// Plays the file in turns with the ceiling, and prints what came of it.
     fn row(path: &Path, prefixes: &[Range<u64>], pages: Pages, is_mapped: bool, threads: usize) {
         let file = File::open(path).expect("the file");
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads");
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool of threads");
         let [mut ours, mut inflating, mut reading] = [const { Sums::NONE }; 3];
         for start in (0..SNAPSHOTS).step_by(TURN) {
             let turn = start..start + TURN;
@@ -212,7 +242,10 @@ mod linux {
     /// Plays the positions of these snapshots.
     fn play(proxy: &Proxy, turn: Range<usize>) {
         for (_, mesh) in proxy.play(turn).parts(Parts::POSITIONS) {
-            assert_eq!(black_box(mesh.expect("a mesh")).positions.len(), (SIDE * SIDE) as usize);
+            assert_eq!(
+                black_box(mesh.expect("a mesh")).positions.len(),
+                (SIDE * SIDE) as usize
+            );
         }
     }
 
@@ -224,7 +257,8 @@ mod linux {
                 let source = &source;
                 scope.spawn(move || {
                     let (mut inflater, mut out) = (Inflater::new(), vec![0; inflated(0)]);
-                    for (place, prefix) in prefixes.iter().enumerate().skip(thread).step_by(threads) {
+                    for (place, prefix) in prefixes.iter().enumerate().skip(thread).step_by(threads)
+                    {
                         let stored = source.read(prefix.clone()).expect("bytes");
                         inflate(&mut inflater, &stored, &mut out[..inflated(start + place)]);
                     }
@@ -245,7 +279,12 @@ mod linux {
     }
 
     impl Sums {
-        const NONE: Self = Self { seconds: 0.0, cpu: 0.0, read: 0, memory: 0 };
+        const NONE: Self = Self {
+            seconds: 0.0,
+            cpu: 0.0,
+            read: 0,
+            memory: 0,
+        };
 
         fn add(&mut self, job: impl FnOnce()) {
             let (cpu, read, start) = (ProcessTime::now(), bytes_from_disk(), Instant::now());
@@ -260,8 +299,11 @@ mod linux {
     /// Bytes that this process has had read from a disk so far.
     fn bytes_from_disk() -> u64 {
         let io = fs::read_to_string("/proc/self/io").expect("what this process read");
-        let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
-        line.and_then(|bytes| bytes.parse().ok()).expect("a number of bytes")
+        let line = io
+            .lines()
+            .find_map(|line| line.strip_prefix("read_bytes: "));
+        line.and_then(|bytes| bytes.parse().ok())
+            .expect("a number of bytes")
     }
 
     fn megabytes(of_all: u64) -> f64 {

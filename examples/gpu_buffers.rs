@@ -27,22 +27,40 @@ fn load(path: &str, layout: &VertexLayout) -> meshmap::Result<Vec<Drawable>> {
         let mut vertices = Vec::with_capacity(mesh.vertex_count() * layout.stride());
         mesh.write_interleaved(layout, |_, bytes| vertices.extend_from_slice(bytes))?;
         let mut indices = Vec::with_capacity(mesh.indices().len() * 4);
-        let format = mesh.indices().write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
-        drawables.push(Drawable { vertices, indices, format, draws: mesh.groups().collect() });
+        let format = mesh
+            .indices()
+            .write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
+        drawables.push(Drawable {
+            vertices,
+            indices,
+            format,
+            draws: mesh.groups().collect(),
+        });
     }
     Ok(drawables)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path =
-        std::env::args().nth(1).unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
     // Attributes that a mesh does not have get a default; positions it must have.
     let layout = VertexLayout::new()
         .with(Semantic::Position, VertexFormat::FLOAT32X3)
-        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(
+            Semantic::Normal,
+            VertexFormat::SNORM8X4,
+            [0.0, 0.0, 1.0, 0.0],
+        )
         .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.0; 4])
         .with_default(Semantic::Color(0), VertexFormat::UNORM8X4, [1.0; 4]);
-    for Drawable { vertices, indices, format, draws } in load(&path, &layout)? {
+    for Drawable {
+        vertices,
+        indices,
+        format,
+        draws,
+    } in load(&path, &layout)?
+    {
         let (vertex_bytes, index_bytes) = (vertices.len(), indices.len());
         println!(
             "{vertex_bytes} bytes of vertices, {index_bytes} of indices ({format:?}), {} draws",

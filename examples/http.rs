@@ -33,11 +33,17 @@ struct Head {
 
 impl Client {
     fn connect(server: SocketAddr, path: &'static str) -> Result<Self> {
-        Ok(Self { stream: BufReader::new(TcpStream::connect(server)?), path })
+        Ok(Self {
+            stream: BufReader::new(TcpStream::connect(server)?),
+            path,
+        })
     }
 
     fn send(&mut self, method: &str, headers: &str) -> Result<()> {
-        let request = format!("{method} {} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n", self.path);
+        let request = format!(
+            "{method} {} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n",
+            self.path
+        );
         Ok(self.stream.get_mut().write_all(request.as_bytes())?)
     }
 
@@ -56,7 +62,10 @@ impl Client {
     fn get_ranges(&mut self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         println!("  GET {ranges:?}");
         for range in ranges {
-            self.send("GET", &format!("Range: bytes={}-{}\r\n", range.start, range.end - 1))?;
+            self.send(
+                "GET",
+                &format!("Range: bytes={}-{}\r\n", range.start, range.end - 1),
+            )?;
         }
         ranges.iter().map(|range| self.part(range)).collect()
     }
@@ -69,7 +78,8 @@ impl Client {
             (206, Some((part, _))) if part == *range => Ok(body.into()),
             // A server that knows no ranges sends the whole file.
             (200, _) => {
-                Ok(Bytes::from(body).slice(usize::try_from(range.start)?..usize::try_from(range.end)?))
+                Ok(Bytes::from(body)
+                    .slice(usize::try_from(range.start)?..usize::try_from(range.end)?))
             }
             (status, part) => Err(format!("status {status}, range {part:?}").into()),
         }
@@ -77,16 +87,26 @@ impl Client {
 
     fn head(&mut self) -> Result<Head> {
         let mut lines = head_of(&mut self.stream)?.into_iter();
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).ok_or("no status")?;
-        let mut head = Head { status, content_length: 0, range: None };
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1)?.parse().ok())
+            .ok_or("no status")?;
+        let mut head = Head {
+            status,
+            content_length: 0,
+            range: None,
+        };
         let fields = lines.filter_map(|line| {
-            line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            line.split_once(": ")
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         });
         for (name, value) in fields {
             match name.as_str() {
                 "content-length" => head.content_length = value.parse()?,
                 "content-range" => {
-                    let parts = value.strip_prefix("bytes ").and_then(|value| value.split_once('/'));
+                    let parts = value
+                        .strip_prefix("bytes ")
+                        .and_then(|value| value.split_once('/'));
                     let (range, len) = parts.ok_or("no range")?;
                     let (first, last) = range.split_once('-').ok_or("no range")?;
                     head.range = Some((first.parse()?..last.parse::<u64>()? + 1, len.parse()?));
@@ -120,18 +140,26 @@ fn serve(listener: &TcpListener, file: &[u8]) -> io::Result<()> {
             let Some(first) = request.first() else { break };
             let range = request.iter().find_map(|line| {
                 let (first, last) = line.strip_prefix("Range: bytes=")?.split_once('-')?;
-                Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?.min(file.len() - 1)))
+                Some((
+                    first.parse::<usize>().ok()?,
+                    last.parse::<usize>().ok()?.min(file.len() - 1),
+                ))
             });
             let (head, body) = match range {
                 Some((first, last)) if first <= last => {
                     let range = format!("Content-Range: bytes {first}-{last}/{}\r\n", file.len());
-                    (format!("206 Partial Content\r\n{range}"), &file[first..=last])
+                    (
+                        format!("206 Partial Content\r\n{range}"),
+                        &file[first..=last],
+                    )
                 }
                 _ => ("200 OK\r\n".to_owned(), file),
             };
             let head = format!("HTTP/1.1 {head}Content-Length: {}\r\n\r\n", body.len());
             let body = if first.starts_with("HEAD") { &[] } else { body };
-            stream.get_mut().write_all(&[head.as_bytes(), body].concat())?;
+            stream
+                .get_mut()
+                .write_all(&[head.as_bytes(), body].concat())?;
         }
     }
     Ok(())
@@ -141,7 +169,10 @@ fn serve(listener: &TcpListener, file: &[u8]) -> io::Result<()> {
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Poll::Ready(value) = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             return value;
         }
     }
@@ -160,7 +191,11 @@ async fn load(mut client: Client, lod: Lod) -> Result<()> {
     let Some(mesh) = fragments.drive(|_| asset.lod(lod), &mut fetch).await? else {
         return Err("no such level of detail".into());
     };
-    println!("{} vertices, {} triangles", mesh.vertex_count(), mesh.triangle_count());
+    println!(
+        "{} vertices, {} triangles",
+        mesh.vertex_count(),
+        mesh.triangle_count()
+    );
     Ok(())
 }
 

@@ -23,8 +23,9 @@ fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Resul
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let path =
-        arguments.next().unwrap_or_else(|| "tests/data/slmesh/valid/nodemv_02_static_4lod.slmesh".to_owned());
+    let path = arguments
+        .next()
+        .unwrap_or_else(|| "tests/data/slmesh/valid/nodemv_02_static_4lod.slmesh".to_owned());
     let wanted = match arguments.next().as_deref() {
         Some("medium") => Lod::Medium,
         Some("low") => Lod::Low,
@@ -35,13 +36,20 @@ fn main() -> Result<()> {
     let fragments = Fragments::new(server.len()?);
 
     println!("opening");
-    let asset = run(&server, &fragments, |source| Asset::from_source(source.clone(), &Options::default()))?;
+    let asset = run(&server, &fragments, |source| {
+        Asset::from_source(source.clone(), &Options::default())
+    })?;
     let Some(lod) = asset.best_lod(wanted) else {
         println!("no level of detail");
         return Ok(());
     };
-    println!("{lod}, about {} triangles", asset.triangle_estimate(lod).unwrap_or(0));
-    let Some(mesh) = run(&server, &fragments, |_| asset.lod(lod))? else { return Ok(()) };
+    println!(
+        "{lod}, about {} triangles",
+        asset.triangle_estimate(lod).unwrap_or(0)
+    );
+    let Some(mesh) = run(&server, &fragments, |_| asset.lod(lod))? else {
+        return Ok(());
+    };
 
     for face in mesh.faces().filter(|face| face.has_geometry()) {
         // Checks that every index has a vertex.
@@ -49,8 +57,9 @@ fn main() -> Result<()> {
         // Eight bytes a vertex; the shader multiplies and adds what `dequant` says.
         let mut vertices = Vec::new();
         if let Some(positions) = view.attribute(&Semantic::Position)? {
-            positions
-                .write_chunks(VertexFormat::UNORM16X4, 8, |_, bytes| vertices.extend_from_slice(bytes))?;
+            positions.write_chunks(VertexFormat::UNORM16X4, 8, |_, bytes| {
+                vertices.extend_from_slice(bytes)
+            })?;
         }
         println!(
             "  face {}: {} vertices, {} bytes of positions, {} triangles",

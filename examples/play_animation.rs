@@ -6,7 +6,9 @@ use meshmap::iqm::{IDENTITY, Model, Trs};
 
 fn main() -> meshmap::Result<()> {
     let mut paths = std::env::args().skip(1);
-    let mesh = paths.next().unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
+    let mesh = paths
+        .next()
+        .unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
     let mut model = Model::open(mesh)?;
     // Many models keep their animations in files of their own.
     if let Some(animation) = paths.next() {
@@ -22,7 +24,9 @@ fn main() -> meshmap::Result<()> {
     let mut matrices = vec![IDENTITY; skeleton.parents().len()];
     for picture in 0..10 {
         let seconds = f64::from(picture) / 60.0;
-        let Some((from, to, fraction)) = anim.frames_at(seconds, 24.0) else { break };
+        let Some((from, to, fraction)) = anim.frames_at(seconds, 24.0) else {
+            break;
+        };
         frames.interpolate_into(from, to, fraction, &mut pose)?;
         skeleton.skinning_matrices_into(&pose, &mut matrices)?;
         println!(

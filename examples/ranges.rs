@@ -29,16 +29,21 @@ fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Resul
 }
 
 fn main() -> Result<()> {
-    let path =
-        std::env::args().nth(1).unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
     let server = Source::open(path)?;
     let fragments = Fragments::new(server.len()?);
 
     println!("opening");
-    let model =
-        run(&server, &fragments, |source| iqm::Model::from_source(source.clone(), &Options::default()))?;
+    let model = run(&server, &fragments, |source| {
+        iqm::Model::from_source(source.clone(), &Options::default())
+    })?;
     println!("positions");
     let positions = run(&server, &fragments, |_| model.positions())?;
-    println!("{model:?}: {} positions", positions.map_or(0, |positions| positions.len()));
+    println!(
+        "{model:?}: {} positions",
+        positions.map_or(0, |positions| positions.len())
+    );
     Ok(())
 }

@@ -139,7 +139,10 @@ impl ArrayEntry {
     }
 
     pub(crate) fn with_name(self, name: &Text) -> Self {
-        Self { name: name.to_string_lossy().into_owned(), ..self }
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            ..self
+        }
     }
 
     pub(crate) fn with_components(self, components: Vec<u64>) -> Self {
@@ -147,16 +150,24 @@ impl ArrayEntry {
     }
 
     pub(crate) fn stored_as(self, codec: Codec, encoding: Encoding) -> Self {
-        Self { codec, encoding, ..self }
+        Self {
+            codec,
+            encoding,
+            ..self
+        }
     }
 
     fn shape_of(&self, count: u64) -> Vec<u64> {
-        std::iter::once(count).chain(self.components.iter().copied()).collect()
+        std::iter::once(count)
+            .chain(self.components.iter().copied())
+            .collect()
     }
 
     /// Bytes per element; at least 1.
     fn element_size(&self) -> u64 {
-        product(&self.components).saturating_mul(as_u64(self.scalar.size())).max(1)
+        product(&self.components)
+            .saturating_mul(as_u64(self.scalar.size()))
+            .max(1)
     }
 
     /// `true` if the values are the file's own bytes: reading decodes nothing, and copies nothing if the source is mapped or in
@@ -181,8 +192,14 @@ impl ArrayEntry {
     /// [`Limits`](crate::Limits) allow.
     pub fn read(&self) -> Result<ArrayData> {
         let bytes = self.reader.bytes()?;
-        let count = as_u64(bytes.len()).checked_div(self.element_size()).unwrap_or(0);
-        Ok(ArrayData { scalar: self.scalar, shape: self.shape_of(count), bytes })
+        let count = as_u64(bytes.len())
+            .checked_div(self.element_size())
+            .unwrap_or(0);
+        Ok(ArrayData {
+            scalar: self.scalar,
+            shape: self.shape_of(count),
+            bytes,
+        })
     }
 
     /// Reads and decodes the values, piece by piece, and returns the shape.
@@ -243,7 +260,11 @@ impl ArrayData {
     pub fn new<T: Element>(array: Array<T>) -> Self {
         let (scalar, components) = element::<T>();
         let shape = std::iter::once(array.len_u64()).chain(components).collect();
-        Self { scalar, shape, bytes: array.into_bytes() }
+        Self {
+            scalar,
+            shape,
+            bytes: array.into_bytes(),
+        }
     }
 
     /// The type of each number.
@@ -302,25 +323,39 @@ impl ArrayData {
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
         let start = index.checked_mul(self.scalar.size())?;
-        let bytes = self.bytes.get(start..start.checked_add(self.scalar.size())?)?;
+        let bytes = self
+            .bytes
+            .get(start..start.checked_add(self.scalar.size())?)?;
         Some(component_to_f64(self.scalar, bytes))
     }
 
     /// The elements before `count`, shared.
     #[must_use]
     pub fn head(&self, count: u64) -> Self {
-        let Some((own, components)) = self.shape.split_first() else { return self.clone() };
+        let Some((own, components)) = self.shape.split_first() else {
+            return self.clone();
+        };
         let count = count.min(*own);
         let element = self.components().saturating_mul(self.scalar.size());
-        let end = as_usize(count).saturating_mul(element).min(self.bytes.len());
-        let shape = std::iter::once(count).chain(components.iter().copied()).collect();
-        Self { scalar: self.scalar, shape, bytes: self.bytes.slice(..end) }
+        let end = as_usize(count)
+            .saturating_mul(element)
+            .min(self.bytes.len());
+        let shape = std::iter::once(count)
+            .chain(components.iter().copied())
+            .collect();
+        Self {
+            scalar: self.scalar,
+            shape,
+            bytes: self.bytes.slice(..end),
+        }
     }
 
     /// All numbers, exactly.
     pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
         let scalar = self.scalar;
-        self.bytes.chunks_exact(scalar.size()).map(move |number| component_to_f64(scalar, number))
+        self.bytes
+            .chunks_exact(scalar.size())
+            .map(move |number| component_to_f64(scalar, number))
     }
 }
 
@@ -333,11 +368,20 @@ impl fmt::Debug for ArrayData {
 /// The type of the numbers in a `T`, and how many it has; none for a plain number.
 fn element<T: Element>() -> (Scalar, Vec<u64>) {
     let (scalar, components) = T::SHAPE.unwrap_or((Scalar::U8, 1));
-    (scalar, if components == 1 { Vec::new() } else { vec![components.into()] })
+    (
+        scalar,
+        if components == 1 {
+            Vec::new()
+        } else {
+            vec![components.into()]
+        },
+    )
 }
 
 fn product(numbers: &[u64]) -> u64 {
-    numbers.iter().fold(1, |all: u64, number| all.saturating_mul(*number))
+    numbers
+        .iter()
+        .fold(1, |all: u64, number| all.saturating_mul(*number))
 }
 
 /// The arrays of a file, listed one after the other.
@@ -364,7 +408,13 @@ impl BoundedList {
     pub(crate) fn new(list: ArrayList, source: &Source, limits: &Limits) -> Self {
         let stored = stored_bytes(source);
         let meter = Arc::new(Meter::new(limits, stored));
-        Self { list, source: source.clone(), meter, stored, is_over: false }
+        Self {
+            list,
+            source: source.clone(),
+            meter,
+            stored,
+            is_over: false,
+        }
     }
 
     fn next_of_job(&mut self) -> Option<Result<ArrayEntry>> {
@@ -409,5 +459,7 @@ pub(crate) fn failed(error: crate::report::Error) -> ArrayList {
 /// The error of an address that names no array of the file.
 pub(crate) fn no_array(file: Place, address: &Address) -> crate::report::Error {
     let error = file.of(address.clone()).out_of_range("array");
-    error.expected("the address of an array of the file").found(address)
+    error
+        .expected("the address of an array of the file")
+        .found(address)
 }

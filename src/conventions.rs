@@ -50,25 +50,38 @@ pub struct Conventions {
 impl Conventions {
     /// Y up and counter-clockwise front faces, as in glTF, OBJ and most engines. The texture origin is unknown, so that
     /// texture coordinates stay as they are: see [`with_v_origin`](Self::with_v_origin).
-    pub const Y_UP_CCW: Self =
-        Self { up: Some(Axis::Y), front_face: Some(Winding::CounterClockwise), v_origin: None, unit: None };
+    pub const Y_UP_CCW: Self = Self {
+        up: Some(Axis::Y),
+        front_face: Some(Winding::CounterClockwise),
+        v_origin: None,
+        unit: None,
+    };
 
     /// Sets [`up`](Self::up).
     #[must_use]
     pub const fn with_up(self, up: Axis) -> Self {
-        Self { up: Some(up), ..self }
+        Self {
+            up: Some(up),
+            ..self
+        }
     }
 
     /// Sets [`front_face`](Self::front_face).
     #[must_use]
     pub const fn with_front_face(self, front_face: Winding) -> Self {
-        Self { front_face: Some(front_face), ..self }
+        Self {
+            front_face: Some(front_face),
+            ..self
+        }
     }
 
     /// Sets [`v_origin`](Self::v_origin).
     #[must_use]
     pub const fn with_v_origin(self, v_origin: VOrigin) -> Self {
-        Self { v_origin: Some(v_origin), ..self }
+        Self {
+            v_origin: Some(v_origin),
+            ..self
+        }
     }
 }
 
@@ -92,7 +105,14 @@ pub enum Axis {
 
 impl Axis {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::X, Self::Y, Self::Z, Self::NegX, Self::NegY, Self::NegZ];
+    pub const ALL: [Self; 6] = [
+        Self::X,
+        Self::Y,
+        Self::Z,
+        Self::NegX,
+        Self::NegY,
+        Self::NegZ,
+    ];
 
     /// Returns the axis's name: `x`, `y`, `z`, `-x`, `-y` or `-z`.
     #[must_use]
@@ -147,7 +167,11 @@ impl fmt::Display for Axis {
 
 /// A direction around a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum Winding {
     /// As the hands of a clock.
@@ -158,7 +182,11 @@ pub enum Winding {
 
 /// The edge of a texture where V is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum VOrigin {
     /// The upper edge: V points down.
@@ -169,7 +197,11 @@ pub enum VOrigin {
 
 /// The length that the value 1 stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum LengthUnit {
     /// The size of the object along each axis, which whoever places the mesh knows.
@@ -215,9 +247,17 @@ impl Format {
     /// ```
     #[must_use]
     pub const fn conventions(self) -> Conventions {
-        let none = Conventions { up: None, front_face: None, v_origin: None, unit: None };
+        let none = Conventions {
+            up: None,
+            front_face: None,
+            v_origin: None,
+            unit: None,
+        };
         match self {
-            Self::CGeo => Conventions { unit: Some(LengthUnit::InFile), ..none },
+            Self::CGeo => Conventions {
+                unit: Some(LengthUnit::InFile),
+                ..none
+            },
             Self::Iqm => Conventions {
                 up: Some(Axis::Z),
                 front_face: Some(Winding::Clockwise),
@@ -274,15 +314,28 @@ mod tests {
             for to in Axis::ALL {
                 let [a, b, c] = AXES.map(|axis| from.rotate_to(to, up(axis)));
                 assert_eq!(from.rotate_to(to, up(from)), up(to));
-                let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+                let cross = [
+                    a[1] * b[2] - a[2] * b[1],
+                    a[2] * b[0] - a[0] * b[2],
+                    a[0] * b[1] - a[1] * b[0],
+                ];
                 assert_eq!(cross, c, "{from:?} to {to:?}");
-                assert_eq!(to.rotate_to(from, from.rotate_to(to, [1.0, 2.0, 3.0])), [1.0, 2.0, 3.0]);
+                assert_eq!(
+                    to.rotate_to(from, from.rotate_to(to, [1.0, 2.0, 3.0])),
+                    [1.0, 2.0, 3.0]
+                );
                 for by in Axis::ALL {
                     let direct = from.rotate_to(to, [1.0, 2.0, 3.0]);
-                    assert_eq!(by.rotate_to(to, from.rotate_to(by, [1.0, 2.0, 3.0])), direct);
+                    assert_eq!(
+                        by.rotate_to(to, from.rotate_to(by, [1.0, 2.0, 3.0])),
+                        direct
+                    );
                 }
             }
         }
-        assert_eq!(Axis::Z.rotate_to(Axis::Y, [1.0, 2.0, 3.0]), [1.0, 3.0, -2.0]);
+        assert_eq!(
+            Axis::Z.rotate_to(Axis::Y, [1.0, 2.0, 3.0]),
+            [1.0, 3.0, -2.0]
+        );
     }
 }

@@ -28,7 +28,11 @@ pub struct Dialect {
 
 /// The bytes that the size of a section counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum SizeMeaning {
     /// The bytes after tag and size.
@@ -41,7 +45,11 @@ pub enum SizeMeaning {
 
 /// The target of an offset in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum OffsetTarget {
     /// The first section, after the start tag.
@@ -52,7 +60,11 @@ pub enum OffsetTarget {
 
 /// The inflated length before a stream, as some compression libraries write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum LengthPrefix {
     /// None.
@@ -79,8 +91,12 @@ impl LengthPrefix {
     pub(crate) fn read(self, bytes: &[u8]) -> Option<u64> {
         match self {
             Self::None => None,
-            Self::U32Le => bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes).into()),
-            Self::U32Be => bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes).into()),
+            Self::U32Le => bytes
+                .first_chunk()
+                .map(|bytes| u32::from_le_bytes(*bytes).into()),
+            Self::U32Be => bytes
+                .first_chunk()
+                .map(|bytes| u32::from_be_bytes(*bytes).into()),
             Self::U64Le => bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)),
         }
     }

@@ -71,7 +71,11 @@ impl MeshFile {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), and the errors of the format's own reader.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         // A request to a store of the caller may be costly: formats continue from the bytes of the first one.
-        let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
+        let head = if source.is_file() {
+            iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD)
+        } else {
+            FIRST_READ
+        };
         let source = source.with_head(SIGNATURE, head, "signature")?;
         if let Some(job) = job::meter() {
             job.count_file(source.len().ok().flatten().unwrap_or(0));
@@ -94,31 +98,51 @@ impl MeshFile {
     /// The file as a Corona Renderer proxy, with everything that the format stores; `None` if the file has a different format.
     #[must_use]
     pub fn as_cgeo(&self) -> Option<&cgeo::Proxy> {
-        if let Self::CGeo(file) = self { Some(file) } else { None }
+        if let Self::CGeo(file) = self {
+            Some(file)
+        } else {
+            None
+        }
     }
 
     /// The file as a Second Life mesh asset; `None` if the file has a different format.
     #[must_use]
     pub fn as_slmesh(&self) -> Option<&slmesh::Asset> {
-        if let Self::SlMesh(file) = self { Some(file) } else { None }
+        if let Self::SlMesh(file) = self {
+            Some(file)
+        } else {
+            None
+        }
     }
 
     /// The file as an Inter-Quake Model; `None` if the file has a different format.
     #[must_use]
     pub fn as_iqm(&self) -> Option<&iqm::Model> {
-        if let Self::Iqm(file) = self { Some(file) } else { None }
+        if let Self::Iqm(file) = self {
+            Some(file)
+        } else {
+            None
+        }
     }
 
     /// The file as the bodies of an OpenCTM file; `None` if the file has a different format.
     #[must_use]
     pub fn as_openctm(&self) -> Option<&openctm::Container> {
-        if let Self::OpenCtm(file) = self { Some(file) } else { None }
+        if let Self::OpenCtm(file) = self {
+            Some(file)
+        } else {
+            None
+        }
     }
 
     /// The file as a Tight Model Format document; `None` if the file has a different format.
     #[must_use]
     pub fn as_tmf(&self) -> Option<&tmf::Document> {
-        if let Self::Tmf(file) = self { Some(file) } else { None }
+        if let Self::Tmf(file) = self {
+            Some(file)
+        } else {
+            None
+        }
     }
 
     /// The format.
@@ -177,11 +201,16 @@ impl MeshFile {
 
     /// Like [`arrays_together`](Self::arrays_together), but lists only the arrays of one part, such as `snapshots[7]` or `lowest_lod`,
     /// and the errors of parts whose address is unknown. No other snapshot and no other block is read.
-    pub fn arrays_of(&self, part: &Address) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
+    pub fn arrays_of(
+        &self,
+        part: &Address,
+    ) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
         let entries = self.array_list(true, part.segments());
         let part = part.clone();
         let is_of = move |entry: &Result<ArrayEntry>| {
-            let address = entry.as_ref().map_or_else(Error::address, |entry| Some(&entry.address));
+            let address = entry
+                .as_ref()
+                .map_or_else(Error::address, |entry| Some(&entry.address));
             address.is_none_or(|address| address.segments().starts_with(part.segments()))
         };
         entries.filter(is_of)
@@ -210,7 +239,9 @@ impl MeshFile {
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such array, and the errors of [`ArrayEntry::read`].
     pub fn array(&self, address: &Address) -> Result<ArrayData> {
         let entry = with_file!(self, file => file.array_at(address));
-        entry.and_then(|entry| entry.read()).map_err(|error| self.locate(error))
+        entry
+            .and_then(|entry| entry.read())
+            .map_err(|error| self.locate(error))
     }
 
     /// Like [`array`](Self::array), into a vector or a slice of elements of type `T`. After an error, the content of `out` is
@@ -256,7 +287,8 @@ impl MeshFile {
             let error = Error::new(ErrorKind::Mismatch, "type of the elements").of(address.clone());
             self.locate(error.expected(format!("{} of {}", data.components(), data.scalar())))
         })?;
-        out.copy_from(&array).map_err(|error| self.locate(error.of(address.clone())))
+        out.copy_from(&array)
+            .map_err(|error| self.locate(error.of(address.clone())))
     }
 
     /// Every text of the file with its address: names, materials, comments.
@@ -300,7 +332,9 @@ impl MeshFile {
     fn entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         match self {
             Self::CGeo(file) => Ok(file.mesh_entries()),
-            Self::SlMesh(file) => file.mesh_entries(wanted).map_err(|error| self.locate(error)),
+            Self::SlMesh(file) => file
+                .mesh_entries(wanted)
+                .map_err(|error| self.locate(error)),
             Self::Iqm(file) => Ok(file.mesh_entries()),
             Self::OpenCtm(file) => Ok(file.mesh_entries()),
             Self::Tmf(file) => Ok(file.mesh_entries()),
@@ -313,7 +347,8 @@ impl MeshFile {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and an error if the mesh cannot be read.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
-        let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.locate(error))?;
+        let view = with_file!(self, file => file.mesh_view(address))
+            .map_err(|error| self.locate(error))?;
         Ok(view.with_source(self.source().clone()))
     }
 
@@ -451,11 +486,20 @@ const FIRST_READ: u64 = 4 << 10;
 
 fn unknown(head: &[u8]) -> Error {
     let look_alikes: [(&[u8], &str); 34] = [
-        (b"# Inter-Quake Export", "the text form of IQM (.iqe), which a compiler turns into .iqm"),
-        (b"CGEOv", "a file of a cluster-LOD viewer, whose first byte is that of CGeo"),
+        (
+            b"# Inter-Quake Export",
+            "the text form of IQM (.iqe), which a compiler turns into .iqm",
+        ),
+        (
+            b"CGEOv",
+            "a file of a cluster-LOD viewer, whose first byte is that of CGeo",
+        ),
         (b"\xc3\x9d\x1f\x00", "a Ceetron geometry file (.cgeo)"),
         (b"\x41\x34\xb8\x00", "a Ceetron geometry file (.cgeo)"),
-        (b"\x01\x00\x00\x00", "perhaps an entry of a viewer's asset cache, whose mesh begins at byte 12"),
+        (
+            b"\x01\x00\x00\x00",
+            "perhaps an entry of a viewer's asset cache, whose mesh begins at byte 12",
+        ),
         (b"glTF", "binary glTF (.glb)"),
         (b"ply\n", "a PLY file"),
         (b"ply\r", "a PLY file"),
@@ -479,7 +523,10 @@ fn unknown(head: &[u8]) -> Error {
         (b"#usda", "a USD file"),
         (b"PXR-USDC", "a USD file"),
         (b"<?xml", "an XML file"),
-        (b"<!DOCTYPE", "a web page, perhaps about a download that failed"),
+        (
+            b"<!DOCTYPE",
+            "a web page, perhaps about a download that failed",
+        ),
         (b"<html", "a web page, perhaps about a download that failed"),
         (b"vrmesh", "a V-Ray proxy (.vrmesh)"),
         (b"# Blender", "a Wavefront OBJ or MTL file"),
@@ -488,32 +535,51 @@ fn unknown(head: &[u8]) -> Error {
         (b"CMF\0", "a Cal3D mesh"),
         (b"CRF\0", "a Cal3D material"),
         (b"data:", "a data URL: decode its base64 text first"),
-        (b";;", "a text of speech tools, such as a transcript with times (.ctm)"),
+        (
+            b";;",
+            "a text of speech tools, such as a transcript with times (.ctm)",
+        ),
     ];
     let shown = head.get(..head.len().min(16)).unwrap_or_default();
-    let known_as = look_alikes.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
+    let known_as = look_alikes
+        .iter()
+        .find(|(magic, _)| head.starts_with(magic))
+        .map(|(_, name)| *name);
     let known_as = known_as
         .or_else(|| {
-            is_llsd(head).then_some("LLSD, but its first line is not `<? llsd/binary ?>` and a line feed")
+            is_llsd(head)
+                .then_some("LLSD, but its first line is not `<? llsd/binary ?>` and a line feed")
         })
         .or_else(|| is_transcript(head).then_some("a transcript of speech with times (.ctm)"));
     Error::new(ErrorKind::UnknownFormat, "signature")
         .at(0..as_u64(shown.len()))
-        .because(Cause::Signature { start: shown.to_vec(), known_as })
+        .because(Cause::Signature {
+            start: shown.to_vec(),
+            known_as,
+        })
 }
 
 /// Returns `true` for the first line of binary LLSD, in any case and with any blanks.
 fn is_llsd(head: &[u8]) -> bool {
-    let letters: Vec<u8> =
-        head.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
+    let letters: Vec<u8> = head
+        .iter()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .map(u8::to_ascii_lowercase)
+        .collect();
     letters.starts_with(b"<?llsd/binary?>")
 }
 
 /// Returns `true` for a recording, a channel, a start and a duration in seconds.
 fn is_transcript(head: &[u8]) -> bool {
-    let fields: Vec<&str> = std::str::from_utf8(head).unwrap_or_default().split_ascii_whitespace().collect();
+    let fields: Vec<&str> = std::str::from_utf8(head)
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .collect();
     // Reading the numbers would take 10 kB of tables in the module for browsers.
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_number = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
     matches!(fields.as_slice(), [_, channel, start, duration, ..]
         if channel.len() == 1 && is_number(start) && is_number(duration))
 }
@@ -527,7 +593,10 @@ mod tests {
     #[test]
     fn files_of_other_programs_are_named() {
         for (head, name) in [
-            (&b"2830-3980-0043 1 0.16 0.28 JUST\n"[..], "transcript of speech"),
+            (
+                &b"2830-3980-0043 1 0.16 0.28 JUST\n"[..],
+                "transcript of speech",
+            ),
             (b";; a transcript\n", "speech tools"),
             (b"data:application/octet-stream;base64,T0NU", "base64"),
             (b"# Blender\no Cube\nv 0 0 0\n", "Wavefront OBJ"),
@@ -540,7 +609,11 @@ mod tests {
             assert!(error.message().contains(name), "{}", error.message());
         }
         let error = Format::detect(&Source::from_bytes(b"some words 1 2".to_vec())).unwrap_err();
-        assert!(error.message().starts_with("not a CGeo"), "{}", error.message());
+        assert!(
+            error.message().starts_with("not a CGeo"),
+            "{}",
+            error.message()
+        );
     }
 
     #[test]
@@ -551,8 +624,14 @@ mod tests {
             assert!(!rules.is_empty() && ids.len() == rules.len(), "{format}");
             for rule in rules {
                 let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-                assert!(rule.id.chars().all(is_plain) && rule.cause.ends_with('.'), "{format}: {rule:?}");
-                assert!(rule.writers.is_none_or(|writers| !writers.ends_with('.')), "{format}: {rule:?}");
+                assert!(
+                    rule.id.chars().all(is_plain) && rule.cause.ends_with('.'),
+                    "{format}: {rule:?}"
+                );
+                assert!(
+                    rule.writers.is_none_or(|writers| !writers.ends_with('.')),
+                    "{format}: {rule:?}"
+                );
             }
         }
     }

@@ -10,7 +10,11 @@ use std::fmt;
 /// | Second Life mesh asset | up to 0.999 | [`slmesh`](crate::slmesh) |
 /// | TMF, Tight Model Format | 0.1 and 0.2 | [`tmf`](crate::tmf) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Format {
     /// Corona Renderer proxy.
@@ -27,7 +31,13 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::CGeo, Self::OpenCtm, Self::SlMesh, Self::Iqm, Self::Tmf];
+    pub const ALL: [Self; 5] = [
+        Self::CGeo,
+        Self::OpenCtm,
+        Self::SlMesh,
+        Self::Iqm,
+        Self::Tmf,
+    ];
 
     /// The name in lower case, as in errors, JSON and module names.
     #[must_use]

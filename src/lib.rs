@@ -117,12 +117,13 @@ pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::{Charge, Limits, Meter, cancellable};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, Influences, LayoutAttribute,
-    MaterialGroup, MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap,
-    WriteResult, colors_to_linear, texture_paths,
+    MaterialGroup, MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout,
+    VertexRemap, WriteResult, colors_to_linear, texture_paths,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseError, Result, Rule, Segment, Severity,
+    Address, Cause, Error, ErrorKind, Finding, Item, Limit, ParseError, Result, Rule, Segment,
+    Severity,
 };
 
 /// The examples of the README.

@@ -80,12 +80,22 @@ pub(crate) fn at_most(number: impl Display) -> String {
 
 /// `1 byte`, `1,152 bytes`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
-    format!("{} {one}{}", decimal(count), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {one}{}",
+        decimal(count),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// Two corners: `-1 0 2 .. 1 4 2.5`.
 pub(crate) fn interval<T: Display>(min: &[T], max: &[T]) -> String {
-    let numbers = |corner: &[T]| corner.iter().map(T::to_string).collect::<Vec<_>>().join(" ");
+    let numbers = |corner: &[T]| {
+        corner
+            .iter()
+            .map(T::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     format!("{} .. {}", numbers(min), numbers(max))
 }
 
@@ -101,19 +111,30 @@ pub(crate) fn component(index: usize) -> Cow<'static, str> {
 pub(crate) fn size(bytes: u64) -> String {
     let units = ["MiB", "GiB", "TiB", "PiB", "EiB"];
     let step = bytes.checked_ilog2().unwrap_or(0) / 10;
-    let Some(unit) = step.checked_sub(2).and_then(|step| units.get(as_usize(step))) else {
+    let Some(unit) = step
+        .checked_sub(2)
+        .and_then(|step| units.get(as_usize(step)))
+    else {
         return counted(bytes, "byte");
     };
     let shift = step.saturating_mul(10);
     let (whole, rest) = (bytes >> shift, bytes & !(u64::MAX << shift));
     let tenth = u128::from(rest).saturating_mul(10) >> shift;
-    if tenth == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenth} {unit}") }
+    if tenth == 0 {
+        format!("{whole} {unit}")
+    } else {
+        format!("{whole}.{tenth} {unit}")
+    }
 }
 
 /// A size, rounded up, so that it suffices.
 pub(crate) fn size_up(bytes: u64) -> String {
     let unit = 1_u64 << (bytes.checked_ilog2().unwrap_or(0) / 10).saturating_mul(10);
-    size(if unit < 1 << 20 { bytes } else { bytes.saturating_add(unit / 10) })
+    size(if unit < 1 << 20 {
+        bytes
+    } else {
+        bytes.saturating_add(unit / 10)
+    })
 }
 
 #[cfg(test)]
@@ -122,7 +143,12 @@ mod tests {
 
     #[test]
     fn sizes_are_rounded_up_to_the_next_decimal() {
-        let cases = [(9, "9 bytes"), (3 << 19, "1.5 MiB"), ((3 << 19) + 1, "1.6 MiB"), (7 << 30, "7 GiB")];
+        let cases = [
+            (9, "9 bytes"),
+            (3 << 19, "1.5 MiB"),
+            ((3 << 19) + 1, "1.6 MiB"),
+            (7 << 30, "7 GiB"),
+        ];
         for (bytes, text) in cases {
             assert_eq!(size_up(bytes), text);
         }
@@ -147,7 +173,13 @@ mod tests {
 
     #[test]
     fn decimal_groups_by_thousands() {
-        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_004, "12,004"), (1_667_439, "1,667,439")];
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_004, "12,004"),
+            (1_667_439, "1,667,439"),
+        ];
         for (number, text) in cases {
             assert_eq!(decimal(number), text);
         }

@@ -113,7 +113,11 @@ impl Options {
 /// Some writers of Second Life meshes leave them out or get them wrong, and some readers never verify them. Without
 /// verification, damaged data may be read without an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Checksums {
     /// A wrong or missing checksum is an error.
@@ -125,7 +129,11 @@ pub enum Checksums {
 
 /// The treatment of a file that breaks rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Strictness {
     /// It is read as far as it can be; broken rules are listed as [`Finding`](crate::Finding)s.
@@ -138,7 +146,11 @@ pub enum Strictness {
 
 /// The use of several threads for large jobs. Results never depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Parallelism {
     /// Everything runs on the calling thread.
@@ -162,9 +174,14 @@ pub(crate) fn refuse_forbidden(
     }
     if cfg!(meshmap_small) {
         let error = Error::new(ErrorKind::Unsupported, "strictness").format_is(Some(format));
-        return Err(error.expected("tolerant reading: this is a build with meshmap_small").found("strict"));
+        return Err(error
+            .expected("tolerant reading: this is a build with meshmap_small")
+            .found("strict"));
     }
-    match validate()?.iter().find(|finding| finding.severity() >= Severity::Forbidden) {
+    match validate()?
+        .iter()
+        .find(|finding| finding.severity() >= Severity::Forbidden)
+    {
         Some(finding) => Err(finding.to_error(format)),
         None => Ok(()),
     }

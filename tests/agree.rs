@@ -10,7 +10,10 @@ use meshmap_testing::{Recorder, data, fixtures, in_pieces, in_steps, test_files}
 
 /// The files of a kind of all formats.
 fn files(root: &Path, kind: &str) -> Vec<PathBuf> {
-    Format::ALL.iter().flat_map(|format| data::files(&root.join(format.name()).join(kind))).collect()
+    Format::ALL
+        .iter()
+        .flat_map(|format| data::files(&root.join(format.name()).join(kind)))
+        .collect()
 }
 
 /// The values and errors of all calls.
@@ -38,20 +41,33 @@ fn agree(path: &Path) {
     let bytes = fs::read(path).unwrap();
     let expected = all(&Source::from_bytes(bytes.clone())).unwrap();
     let check = |way: &str, source: Source| {
-        assert_same(&format!("{}, {way}", path.display()), &all(&source).unwrap(), &expected, true);
+        assert_same(
+            &format!("{}, {way}", path.display()),
+            &all(&source).unwrap(),
+            &expected,
+            true,
+        );
     };
     check("by ranges", Source::ranged(Recorder::new(bytes.clone())));
     check("opened", Source::open(path).unwrap());
     #[cfg(feature = "mmap")]
     {
-        #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+        #[allow(
+            unsafe_code,
+            reason = "the files of the repository do not change while tests run"
+        )]
         // SAFETY: as above.
         let mapped = unsafe { Source::map(path) }.unwrap();
         check("mapped", mapped);
     }
     let fragments = Fragments::new(Some(bytes.len() as u64));
     let (found, steps) = in_steps(&fragments, &bytes, all).unwrap();
-    assert_same(&format!("{}, in fragments", path.display()), &found, &expected, true);
+    assert_same(
+        &format!("{}, in fragments", path.display()),
+        &found,
+        &expected,
+        true,
+    );
     assert!(steps <= 30, "{}: {steps} steps", path.display());
     if needs_length(&MeshFile::open(path)) {
         return;
@@ -59,15 +75,27 @@ fn agree(path: &Path) {
     let reader = Source::ranged(Recorder::of_unknown_length(bytes.clone()));
     let (stepped, _) = in_steps(&Fragments::new(None), &bytes, all).unwrap();
     for (way, found) in [("ranges", all(&reader).unwrap()), ("fragments", stepped)] {
-        assert_same(&format!("{}, {way} of unknown length", path.display()), &found, &expected, false);
+        assert_same(
+            &format!("{}, {way} of unknown length", path.display()),
+            &found,
+            &expected,
+            false,
+        );
     }
 }
 
 /// The values that opening, checking and reading all arrays give.
 fn briefly(source: &Source) -> Result<String> {
     let file = MeshFile::from_source(source.clone(), &Options::default())?;
-    let arrays = file.arrays().map(|entry| entry?.read()).collect::<Result<Vec<_>>>()?;
-    Ok(format!("{:?} {:?} {arrays:?}", file.items().collect::<Vec<_>>(), file.validate()?))
+    let arrays = file
+        .arrays()
+        .map(|entry| entry?.read())
+        .collect::<Result<Vec<_>>>()?;
+    Ok(format!(
+        "{:?} {:?} {arrays:?}",
+        file.items().collect::<Vec<_>>(),
+        file.validate()?
+    ))
 }
 
 /// One byte a step, of what is asked for first: the job begins again each time.
@@ -80,7 +108,12 @@ fn fragments_of_one_byte_give_the_same() {
             continue;
         }
         let expected = briefly(&Source::from_bytes(bytes.clone())).unwrap();
-        let found = in_pieces(&Fragments::new(Some(bytes.len() as u64)), &bytes, 1, briefly);
+        let found = in_pieces(
+            &Fragments::new(Some(bytes.len() as u64)),
+            &bytes,
+            1,
+            briefly,
+        );
         assert_eq!(found.unwrap().0, expected, "{}", path.display());
         seen += 1;
     }
@@ -93,17 +126,34 @@ fn meshes_of_cut_assets_are_listed_without_a_length() {
     let bytes = fixtures::slmesh::large(64);
     let listed = |source: Source| {
         let file = MeshFile::from_source(source, &Options::default()).unwrap();
-        file.meshes().map(|meshes| meshes.map(|entry| entry.address.to_string()).collect::<Vec<_>>())
+        file.meshes().map(|meshes| {
+            meshes
+                .map(|entry| entry.address.to_string())
+                .collect::<Vec<_>>()
+        })
     };
     let asset =
-        meshmap::slmesh::Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
-    let ends: Vec<u64> = asset.blocks().unwrap().into_iter().map(|block| block.range.end).collect();
-    assert!(ends.iter().filter(|end| **end > 4096).count() > 3, "{ends:?}");
+        meshmap::slmesh::Asset::from_source(Source::from_bytes(bytes.clone()), &Options::default())
+            .unwrap();
+    let ends: Vec<u64> = asset
+        .blocks()
+        .unwrap()
+        .into_iter()
+        .map(|block| block.range.end)
+        .collect();
+    assert!(
+        ends.iter().filter(|end| **end > 4096).count() > 3,
+        "{ends:?}"
+    );
     for end in ends {
         for cut in [end as usize - 1, end as usize] {
             let cut = bytes[..cut].to_vec();
             let expected = listed(Source::from_bytes(cut.clone())).unwrap();
-            assert_eq!(listed(Source::ranged(Recorder::of_unknown_length(cut))).unwrap(), expected, "{end}");
+            assert_eq!(
+                listed(Source::ranged(Recorder::of_unknown_length(cut))).unwrap(),
+                expected,
+                "{end}"
+            );
         }
     }
 }

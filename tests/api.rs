@@ -6,8 +6,8 @@ use std::io::Write;
 use bytes::Bytes;
 use meshmap::iqm::Model;
 use meshmap::{
-    Address, Attribute, Error, ErrorKind, F16, Format, Fragments, MeshFile, Options, Semantic, Source,
-    VertexFormat,
+    Address, Attribute, Error, ErrorKind, F16, Format, Fragments, MeshFile, Options, Semantic,
+    Source, VertexFormat,
 };
 use meshmap_testing::{Recorder, data, fixtures, open};
 
@@ -17,14 +17,26 @@ fn files_and_meshes_are_printed_in_a_few_words() {
     for (format, name, of_file) in [
         ("cgeo", "anim_a.cgeo", "CGeo(Proxy { version: "),
         ("iqm", "skin_multi_anim.iqm", "Iqm(Model { version: "),
-        ("openctm", "cyl_MG2_multi.ctm", "OpenCtm(Container { bodies: "),
+        (
+            "openctm",
+            "cyl_MG2_multi.ctm",
+            "OpenCtm(Container { bodies: ",
+        ),
         ("slmesh", "nodemv_02_static_4lod.slmesh", "SlMesh("),
-        ("tmf", "v021_degenerate_triangle.tmf", "Tmf(Document { file_layout: "),
+        (
+            "tmf",
+            "v021_degenerate_triangle.tmf",
+            "Tmf(Document { file_layout: ",
+        ),
     ] {
         let file = MeshFile::open(data::valid(format, name)).unwrap();
         let entry = file.meshes().unwrap().next().unwrap();
         let view = file.mesh(&entry.address).unwrap();
-        let counts = format!("{} vertices, {} triangles", view.vertex_count(), view.triangle_count());
+        let counts = format!(
+            "{} vertices, {} triangles",
+            view.vertex_count(),
+            view.triangle_count()
+        );
         assert!(format!("{file:?}").starts_with(of_file), "{file:?}");
         assert!(format!("{view:?}").contains(&counts), "{view:?}");
         let len = fs::metadata(data::valid(format, name)).unwrap().len();
@@ -33,8 +45,15 @@ fn files_and_meshes_are_printed_in_a_few_words() {
     }
     let asset = open::asset(fs::read(data::valid("slmesh", "ours_skin_a.slmesh")).unwrap());
     let mesh = asset.lod(meshmap::slmesh::Lod::High).unwrap().unwrap();
-    let counts = format!("{} faces, {} vertices, ", mesh.faces().count(), mesh.vertex_count());
-    assert!(format!("{mesh:?}").starts_with(&format!("Mesh(high_lod: {counts}")), "{mesh:?}");
+    let counts = format!(
+        "{} faces, {} vertices, ",
+        mesh.faces().count(),
+        mesh.vertex_count()
+    );
+    assert!(
+        format!("{mesh:?}").starts_with(&format!("Mesh(high_lod: {counts}")),
+        "{mesh:?}"
+    );
     let weights = mesh.faces().find_map(|face| face.weights()).unwrap();
     let listed: Vec<Vec<_>> = weights.iter().map(Iterator::collect).collect();
     assert_eq!(format!("{weights:?}"), format!("{listed:?}"));
@@ -46,18 +65,34 @@ fn files_of_many_parts_are_printed_in_a_few_words() {
     let text = |bytes: Vec<u8>| format!("{:?}", open::file(bytes));
     let body = fs::read(data::valid("openctm", "tri1_RAW_all.ctm")).unwrap();
     let many = text(body.repeat(200));
-    assert_eq!(many, "OpenCtm(Container { bodies: 200, vertices: 600, triangles: 200, .. })");
+    assert_eq!(
+        many,
+        "OpenCtm(Container { bodies: 200, vertices: 600, triangles: 200, .. })"
+    );
     for path in data::folder("slmesh/valid") {
         let asset = text(fs::read(path).unwrap());
-        assert!(asset.starts_with("SlMesh(Asset { version: ") && asset.len() < 100, "{asset}");
+        assert!(
+            asset.starts_with("SlMesh(Asset { version: ") && asset.len() < 100,
+            "{asset}"
+        );
     }
-    let frames = Model::open(data::valid("iqm", "ours_masks_a.iqm")).unwrap().frames();
-    assert_eq!(format!("{frames:?}"), "Frames { frames: 23, poses: 37, .. }");
+    let frames = Model::open(data::valid("iqm", "ours_masks_a.iqm"))
+        .unwrap()
+        .frames();
+    assert_eq!(
+        format!("{frames:?}"),
+        "Frames { frames: 23, poses: 37, .. }"
+    );
     let fragments = Fragments::new(Some(1 << 20));
     for start in (0..1 << 20).step_by(1 << 10) {
-        fragments.supply(start, Bytes::from_static(&[0; 16])).unwrap();
+        fragments
+            .supply(start, Bytes::from_static(&[0; 16]))
+            .unwrap();
     }
-    assert_eq!(format!("{fragments:?}"), "Fragments { len: Some(1048576), pieces: 1024, held: 16384 }");
+    assert_eq!(
+        format!("{fragments:?}"),
+        "Fragments { len: Some(1048576), pieces: 1024, held: 16384 }"
+    );
 }
 
 /// Nothing that a user holds is tied to a thread, to a file or to whatever it was taken from.
@@ -178,13 +213,19 @@ fn ranges_are_checked_against_the_length() {
     assert_eq!(source.read(3..3).unwrap()[..], []);
     for range in [2..4, 4..5, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
         let error = source.read(range.clone()).unwrap_err();
-        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Truncated, Some(range)));
+        assert_eq!(
+            (error.kind(), error.byte_range()),
+            (ErrorKind::Truncated, Some(range))
+        );
     }
     #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
     let reversed = source.read(2..1).unwrap_err();
     assert_eq!(reversed.kind(), ErrorKind::OutOfRange);
     let error = source.read(1..20_001).unwrap_err();
-    assert_eq!(error.to_string(), "range (0x1..0x4e21) is cut off: expected 20,000 bytes, found 2");
+    assert_eq!(
+        error.to_string(),
+        "range (0x1..0x4e21) is cut off: expected 20,000 bytes, found 2"
+    );
 }
 
 #[test]
@@ -210,15 +251,24 @@ fn empty_file_maps_to_an_empty_source() {
     // SAFETY: as above.
     let source = unsafe { Source::map(file.path()) }.unwrap();
     assert_eq!(source.len().unwrap(), Some(0));
-    assert_eq!(Format::detect(&source).unwrap_err().kind(), ErrorKind::UnknownFormat);
+    assert_eq!(
+        Format::detect(&source).unwrap_err().kind(),
+        ErrorKind::UnknownFormat
+    );
 }
 
 #[test]
 fn directories_and_missing_files_are_errors_of_the_system() {
     use std::io::ErrorKind as Io;
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(Source::open(folder.path()).unwrap_err().kind(), ErrorKind::Io(Io::IsADirectory));
-    assert_eq!(Source::open(folder.path().join("none")).unwrap_err().kind(), ErrorKind::Io(Io::NotFound));
+    assert_eq!(
+        Source::open(folder.path()).unwrap_err().kind(),
+        ErrorKind::Io(Io::IsADirectory)
+    );
+    assert_eq!(
+        Source::open(folder.path().join("none")).unwrap_err().kind(),
+        ErrorKind::Io(Io::NotFound)
+    );
 }
 
 #[test]
@@ -227,10 +277,18 @@ fn sources_tell_that_their_file_was_replaced_or_changed() {
     let path = folder.path().join("a.iqm");
     fs::write(&path, fixtures::iqm::small()).unwrap();
     let source = Source::open(&path).unwrap();
-    assert_eq!(source.identity().unwrap().len, fixtures::iqm::small().len() as u64);
+    assert_eq!(
+        source.identity().unwrap().len,
+        fixtures::iqm::small().len() as u64
+    );
     assert!(!source.is_stale().unwrap());
 
-    fs::File::options().append(true).open(&path).unwrap().write_all(b"x").unwrap();
+    fs::File::options()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"x")
+        .unwrap();
     assert!(source.is_stale().unwrap());
 
     fs::remove_file(&path).unwrap();
@@ -253,7 +311,10 @@ fn sources_count_what_they_read() {
     let source = Source::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     source.clone().read(0..10).unwrap();
     source.read(5..15).unwrap();
-    assert_eq!((source.read_stats().reads, source.read_stats().bytes), (2, 20));
+    assert_eq!(
+        (source.read_stats().reads, source.read_stats().bytes),
+        (2, 20)
+    );
 }
 
 /// While the length is unknown a damaged file can announce anything; no single read is long.
@@ -261,10 +322,17 @@ fn sources_count_what_they_read() {
 fn readers_of_unknown_length_are_asked_in_pieces() {
     let recorder = Recorder::of_unknown_length(vec![0; 40 << 20]);
     let source = Source::ranged(recorder.clone());
-    assert_eq!(source.read(0..1 << 50).unwrap_err().kind(), ErrorKind::Truncated);
+    assert_eq!(
+        source.read(0..1 << 50).unwrap_err().kind(),
+        ErrorKind::Truncated
+    );
     let reads = recorder.reads();
     assert_eq!(reads.len(), 3);
-    assert!(reads.iter().all(|range| range.end - range.start <= 16 << 20));
+    assert!(
+        reads
+            .iter()
+            .all(|range| range.end - range.start <= 16 << 20)
+    );
     // The short answer shows the length.
     assert_eq!(source.len().unwrap(), Some(40 << 20));
 }
@@ -289,9 +357,18 @@ fn requests_join_neighbours_only() {
     let fragments = Fragments::new(Some(u64::MAX));
     assert_eq!(fragments.requests(&[], 10, 0), []);
     assert_eq!(fragments.requests(&[5..5, 3..4], 0, 0), [3..4]);
-    assert_eq!(fragments.requests(&[0..4, 4..8, 9..10], 0, 0), [0..8, 9..10]);
-    assert_eq!(fragments.requests(&[0..100, 10..20, 90..110], 0, 0), [0..110]);
-    assert_eq!(fragments.requests(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX, 0), [0..u64::MAX]);
+    assert_eq!(
+        fragments.requests(&[0..4, 4..8, 9..10], 0, 0),
+        [0..8, 9..10]
+    );
+    assert_eq!(
+        fragments.requests(&[0..100, 10..20, 90..110], 0, 0),
+        [0..110]
+    );
+    assert_eq!(
+        fragments.requests(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX, 0),
+        [0..u64::MAX]
+    );
 }
 
 #[test]
@@ -301,7 +378,10 @@ fn the_first_request_of_a_file_is_one_and_long() {
     assert_eq!(fragments.requests(&[10..20, 30..40], 0, 64), [10..74]);
     assert_eq!(fragments.requests(&[10..200, 300..400], 0, 64), [10..200]);
     fragments.supply(10, vec![0; 10]).unwrap();
-    assert_eq!(fragments.requests(&[30..40, 50..60], 0, 64), [30..40, 50..60]);
+    assert_eq!(
+        fragments.requests(&[30..40, 50..60], 0, 64),
+        [30..40, 50..60]
+    );
 }
 
 #[test]
@@ -309,7 +389,10 @@ fn small_files_are_requested_whole_and_no_byte_twice() {
     let fragments = Fragments::new(None);
     fragments.supply(100, vec![0; 50]).unwrap();
     fragments.set_len(256 << 10).unwrap();
-    assert_eq!(fragments.requests(&[160..170], 0, 0), [0..100, 150..256 << 10]);
+    assert_eq!(
+        fragments.requests(&[160..170], 0, 0),
+        [0..100, 150..256 << 10]
+    );
     assert_eq!(fragments.requests(&[], 0, 0), []);
     let larger = Fragments::new(Some((256 << 10) + 1));
     assert_eq!(larger.requests(&[160..170], 0, 0), [160..170]);
@@ -329,7 +412,10 @@ fn formats_are_told_by_content() {
         (b"<?llsd/binary?>\n{\0\0\0\0}", Format::SlMesh),
     ];
     for (bytes, format) in cases {
-        assert_eq!(Format::detect(&Source::from_bytes(bytes.to_vec())).unwrap(), format);
+        assert_eq!(
+            Format::detect(&Source::from_bytes(bytes.to_vec())).unwrap(),
+            format
+        );
         // An asset may have no blocks; the others are cut short.
         let opened = MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default());
         let found = opened.map_or_else(|error| error.format(), |file| Some(file.format()));
@@ -349,23 +435,37 @@ fn look_alikes_are_named() {
     for (bytes, name) in cases {
         let error = Format::detect(&Source::from_bytes(bytes)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnknownFormat);
-        assert!(error.to_string().contains(name) && error.to_string().lines().count() == 1, "{error}");
+        assert!(
+            error.to_string().contains(name) && error.to_string().lines().count() == 1,
+            "{error}"
+        );
     }
 }
 
 /// The first mesh of a file of the repository.
 fn attribute(file: &str, semantic: &Semantic) -> Attribute {
     let file = MeshFile::open(data::valid("iqm", file)).unwrap();
-    file.mesh(&file.meshes().unwrap().next().unwrap().address).unwrap().attribute(semantic).unwrap().unwrap()
+    file.mesh(&file.meshes().unwrap().next().unwrap().address)
+        .unwrap()
+        .attribute(semantic)
+        .unwrap()
+        .unwrap()
 }
 
 /// The output of `write_chunks` in a buffer filled with 0xEE, and the number of writes.
-fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshmap::Result<(Vec<u8>, usize)> {
+fn written(
+    attribute: &Attribute,
+    format: VertexFormat,
+    stride: usize,
+) -> meshmap::Result<(Vec<u8>, usize)> {
     let mut buffer = vec![0xEE; attribute.len() * stride];
     let mut calls = 0;
     let mut end = 0;
     attribute.write_chunks(format, stride, |offset, bytes| {
-        assert!(offset >= end && bytes.len().is_multiple_of(format.size()), "ascending, whole elements");
+        assert!(
+            offset >= end && bytes.len().is_multiple_of(format.size()),
+            "ascending, whole elements"
+        );
         buffer[offset..offset + bytes.len()].copy_from_slice(bytes);
         end = offset + bytes.len();
         calls += 1;
@@ -377,14 +477,20 @@ fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshma
 fn attributes_widen_and_get_a_fourth_lane() {
     let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
     let (wide, _) = written(&positions, VertexFormat::FLOAT32X4, 16).unwrap();
-    assert!(wide.chunks(16).all(|element| element[12..] == 1_f32.to_ne_bytes()));
+    assert!(
+        wide.chunks(16)
+            .all(|element| element[12..] == 1_f32.to_ne_bytes())
+    );
 
     let joints = attribute("skin_multi_anim.iqm", &Semantic::Joints(0));
     assert_eq!(joints.format(), VertexFormat::UINT8X4);
     let stored = joints.array::<[u8; 4]>().unwrap();
     let (wide, _) = written(&joints, VertexFormat::UINT16X4, 8).unwrap();
     for (element, joints) in wide.chunks(8).zip(stored.iter()) {
-        assert_eq!(element, joints.map(|joint| u16::from(joint).to_ne_bytes()).concat());
+        assert_eq!(
+            element,
+            joints.map(|joint| u16::from(joint).to_ne_bytes()).concat()
+        );
     }
 
     let weights = attribute("skin_multi_anim.iqm", &Semantic::Weights(0));
@@ -402,18 +508,29 @@ fn attributes_lose_components_and_are_rounded() {
     let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
     let (flat, _) = written(&positions, VertexFormat::FLOAT32X2, 8).unwrap();
     let values: Vec<[f32; 3]> = positions.to_f32();
-    let expected: Vec<u8> = values.iter().flat_map(|[x, y, _]| [*x, *y]).flat_map(f32::to_ne_bytes).collect();
+    let expected: Vec<u8> = values
+        .iter()
+        .flat_map(|[x, y, _]| [*x, *y])
+        .flat_map(f32::to_ne_bytes)
+        .collect();
     assert_eq!(flat, expected);
-    assert_eq!(positions.to_f32::<4>()[0], [values[0][0], values[0][1], values[0][2], 1.]);
+    assert_eq!(
+        positions.to_f32::<4>()[0],
+        [values[0][0], values[0][1], values[0][2], 1.]
+    );
 
     let normals = attribute("skin_multi_anim.iqm", &Semantic::Normal);
     let (packed, _) = written(&normals, VertexFormat::SNORM8X4, 4).unwrap();
     for (element, normal) in packed.chunks(4).zip(normals.to_f32::<3>()) {
-        let expected = normal.map(|number| (f64::from(number) * 127.).round_ties_even() as i8 as u8);
+        let expected =
+            normal.map(|number| (f64::from(number) * 127.).round_ties_even() as i8 as u8);
         assert_eq!((&element[..3], element[3]), (&expected[..], 0));
     }
     let (halves, _) = written(&normals, VertexFormat::FLOAT16X4, 8).unwrap();
-    assert_eq!(halves[..2], F16::from_f32(normals.to_f32::<3>()[0][0]).0.to_ne_bytes());
+    assert_eq!(
+        halves[..2],
+        F16::from_f32(normals.to_f32::<3>()[0][0]).0.to_ne_bytes()
+    );
 }
 
 #[test]
@@ -439,7 +556,12 @@ fn what_is_not_held_names_mesh_and_attribute() {
         text.starts_with("iqm: ") && text.contains("meshes[0].position") && text.contains("u8x4"),
         "{text}"
     );
-    assert_eq!(written(&positions, VertexFormat::FLOAT32X3, 8).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        written(&positions, VertexFormat::FLOAT32X3, 8)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::OutOfRange
+    );
     // 32-bit indices that are small fit 8 bits, and large ones do not.
     let joints = attribute("skin_noesis_fmt.iqm", &Semantic::Joints(0));
     assert_eq!(joints.format(), VertexFormat::UINT32X4);
@@ -452,7 +574,9 @@ fn halves_and_bytes_become_floats() {
     let raw = halves.array::<[meshmap::F16; 3]>().unwrap();
     assert_eq!(
         halves.to_f32::<3>(),
-        raw.iter().map(|lanes| lanes.map(|lane| lane.to_f32())).collect::<Vec<_>>()
+        raw.iter()
+            .map(|lanes| lanes.map(|lane| lane.to_f32()))
+            .collect::<Vec<_>>()
     );
     assert!(halves.array::<[f32; 3]>().is_none());
     assert!(halves.bounds().is_some());
@@ -460,8 +584,10 @@ fn halves_and_bytes_become_floats() {
     let bytes = attribute("fmt_byte.iqm", &Semantic::Normal);
     assert!(bytes.format().normalized);
     let raw = bytes.array::<[i8; 3]>().unwrap();
-    let expected: Vec<_> =
-        raw.iter().map(|lanes| lanes.map(|lane| (f32::from(lane) / 127.).max(-1.))).collect();
+    let expected: Vec<_> = raw
+        .iter()
+        .map(|lanes| lanes.map(|lane| (f32::from(lane) / 127.).max(-1.)))
+        .collect();
     assert_eq!(bytes.to_f32::<3>(), expected);
 }
 
@@ -470,8 +596,19 @@ fn addresses_find_meshes_by_index_and_name() {
     let file = MeshFile::open(data::valid("iqm", "ours_many_meshes_a.iqm")).unwrap();
     let by_name: Address = r#"meshes["mesh03"]"#.parse().unwrap();
     assert_eq!(file.mesh(&by_name).unwrap().name(), "mesh03");
-    assert_eq!(file.mesh(&Address::field("meshes").index(3)).unwrap().name(), "mesh03");
-    for wrong in ["meshes[41]", "meshes[18446744073709551615]", r#"meshes["x"]"#, "joints[0]", "meshes"] {
+    assert_eq!(
+        file.mesh(&Address::field("meshes").index(3))
+            .unwrap()
+            .name(),
+        "mesh03"
+    );
+    for wrong in [
+        "meshes[41]",
+        "meshes[18446744073709551615]",
+        r#"meshes["x"]"#,
+        "joints[0]",
+        "meshes",
+    ] {
         let error = file.mesh(&wrong.parse().unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfRange, "{wrong}");
     }

@@ -77,11 +77,18 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
     const SIDE: u64 = 400;
     let remapped = fixtures::tmf::Writer::b()
         .mesh("two")
-        .vertices([0., 9., 0., 9., 0., 9.], [4, 4, 4], &[[15, 15, 15], [1, 2, 3], [4, 5, 6], [7, 0, 8]])
+        .vertices(
+            [0., 9., 0., 9., 0., 9.],
+            [4, 4, 4],
+            &[[15, 15, 15], [1, 2, 3], [4, 5, 6], [7, 0, 8]],
+        )
         .uvs(2, &[[0, 1], [2, 3]])
         .indices(2, 2, 0, &[1, 2, 3, 3, 2, 1])
         .indices(6, 1, 0, &[0, 1, 0, 1, 1, 0]);
-    for (bytes, vertices) in [(fixtures::tmf::grid(SIDE), SIDE * SIDE), (remapped.to_bytes(), 0)] {
+    for (bytes, vertices) in [
+        (fixtures::tmf::grid(SIDE), SIDE * SIDE),
+        (remapped.to_bytes(), 0),
+    ] {
         let document = open::document(bytes.clone());
         let view = document.mesh(0).unwrap().view().unwrap();
         let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
@@ -89,7 +96,10 @@ fn bounds_of_tmf_hold_a_piece_of_the_positions() {
         assert_eq!(bounds, positions.bounds());
         assert!(bounds.is_some());
         let all = i64::try_from(vertices * 12).unwrap();
-        assert!(count.peak < MIB && (all == 0 || count.peak < all), "{count:?} for {all}");
+        assert!(
+            count.peak < MIB && (all == 0 || count.peak < all),
+            "{count:?} for {all}"
+        );
         // Few requests, however many pieces.
         let recorder = Recorder::new(bytes);
         let document = open::document(recorder.clone());
@@ -112,16 +122,25 @@ fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
 fn finding_the_format_costs_one_small_read_at_most() {
     let open = |source| drop(MeshFile::from_source(source, &Options::default()).unwrap());
     let animation = fixtures::iqm::long_animation();
-    let known = reads_of(&animation, |source| drop(Model::from_source(source, &Options::default()).unwrap()));
+    let known = reads_of(&animation, |source| {
+        drop(Model::from_source(source, &Options::default()).unwrap())
+    });
     let found = reads_of(&animation, open);
-    assert!(found[0] == (0..4096) && found.len() <= known.len(), "{found:?}, {known:?}");
+    assert!(
+        found[0] == (0..4096) && found.len() <= known.len(),
+        "{found:?}, {known:?}"
+    );
 
     let body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 200).to_bytes();
-    let known = reads_of(&body, |source| drop(Container::from_source(source, &Options::default()).unwrap()));
+    let known = reads_of(&body, |source| {
+        drop(Container::from_source(source, &Options::default()).unwrap())
+    });
     assert_eq!(reads_of(&body, open), [&[0..4096], &known[..]].concat());
 
     let grid = fixtures::tmf::grid(200);
-    let known = reads_of(&grid, |source| drop(Document::from_source(source, &Options::default()).unwrap()));
+    let known = reads_of(&grid, |source| {
+        drop(Document::from_source(source, &Options::default()).unwrap())
+    });
     assert_eq!(reads_of(&grid, open), [&[0..4096], &known[..]].concat());
 }
 
@@ -139,8 +158,11 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let recorder = Recorder::new(fixtures::iqm::long_animation());
     let model = open::model(recorder.clone());
     let frames = model.frames();
-    let section =
-        MeshFile::Iqm(model.clone()).items().find(|item| item.address.to_string() == "frames").unwrap().range;
+    let section = MeshFile::Iqm(model.clone())
+        .items()
+        .find(|item| item.address.to_string() == "frames")
+        .unwrap()
+        .range;
     let stride = (section.end - section.start) / u64::from(frames.len());
     recorder.take();
 
@@ -152,7 +174,10 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     recorder.take();
     assert_eq!(frames.pose(9_000, 2).unwrap(), pose[2]);
     let reads = recorder.reads();
-    assert!(reads.len() == 1 && reads[0].end - reads[0].start <= 20, "{reads:?}");
+    assert!(
+        reads.len() == 1 && reads[0].end - reads[0].start <= 20,
+        "{reads:?}"
+    );
 }
 
 /// Opens and, where that succeeds, takes everything there is, keeping nothing.
@@ -207,7 +232,13 @@ fn corpus_checking_every_value_of_large_files_takes_no_more_than_their_size() {
 fn count_bombs_take_no_more_than_their_size() {
     let file = fixtures::iqm::small();
     for field in (20..124).step_by(4) {
-        for value in [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x0fff_ffff, 0x0010_0000_u32] {
+        for value in [
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            0x0fff_ffff,
+            0x0010_0000_u32,
+        ] {
             let mut bomb = file.clone();
             bomb[field..field + 4].copy_from_slice(&value.to_le_bytes());
             assert_modest(&format!("{value:#x} at {field:#x}"), &bomb);
@@ -230,8 +261,17 @@ fn zigzag(count: usize, stride: usize) -> Vec<u8> {
         set(&mut file, FIRST + node * stride + 12, next);
     }
     let len = file.len() as u32;
-    let fields = [(0x10, 2), (0x14, len), (0x1c, 1), (0x20, 124), (0x74, count as u32), (0x78, at(0))];
-    fields.iter().for_each(|(field, value)| set(&mut file, *field, *value));
+    let fields = [
+        (0x10, 2),
+        (0x14, len),
+        (0x1c, 1),
+        (0x20, 124),
+        (0x74, count as u32),
+        (0x78, at(0)),
+    ];
+    fields
+        .iter()
+        .for_each(|(field, value)| set(&mut file, *field, *value));
     file
 }
 
@@ -243,13 +283,17 @@ fn extensions_all_over_a_lazy_file_take_a_read_each() {
     assert_eq!(model.extensions().len(), 64);
     let reads = recorder.reads();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
-    assert!(reads.len() <= 65 && bytes < 2 * file.len() as u64, "{reads:?}");
+    assert!(
+        reads.len() <= 65 && bytes < 2 * file.len() as u64,
+        "{reads:?}"
+    );
     assert_modest("64 extensions", &file);
 }
 
 #[test]
 fn more_than_64_extensions_exceed_a_cap_that_the_error_names() {
-    let error = Model::from_source(Source::from_bytes(zigzag(65, 16)), &Options::default()).unwrap_err();
+    let error =
+        Model::from_source(Source::from_bytes(zigzag(65, 16)), &Options::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "iqm: iqmheader.num_extensions (0x74..0x78) needs 65, above the limit of 64"
@@ -264,7 +308,11 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
     let jobs: [fn(&Snapshot) -> Result<usize>; 4] = [
         |snapshot| Ok(snapshot.positions()?.len()),
         |snapshot| Ok(snapshot.counts(&mut Scratch::default())?.triangles as usize),
-        |snapshot| Ok(usize::from(snapshot.bounding_box(&mut Scratch::default())?.is_some())),
+        |snapshot| {
+            Ok(usize::from(
+                snapshot.bounding_box(&mut Scratch::default())?.is_some(),
+            ))
+        },
         |snapshot| Ok(snapshot.sections()?.len()),
     ];
     for dialect in fixtures::cgeo::dialects() {
@@ -278,18 +326,22 @@ fn hundreds_of_sections_in_a_snapshot_take_few_reads() {
             let recorder = Recorder::new(file.clone());
             let proxy = open::proxy(recorder.clone());
             let fragments = Fragments::new(Some(file.len() as u64));
-            let (stepped, _) =
-                in_steps(&fragments, &file, |source| Proxy::from_source(source.clone(), &Options::default()))
-                    .unwrap();
+            let (stepped, _) = in_steps(&fragments, &file, |source| {
+                Proxy::from_source(source.clone(), &Options::default())
+            })
+            .unwrap();
             for index in 0..snapshots.len() {
                 recorder.take();
                 let found = job(&proxy.snapshot(index).unwrap()).map_err(|error| error.to_string());
                 let reads = recorder.reads().len();
                 let snapshot = stepped.snapshot(index).unwrap();
-                let steps =
-                    in_steps(&fragments, &file, |_| job(&snapshot)).map_err(|error| error.to_string());
+                let steps = in_steps(&fragments, &file, |_| job(&snapshot))
+                    .map_err(|error| error.to_string());
                 let count = steps.as_ref().map_or(0, |(_, count)| *count);
-                assert!(reads <= MOST && count <= MOST, "{dialect}, {index}: {reads} reads, {count} steps");
+                assert!(
+                    reads <= MOST && count <= MOST,
+                    "{dialect}, {index}: {reads} reads, {count} steps"
+                );
                 assert_eq!(found, steps.map(|(value, _)| value), "{dialect}, {index}");
             }
         }
@@ -301,18 +353,25 @@ fn more_than_256_sections_in_a_snapshot_exceed_a_cap_that_the_error_names() {
     let (_, mut snapshots) = fixtures::cgeo::animation(20, 2);
     snapshots[1].splice(..0, std::iter::repeat_n((0x1234_5678, Vec::new()), 256));
     let proxy = Proxy::from_source(
-        Source::from_bytes(fixtures::cgeo::file(&snapshots, meshmap::cgeo::Dialect::default())),
+        Source::from_bytes(fixtures::cgeo::file(
+            &snapshots,
+            meshmap::cgeo::Dialect::default(),
+        )),
         &Options::default(),
     );
     let error = proxy.unwrap().snapshot(1).unwrap().positions().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
-    assert!(error.to_string().contains("exceeds the limit of 256"), "{error}");
+    assert!(
+        error.to_string().contains("exceeds the limit of 256"),
+        "{error}"
+    );
 }
 
 #[test]
 fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
     let file = zigzag(1 << 20, 16);
-    let error = Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap_err();
+    let error =
+        Model::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     assert_modest("a million extensions", &file);
 }
@@ -327,7 +386,9 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
         file.resize(file.len() + (96 << 10), 0);
         file
     };
-    let iqm = fixtures::iqm::Writer::sheets(1, 2, 2).animated(4, 2).to_bytes();
+    let iqm = fixtures::iqm::Writer::sheets(1, 2, 2)
+        .animated(4, 2)
+        .to_bytes();
     let files = [
         // The length of the file, and frames of 80 bytes.
         ("iqm", patch(iqm, &[(20, u32::MAX), (92, 40_000_000)])),
@@ -337,7 +398,10 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
     for (format, file) in files {
         let read = |source: Source| -> Result<()> {
             match format {
-                "iqm" => Model::from_source(source, &Options::default())?.frames().read().map(drop),
+                "iqm" => Model::from_source(source, &Options::default())?
+                    .frames()
+                    .read()
+                    .map(drop),
                 _ => Document::from_source(source, &Options::default())?
                     .mesh(0)?
                     .positions()
@@ -353,7 +417,8 @@ fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
 
         // The length is known after the file is opened, and shorter than the array.
         let fragments = Fragments::new(None);
-        let (result, count) = counted(|| in_steps(&fragments, &file, |source| read(source.clone())));
+        let (result, count) =
+            counted(|| in_steps(&fragments, &file, |source| read(source.clone())));
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
         assert!(count.peak < 16 * MIB, "{format}: {count:?}");
     }
@@ -367,7 +432,10 @@ fn tmf_of_one_segment(length: u64, vertices: u64) -> Vec<u8> {
         .to_bytes();
     // The number of vertices, six bounds of 64 bits, three widths, and a vertex.
     let stored: u64 = 8 + 48 + 3 + 3;
-    let place = file.windows(8).position(|bytes| bytes == stored.to_le_bytes()).expect("the length");
+    let place = file
+        .windows(8)
+        .position(|bytes| bytes == stored.to_le_bytes())
+        .expect("the length");
     file[place..place + 8].copy_from_slice(&length.to_le_bytes());
     // After the compression.
     file[place + 9..place + 17].copy_from_slice(&vertices.to_le_bytes());
@@ -384,10 +452,15 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(count.peak < 64 * KIB, "{count:?}");
 
-    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(100);
+    let limits = Limits::default()
+        .with_free_ratio(0)
+        .with_max_block_bytes(100);
     let options = Options::default().with_limits(limits);
     let small = Model::from_source(Source::from_bytes(fixtures::iqm::small()), &options).unwrap();
-    assert_eq!(small.frames().read().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(
+        small.frames().read().unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
 }
 
 #[test]
@@ -438,7 +511,9 @@ mod cgeo {
 
     #[test]
     fn inflate_bombs_are_stopped_at_the_limit() {
-        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
+        let limits = Limits::default()
+            .with_free_ratio(0)
+            .with_max_block_bytes(32 << 20);
         let sheet = fixtures::cgeo::Mesh::sheet(3, 0, 0.0);
         let good = fixtures::cgeo::snapshot(&sheet, sheet.complete());
         let count = |counts: [u32; 4]| [vec![1], counts.map(u32::to_le_bytes).concat()].concat();
@@ -448,13 +523,20 @@ mod cgeo {
         };
         let cloud = |points: u64| inflated(points.to_le_bytes().to_vec(), 80 << 20);
         let cases = [
-            (raw::TAG_MESH_DATA, inflated(count([80_000_000, 0, 0, 0]), 1 << 30)),
-            (raw::TAG_MESH_DATA, inflated(count([0, 6_000_000, 0, 0]), 80 << 20)),
+            (
+                raw::TAG_MESH_DATA,
+                inflated(count([80_000_000, 0, 0, 0]), 1 << 30),
+            ),
+            (
+                raw::TAG_MESH_DATA,
+                inflated(count([0, 6_000_000, 0, 0]), 80 << 20),
+            ),
             (raw::TAG_POINTCLOUD, cloud(6_000_000)),
             (raw::TAG_POINTCLOUD, cloud(3)),
         ];
         for (tag, content) in cases {
-            let file = fixtures::cgeo::file(&[good.clone(), vec![(tag, content)]], Dialect::default());
+            let file =
+                fixtures::cgeo::file(&[good.clone(), vec![(tag, content)]], Dialect::default());
             let bytes = bytes::Bytes::from(file);
             let (result, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
             assert!(result.is_err());
@@ -482,11 +564,19 @@ mod cgeo {
                 snapshot.bounding_box(&mut scratch).unwrap();
                 snapshot.counts(&mut scratch).unwrap();
                 snapshot.point_cloud_into(&mut cloud, &mut scratch).unwrap();
-                snapshot.positions_into(&mut positions, &mut scratch).unwrap();
+                snapshot
+                    .positions_into(&mut positions, &mut scratch)
+                    .unwrap();
                 snapshot.normals_into(&mut normals, &mut scratch).unwrap();
-                snapshot.texcoords_into(0, &mut channel, &mut scratch).unwrap();
-                snapshot.triangles_into(&mut triangles, &mut scratch).unwrap();
-                snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch).unwrap();
+                snapshot
+                    .texcoords_into(0, &mut channel, &mut scratch)
+                    .unwrap();
+                snapshot
+                    .triangles_into(&mut triangles, &mut scratch)
+                    .unwrap();
+                snapshot
+                    .mesh_into(Parts::ALL, &mut mesh, &mut scratch)
+                    .unwrap();
             }
         };
         play(0);
@@ -498,7 +588,9 @@ mod cgeo {
     #[test]
     fn complete_snapshots_take_no_memory_after_warm_up() {
         let meshes = (0..4).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
-        let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();
+        let snapshots: Vec<_> = meshes
+            .map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete()))
+            .collect();
         assert_no_memory_after_warm_up(&snapshots);
     }
 
@@ -512,9 +604,15 @@ mod cgeo {
         let mut shutters = || {
             for frame in 0..6 {
                 let open = timing.time_of(frame) + 0.01;
-                timing.keys_into(open, open + 0.1, Wrap::Loop, &mut keys).unwrap();
-                proxy.positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch).unwrap();
-                proxy.velocities(&timing, frame, &mut out, &mut scratch).unwrap();
+                timing
+                    .keys_into(open, open + 0.1, Wrap::Loop, &mut keys)
+                    .unwrap();
+                proxy
+                    .positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch)
+                    .unwrap();
+                proxy
+                    .velocities(&timing, frame, &mut out, &mut scratch)
+                    .unwrap();
             }
         };
         shutters();
@@ -538,7 +636,10 @@ mod cgeo {
                 std::ops::ControlFlow::Continue(())
             })
         });
-        assert!(count.peak < CAPACITY as i64 + taken.live + 4 * MIB, "{count:?}, base {taken:?}");
+        assert!(
+            count.peak < CAPACITY as i64 + taken.live + 4 * MIB,
+            "{count:?}, base {taken:?}"
+        );
     }
 }
 
@@ -553,10 +654,14 @@ mod slmesh {
     const LIMIT: u64 = 32 << 20;
 
     fn options() -> Options {
-        let limits =
-            Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT).with_max_total_bytes(4 * LIMIT);
+        let limits = Limits::default()
+            .with_free_ratio(0)
+            .with_max_block_bytes(LIMIT)
+            .with_max_total_bytes(4 * LIMIT);
         // The memory of other threads is not counted.
-        Options::default().with_limits(limits).with_parallelism(Parallelism::Off)
+        Options::default()
+            .with_limits(limits)
+            .with_parallelism(Parallelism::Off)
     }
 
     /// Opens and decodes every block, keeping nothing but the first error.
@@ -577,16 +682,25 @@ mod slmesh {
     }
 
     fn stored(content: &[u8]) -> bytes::Bytes {
-        Writer::default().block("high_lod", &Llsd::Raw(content.to_vec())).to_bytes().into()
+        Writer::default()
+            .block("high_lod", &Llsd::Raw(content.to_vec()))
+            .to_bytes()
+            .into()
     }
 
     /// A million arrays in each other are some thousand bytes when compressed.
     #[test]
     fn nesting_costs_nothing() {
-        for content in [b"[\0\0\0\x01".repeat(1 << 20), b"{\0\0\0\x01k\0\0\0\x01a".repeat(1 << 18)] {
+        for content in [
+            b"[\0\0\0\x01".repeat(1 << 20),
+            b"{\0\0\0\x01k\0\0\0\x01a".repeat(1 << 18),
+        ] {
             let start = std::time::Instant::now();
-            let (error, count) =
-                counted(|| Reader::new(&content, &Limits::default()).skip_value().unwrap_err());
+            let (error, count) = counted(|| {
+                Reader::new(&content, &Limits::default())
+                    .skip_value()
+                    .unwrap_err()
+            });
             assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
             assert!(count.peak < 16 * KIB, "{count:?}");
             // In a block, in a field of a face, and in the header.
@@ -611,10 +725,17 @@ mod slmesh {
             let count = count.to_be_bytes();
             for tag in [b"[", b"{", b"b", b"s", b"l", b"k"] {
                 let value = [&tag[..], &count].concat();
-                let key = |key: &str| [b"k", &(key.len() as u32).to_be_bytes()[..], key.as_bytes()].concat();
+                let key = |key: &str| {
+                    [b"k", &(key.len() as u32).to_be_bytes()[..], key.as_bytes()].concat()
+                };
                 let in_face = [b"[\0\0\0\x01{\0\0\0\x01", &key("Position")[..], &value].concat();
                 let in_header = [b"{\0\0\0\x01", &key("high_lod")[..], &value].concat();
-                for bytes in [value.clone().into(), in_header.into(), stored(&value), stored(&in_face)] {
+                for bytes in [
+                    value.clone().into(),
+                    in_header.into(),
+                    stored(&value),
+                    stored(&in_face),
+                ] {
                     let (result, count) = counted(|| read_all(&bytes));
                     assert!(result.is_err());
                     assert!(count.peak < MIB, "{count:?}");
@@ -666,14 +787,24 @@ mod slmesh {
         let whole = open::asset(bytes.clone());
         let length = |lod| whole.lod(lod).unwrap().unwrap().content().len() as u64;
         let two = length(Lod::High) + length(Lod::Medium);
-        let limits = Limits::default().with_free_ratio(0).with_max_total_bytes(two);
+        let limits = Limits::default()
+            .with_free_ratio(0)
+            .with_max_total_bytes(two);
         for parallelism in [Parallelism::Off, Parallelism::Rayon] {
-            let options = Options::default().with_limits(limits).with_parallelism(parallelism);
+            let options = Options::default()
+                .with_limits(limits)
+                .with_parallelism(parallelism);
             let source = Source::from_bytes(bytes.clone());
             let asset = Asset::from_source(source, &options).unwrap();
             let decoded = asset.decode_all().unwrap();
-            assert!(decoded.lod(Lod::High).unwrap().is_some() && decoded.lod(Lod::Medium).unwrap().is_some());
-            assert_eq!(decoded.lod(Lod::Low).unwrap_err().kind(), ErrorKind::LimitExceeded);
+            assert!(
+                decoded.lod(Lod::High).unwrap().is_some()
+                    && decoded.lod(Lod::Medium).unwrap().is_some()
+            );
+            assert_eq!(
+                decoded.lod(Lod::Low).unwrap_err().kind(),
+                ErrorKind::LimitExceeded
+            );
         }
     }
 
@@ -685,7 +816,8 @@ mod slmesh {
             assert!(asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
         }
         for lod in [Lod::High, Lod::Lowest, Lod::Medium, Lod::High] {
-            let (is_there, count) = counted(|| asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
+            let (is_there, count) =
+                counted(|| asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
             assert!(is_there);
             assert_eq!(count.total, 0, "{lod}: {count:?}");
         }
@@ -723,7 +855,15 @@ fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
 #[test]
 fn documents_that_announce_billions_take_next_to_nothing() {
     use meshmap_testing::fixtures::tmf::Writer;
-    let counts = [1 << 20, 1 << 31, 1 << 32, 1 << 60, (1 << 61) + 1, u64::MAX / 3, u64::MAX];
+    let counts = [
+        1 << 20,
+        1 << 31,
+        1 << 32,
+        1 << 60,
+        (1 << 61) + 1,
+        u64::MAX / 3,
+        u64::MAX,
+    ];
     for count in counts.map(u64::to_le_bytes) {
         for bits in [1, 8, 31, 32, 33, 63, 64] {
             let indices = [&[bits][..], &count, &[0; 8]].concat();
@@ -744,7 +884,8 @@ fn documents_that_announce_billions_take_next_to_nothing() {
                 (25, shared),
             ];
             for (kind, data) in segments {
-                let file = bytes::Bytes::from(Writer::b().mesh("").segment(kind, 0, &data).to_bytes());
+                let file =
+                    bytes::Bytes::from(Writer::b().mesh("").segment(kind, 0, &data).to_bytes());
                 let (result, count) = counted(|| decode_document(&file));
                 assert!(result.is_err(), "kind {kind}, {bits} bits");
                 assert!(count.peak < MIB, "kind {kind}, {bits} bits: {count:?}");
@@ -792,11 +933,16 @@ mod openctm {
 
     /// An MG2 file with a million triangles.
     fn corpus_body() -> bytes::Bytes {
-        fs::read(data::corpus().join("openctm/large/big1M_MG2.ctm")).unwrap().into()
+        fs::read(data::corpus().join("openctm/large/big1M_MG2.ctm"))
+            .unwrap()
+            .into()
     }
 
     #[test]
-    #[cfg_attr(target_endian = "big", ignore = "there, arrays are copied into the byte order of files")]
+    #[cfg_attr(
+        target_endian = "big",
+        ignore = "there, arrays are copied into the byte order of files"
+    )]
     fn whole_load_holds_its_arrays_and_the_largest_block() {
         assert_load_holds_arrays_and_largest_block(mg2_sheet());
     }
@@ -810,12 +956,18 @@ mod openctm {
     fn assert_load_holds_arrays_and_largest_block(body: bytes::Bytes) {
         let mesh = Mesh::at(&Source::from_bytes(body), 0, &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
-        let lengths = mesh.blocks().into_iter().map(|block| block.decoded_len.unwrap() as i64);
+        let lengths = mesh
+            .blocks()
+            .into_iter()
+            .map(|block| block.decoded_len.unwrap() as i64);
         // Grid indices are no array of the mesh.
         let output = lengths.clone().sum::<i64>() - 4 * mesh.vertex_count() as i64;
         let largest = lengths.max().unwrap();
         let most = output + largest * 6 / 5 + 32 * KIB;
-        assert!(count.peak <= most, "{count:?}, output {output}, largest block {largest}");
+        assert!(
+            count.peak <= most,
+            "{count:?}, output {output}, largest block {largest}"
+        );
         drop(arrays);
     }
 
@@ -836,9 +988,16 @@ mod openctm {
         let mut largest = mesh.blocks();
         largest.sort_by_key(|block| block.decoded_len);
         let block = largest.pop().unwrap();
-        let (decoded, count) =
-            counted(|| block.decode(mesh.source(), &alone(), &mut Scratch::default()).unwrap());
-        assert!(count.peak - decoded.len() as i64 <= 64 * KIB, "{count:?} for {}", decoded.len());
+        let (decoded, count) = counted(|| {
+            block
+                .decode(mesh.source(), &alone(), &mut Scratch::default())
+                .unwrap()
+        });
+        assert!(
+            count.peak - decoded.len() as i64 <= 64 * KIB,
+            "{count:?} for {}",
+            decoded.len()
+        );
     }
 
     /// Unusual numbers of context bits, of which there are 4,096 contexts: a few bytes take a few of them.
@@ -848,7 +1007,11 @@ mod openctm {
         let bytes = bytes::Bytes::from(fs::read(path).unwrap());
         let mesh = Mesh::at(&Source::from_bytes(bytes), 0, &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
-        assert!(count.peak < 3 * MIB, "{count:?} for {} positions", arrays.positions.len());
+        assert!(
+            count.peak < 3 * MIB,
+            "{count:?} for {} positions",
+            arrays.positions.len()
+        );
     }
 
     #[test]
@@ -881,7 +1044,8 @@ mod openctm {
         for strictness in [meshmap::Strictness::Tolerant, meshmap::Strictness::Strict] {
             let options = alone().with_strictness(strictness);
             let (findings, count) = counted(|| {
-                let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &options).unwrap();
+                let file =
+                    MeshFile::from_source(Source::from_bytes(bytes.clone()), &options).unwrap();
                 file.validate().unwrap()
             });
             assert_eq!(findings, []);
@@ -907,7 +1071,9 @@ mod openctm {
         file[12..16].copy_from_slice(&(vertices / 12).to_le_bytes());
         let bytes = bytes::Bytes::from(file);
         assert!(bytes.len() < 64 << 10);
-        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
+        let limits = Limits::default()
+            .with_free_ratio(0)
+            .with_max_block_bytes(32 << 20);
         let options = alone().with_limits(limits);
         let (error, count) = counted(|| {
             let mesh = Mesh::at(&Source::from_bytes(bytes), 0, &options).unwrap();

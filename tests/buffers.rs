@@ -13,20 +13,27 @@ use zerocopy::IntoBytes;
 
 /// The good files of all formats below a folder.
 fn files(root: &Path) -> impl Iterator<Item = PathBuf> {
-    Format::ALL.into_iter().flat_map(|format| data::files(&root.join(format.name()).join("valid")))
+    Format::ALL
+        .into_iter()
+        .flat_map(|format| data::files(&root.join(format.name()).join("valid")))
 }
 
 /// The meshes of all good files.
 fn all(root: &Path) -> impl Iterator<Item = (String, MeshView)> {
     files(root).flat_map(|path| {
         // Containers of assets, bare LLSD and textless files of other kinds also lie there.
-        let Ok(file) = MeshFile::open(&path) else { return Vec::new() };
+        let Ok(file) = MeshFile::open(&path) else {
+            return Vec::new();
+        };
         let entries: Vec<_> = file.meshes().unwrap().collect();
         let mesh = |address| {
             let mesh = file.mesh(address).unwrap_or_else(|error| panic!("{error}"));
             (format!("{}: {address}", path.display()), mesh)
         };
-        entries.iter().map(|entry| mesh(&entry.address)).collect::<Vec<_>>()
+        entries
+            .iter()
+            .map(|entry| mesh(&entry.address))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -94,11 +101,20 @@ fn vertices_have_each_attribute_at_its_offset(root: &Path) {
                         alone = written(&mesh, &only.with_stride(size)).unwrap();
                     }
                 }
-                let placed =
-                    vertices.chunks(layout.stride()).map(|vertex| &vertex[to.offset..to.offset + size]);
-                assert!(placed.eq(alone.chunks(size)), "{name}: {} as {}", to.semantic, to.format);
+                let placed = vertices
+                    .chunks(layout.stride())
+                    .map(|vertex| &vertex[to.offset..to.offset + size]);
+                assert!(
+                    placed.eq(alone.chunks(size)),
+                    "{name}: {} as {}",
+                    to.semantic,
+                    to.format
+                );
             }
-            let gaps = vertices.iter().zip(is_written.iter().cycle()).filter(|(_, is_written)| !**is_written);
+            let gaps = vertices
+                .iter()
+                .zip(is_written.iter().cycle())
+                .filter(|(_, is_written)| !**is_written);
             assert!(gaps.into_iter().all(|(byte, _)| *byte == 0), "{name}");
             count += 1;
         }
@@ -128,7 +144,9 @@ fn all_that_a_mesh_stores_fills_a_vertex_buffer(root: &Path) {
         for (info, to) in mesh.attributes().iter().zip(layout.attributes()) {
             let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
             let size = to.format.size();
-            let placed = vertices.chunks(layout.stride()).map(|vertex| &vertex[to.offset..to.offset + size]);
+            let placed = vertices
+                .chunks(layout.stride())
+                .map(|vertex| &vertex[to.offset..to.offset + size]);
             let expected = attribute.to_f32::<4>();
             let mut pairs = placed.zip(&expected);
             assert!(
@@ -150,9 +168,19 @@ fn offsets_and_strides_suit_graphics_apis() {
         .with(Semantic::Custom("b".to_owned()), VertexFormat::UNORM8X2)
         .with(Semantic::TexCoord(0), VertexFormat::FLOAT16X2)
         .with(Semantic::Custom("c".to_owned()), VertexFormat::UNORM8);
-    let offsets: Vec<usize> = layout.attributes().iter().map(|attribute| attribute.offset).collect();
+    let offsets: Vec<usize> = layout
+        .attributes()
+        .iter()
+        .map(|attribute| attribute.offset)
+        .collect();
     assert_eq!((offsets, layout.stride()), (vec![0, 12, 14, 16, 20], 24));
-    assert_eq!((VertexLayout::new().stride(), layout.with_stride(21).stride()), (0, 21));
+    assert_eq!(
+        (
+            VertexLayout::new().stride(),
+            layout.with_stride(21).stride()
+        ),
+        (0, 21)
+    );
 }
 
 #[test]
@@ -163,8 +191,14 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
     let position = || VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
     let normal = |layout: VertexLayout| layout.with(Semantic::Normal, VertexFormat::FLOAT32X3);
     for (layout, text) in [
-        (position().with(Semantic::Color(7), VertexFormat::UNORM8X4), "attribute color[7]"),
-        (normal(position()).at(8), "position to byte 12, and normal from byte 8"),
+        (
+            position().with(Semantic::Color(7), VertexFormat::UNORM8X4),
+            "attribute color[7]",
+        ),
+        (
+            normal(position()).at(8),
+            "position to byte 12, and normal from byte 8",
+        ),
         (position().with_stride(8), "at least 12 bytes"),
         (VertexLayout::new(), "at least 1 bytes"),
         (
@@ -173,11 +207,22 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
         ),
     ] {
         let error = written(&mesh, &layout).unwrap_err();
-        let kind = if text.contains("color") { ErrorKind::Mismatch } else { ErrorKind::OutOfRange };
+        let kind = if text.contains("color") {
+            ErrorKind::Mismatch
+        } else {
+            ErrorKind::OutOfRange
+        };
         assert_eq!(error.kind(), kind);
         let found = error.message();
-        assert!(found.contains(text) && found.starts_with("iqm: ") && found.contains("meshes[0]"), "{found}");
-        assert!(error.path().is_some_and(|path| path.ends_with("skin_multi_anim.iqm")));
+        assert!(
+            found.contains(text) && found.starts_with("iqm: ") && found.contains("meshes[0]"),
+            "{found}"
+        );
+        assert!(
+            error
+                .path()
+                .is_some_and(|path| path.ends_with("skin_multi_anim.iqm"))
+        );
     }
 }
 
@@ -196,13 +241,30 @@ fn indices_are_written_as_narrow_as_they_fit(root: &Path) {
             .unwrap();
         assert!(bytes.len().is_multiple_of(4), "{name}");
         let found: Vec<u32> = match format {
-            IndexFormat::Uint16 => {
-                bytes.as_chunks().0.iter().map(|index| u16::from_ne_bytes(*index).into()).collect()
-            }
-            _ => bytes.as_chunks().0.iter().map(|index| u32::from_ne_bytes(*index)).collect(),
+            IndexFormat::Uint16 => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|index| u16::from_ne_bytes(*index).into())
+                .collect(),
+            _ => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|index| u32::from_ne_bytes(*index))
+                .collect(),
         };
-        assert_eq!(found[..mesh.indices().len()], mesh.indices().to_vec(), "{name}");
-        assert!(found[mesh.indices().len()..].iter().all(|padding| *padding == 0), "{name}");
+        assert_eq!(
+            found[..mesh.indices().len()],
+            mesh.indices().to_vec(),
+            "{name}"
+        );
+        assert!(
+            found[mesh.indices().len()..]
+                .iter()
+                .all(|padding| *padding == 0),
+            "{name}"
+        );
         let greatest = mesh.indices().iter().max().unwrap_or(0);
         assert_eq!(format == IndexFormat::Uint16, greatest < 65_535, "{name}");
         formats[usize::from(format == IndexFormat::Uint16)] += 1;
@@ -223,11 +285,18 @@ fn groups_are_the_runs_of_materials(root: &Path) {
                 let corners = mesh.indices().to_vec();
                 let corners = &corners[group.triangles.start * 3..end * 3];
                 assert!(
-                    !corners.is_empty() && corners.iter().all(|index| group.vertices.contains(index)),
+                    !corners.is_empty()
+                        && corners.iter().all(|index| group.vertices.contains(index)),
                     "{name}"
                 );
                 if let Some(ids) = mesh.material_ids() {
-                    assert!(group.triangles.clone().all(|at| ids.get(at) == Some(group.material)), "{name}");
+                    assert!(
+                        group
+                            .triangles
+                            .clone()
+                            .all(|at| ids.get(at) == Some(group.material)),
+                        "{name}"
+                    );
                 }
             }
             assert_eq!(end, mesh.triangle_count(), "{name}");
@@ -236,7 +305,10 @@ fn groups_are_the_runs_of_materials(root: &Path) {
         let ordered = mesh.by_material().unwrap();
         check(&ordered);
         let materials: Vec<u32> = ordered.groups().map(|group| group.material).collect();
-        assert!(materials.is_sorted_by(|a, b| a < b), "{name}: {materials:?}");
+        assert!(
+            materials.is_sorted_by(|a, b| a < b),
+            "{name}: {materials:?}"
+        );
         let sorted = |mesh: &MeshView| {
             let mut triangles: Vec<_> = mesh.indices().triangles().collect();
             triangles.sort_unstable();
@@ -252,14 +324,26 @@ test_files!(entries_say_what_views_say);
 
 fn entries_say_what_views_say(root: &Path) {
     for path in files(root) {
-        let Ok(file) = MeshFile::open(&path) else { continue };
+        let Ok(file) = MeshFile::open(&path) else {
+            continue;
+        };
         for entry in file.meshes().unwrap() {
-            let Ok(mesh) = file.mesh(&entry.address) else { continue };
+            let Ok(mesh) = file.mesh(&entry.address) else {
+                continue;
+            };
             let of_view = (mesh.address(), mesh.name(), mesh.role());
-            assert_eq!((&entry.address, entry.name.as_str(), entry.role), of_view, "{}", path.display());
+            assert_eq!(
+                (&entry.address, entry.name.as_str(), entry.role),
+                of_view,
+                "{}",
+                path.display()
+            );
         }
         let drawn = file.meshes_where(Role::is_drawn_by_default).unwrap();
-        let of_all = file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default());
+        let of_all = file
+            .meshes()
+            .unwrap()
+            .filter(|entry| entry.role.is_drawn_by_default());
         assert!(drawn.eq(of_all), "{}", path.display());
         let typed = [
             file.as_cgeo().is_some(),
@@ -282,14 +366,24 @@ fn listing_one_level_of_detail_reads_no_other() {
     let others: Vec<Range<u64>> = file
         .items()
         .filter(|item| {
-            ["high_lod", "medium_lod", "low_lod"].map(String::from).contains(&item.address.to_string())
+            ["high_lod", "medium_lod", "low_lod"]
+                .map(String::from)
+                .contains(&item.address.to_string())
         })
         .map(|item| item.range)
         .collect();
     assert_eq!(others.len(), 3);
-    let high = others.iter().max_by_key(|range| range.end - range.start).unwrap();
+    let high = others
+        .iter()
+        .max_by_key(|range| range.end - range.start)
+        .unwrap();
     let reads = recorder.reads();
-    assert!(reads.iter().all(|read| read.end <= high.start || read.start >= high.end), "{reads:?}");
+    assert!(
+        reads
+            .iter()
+            .all(|read| read.end <= high.start || read.start >= high.end),
+        "{reads:?}"
+    );
     let read: u64 = reads.iter().map(|read| read.end - read.start).sum();
     assert!(read < bytes.len() as u64 / 5, "{read} of {}", bytes.len());
 }
@@ -301,8 +395,17 @@ fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let file = open::file(file);
     let entry = file.meshes().unwrap().next().unwrap();
     let mesh = file.mesh(&entry.address).unwrap();
-    let whole = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
-    let stored = whole.triangles.material_ids().map(Iterator::collect::<Vec<_>>);
+    let whole = file
+        .as_cgeo()
+        .unwrap()
+        .snapshot(0)
+        .unwrap()
+        .mesh(Parts::ALL)
+        .unwrap();
+    let stored = whole
+        .triangles
+        .material_ids()
+        .map(Iterator::collect::<Vec<_>>);
     assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
 }
 
@@ -317,21 +420,41 @@ fn packed_formats_fill_a_word_of_each_vertex() {
             .with_default(Semantic::Color(0), format, [1.0, 0.0, -1.0, 1.0]);
         assert_eq!(layout.stride(), 20);
         let vertices = written(&mesh, &layout).unwrap();
-        let word = |vertex: &[u8], at: usize| u32::from_ne_bytes(vertex[at..at + 4].try_into().unwrap());
-        vertices.chunks(20).map(|vertex| (word(vertex, 12), word(vertex, 16))).collect::<Vec<_>>()
+        let word =
+            |vertex: &[u8], at: usize| u32::from_ne_bytes(vertex[at..at + 4].try_into().unwrap());
+        vertices
+            .chunks(20)
+            .map(|vertex| (word(vertex, 12), word(vertex, 16)))
+            .collect::<Vec<_>>()
     };
-    let normals = mesh.attribute(&Semantic::Normal).unwrap().unwrap().to_f32::<3>();
-    for ((word, default), normal) in normal(VertexFormat::SNORM10_10_10_2).into_iter().zip(&normals) {
+    let normals = mesh
+        .attribute(&Semantic::Normal)
+        .unwrap()
+        .unwrap()
+        .to_f32::<3>();
+    for ((word, default), normal) in normal(VertexFormat::SNORM10_10_10_2)
+        .into_iter()
+        .zip(&normals)
+    {
         let bits = [0, 10, 20].map(|shift| (word << (22 - shift)).cast_signed() >> 22);
         for (bits, number) in bits.into_iter().zip(normal) {
             assert_eq!(bits as f32, (number * 511.0).round_ties_even());
         }
         // A normal has no fourth component.
-        assert_eq!((word >> 30, default), (0, 0b01_1000000001_0000000000_0111111111));
+        assert_eq!(
+            (word >> 30, default),
+            (0, 0b01_1000000001_0000000000_0111111111)
+        );
     }
-    for ((word, default), normal) in normal(VertexFormat::UNORM10_10_10_2).into_iter().zip(&normals) {
+    for ((word, default), normal) in normal(VertexFormat::UNORM10_10_10_2)
+        .into_iter()
+        .zip(&normals)
+    {
         let expected = normal.map(|number| (number.max(0.0) * 1023.0).round_ties_even() as u32);
-        assert_eq!([word & 0x3ff, word >> 10 & 0x3ff, word >> 20 & 0x3ff], expected);
+        assert_eq!(
+            [word & 0x3ff, word >> 10 & 0x3ff, word >> 20 & 0x3ff],
+            expected
+        );
         assert_eq!(default, 0b11_0000000000_0000000000_1111111111);
     }
     let joints = mesh.attribute(&Semantic::Joints(0)).unwrap().unwrap();
@@ -350,14 +473,25 @@ fn integers_are_read_as_such(root: &Path) {
     for (name, mesh) in all(root) {
         for info in mesh.attributes() {
             let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
-            let VertexFormat { scalar, components, normalized, .. } = info.format;
-            if normalized || !matches!(scalar, meshmap::Scalar::U8 | meshmap::Scalar::U16) || components > 4 {
+            let VertexFormat {
+                scalar,
+                components,
+                normalized,
+                ..
+            } = info.format;
+            if normalized
+                || !matches!(scalar, meshmap::Scalar::U8 | meshmap::Scalar::U16)
+                || components > 4
+            {
                 continue;
             }
             let integers = attribute.to_uint::<4>().unwrap();
             let floats = attribute.to_f32::<4>();
             assert!(
-                integers.iter().map(|element| element.map(|integer| integer as f32)).eq(floats),
+                integers
+                    .iter()
+                    .map(|element| element.map(|integer| integer as f32))
+                    .eq(floats),
                 "{name}"
             );
             count += 1;
@@ -374,7 +508,8 @@ fn numbers_that_are_no_unsigned_integers_are_errors() {
     let error = positions.to_uint::<3>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
     assert!(
-        error.message().contains("u32x3 can hold") && error.message().contains("bodies[0].position"),
+        error.message().contains("u32x3 can hold")
+            && error.message().contains("bodies[0].position"),
         "{error}"
     );
 }

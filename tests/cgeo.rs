@@ -34,7 +34,10 @@ fn expected(meshes: &[Mesh], index: usize) -> Vec<[f32; 3]> {
         return own.clone();
     }
     let lane = |own: f32, base: f32| base + (own - base);
-    own.iter().zip(base).map(|(own, base)| [0, 1, 2].map(|axis| lane(own[axis], base[axis]))).collect()
+    own.iter()
+        .zip(base)
+        .map(|(own, base)| [0, 1, 2].map(|axis| lane(own[axis], base[axis])))
+        .collect()
 }
 
 #[test]
@@ -42,19 +45,36 @@ fn every_dialect_is_found_and_read() {
     let (meshes, snapshots) = sheet();
     for dialect in dialects() {
         let proxy = proxy(file(&snapshots, dialect));
-        assert_eq!((proxy.dialect(), proxy.dialect_is_found()), (dialect, true), "{dialect}");
+        assert_eq!(
+            (proxy.dialect(), proxy.dialect_is_found()),
+            (dialect, true),
+            "{dialect}"
+        );
         for index in 0..meshes.len() {
             let snapshot = proxy.snapshot(index).unwrap();
-            assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, index), "{dialect}");
+            assert_eq!(
+                snapshot.positions().unwrap().to_vec(),
+                expected(&meshes, index),
+                "{dialect}"
+            );
             assert_eq!(
                 snapshot.mesh(Parts::ALL).unwrap().positions.to_vec(),
                 expected(&meshes, index),
                 "{dialect}"
             );
-            assert_eq!(snapshot.triangles().unwrap().len(), meshes[0].triangles.len());
-            let bounds = snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
+            assert_eq!(
+                snapshot.triangles().unwrap().len(),
+                meshes[0].triangles.len()
+            );
+            let bounds = snapshot
+                .bounding_box(&mut Scratch::default())
+                .unwrap()
+                .unwrap();
             assert!(bounds.min[0] == 0.0 && bounds.max[2] > 0.0);
-            assert_eq!(snapshot.point_cloud().unwrap().unwrap().len(), 81_usize.div_ceil(7));
+            assert_eq!(
+                snapshot.point_cloud().unwrap().unwrap().len(),
+                81_usize.div_ceil(7)
+            );
         }
         assert_eq!(proxy.validate().unwrap(), [], "{dialect}");
     }
@@ -67,7 +87,11 @@ fn blocks_decode_to_the_contents_of_the_sections() {
         let proxy = proxy(file(&snapshots, dialect));
         let blocks = proxy.snapshot(1).unwrap().blocks().unwrap();
         let decoded = meshmap::decode_all(proxy.source(), &blocks, &Options::default());
-        let contents = [meshes[1].bounding_box(), meshes[1].point_cloud(7), meshes[1].difference(&meshes[0])];
+        let contents = [
+            meshes[1].bounding_box(),
+            meshes[1].point_cloud(7),
+            meshes[1].difference(&meshes[0]),
+        ];
         for (found, expected) in decoded.into_iter().zip(contents) {
             assert_eq!(found.unwrap(), expected, "{dialect}");
         }
@@ -77,7 +101,9 @@ fn blocks_decode_to_the_contents_of_the_sections() {
 #[test]
 fn dialect_can_be_forced() {
     let (_, snapshots) = sheet();
-    let dialect = Dialect::default().with_codec(Codec::Gzip).with_size(SizeMeaning::StoredWithHeader);
+    let dialect = Dialect::default()
+        .with_codec(Codec::Gzip)
+        .with_size(SizeMeaning::StoredWithHeader);
     let bytes = file(&snapshots, dialect);
     let read = |dialect| {
         let options = Options::default().with_dialect(dialect);
@@ -86,7 +112,15 @@ fn dialect_can_be_forced() {
     assert!(read(dialect).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
     assert!(!read(dialect).dialect_is_found());
     let wrong = read(Dialect::default());
-    assert_eq!(wrong.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(
+        wrong
+            .snapshot(1)
+            .unwrap()
+            .mesh(Parts::ALL)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Malformed
+    );
 }
 
 #[test]
@@ -99,33 +133,70 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
         assert_eq!(snapshot.positions().unwrap(), mesh.positions);
         assert_eq!(snapshot.normals().unwrap(), mesh.normals);
         assert_eq!(snapshot.texcoords(0).unwrap(), mesh.texcoords[0]);
-        assert_eq!(snapshot.triangles().unwrap().as_bytes(), mesh.triangles.as_bytes());
+        assert_eq!(
+            snapshot.triangles().unwrap().as_bytes(),
+            mesh.triangles.as_bytes()
+        );
         let counts = snapshot.counts(&mut Scratch::default()).unwrap();
         assert_eq!(
-            (counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles),
+            (
+                counts.vertices,
+                counts.normals,
+                counts.texcoord_sets,
+                counts.triangles
+            ),
             (81, 81, 1, 128)
         );
-        assert_eq!(snapshot.texcoords(1).unwrap_err().kind(), ErrorKind::OutOfRange);
-        let error = snapshot.texcoords_into(1, &mut [][..], &mut Scratch::default()).unwrap_err();
+        assert_eq!(
+            snapshot.texcoords(1).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
+        let error = snapshot
+            .texcoords_into(1, &mut [][..], &mut Scratch::default())
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfRange);
-        assert_eq!(snapshot.is_complete(&mut Scratch::default()).unwrap(), index == 0);
+        assert_eq!(
+            snapshot.is_complete(&mut Scratch::default()).unwrap(),
+            index == 0
+        );
     }
 }
 
 #[test]
 fn triangles_are_found_by_stream() {
     let (meshes, snapshots) = sheet();
-    let triangles = proxy(file(&snapshots, Dialect::default())).snapshot(0).unwrap().triangles().unwrap();
-    assert_eq!((triangles.len(), triangles.texcoord_sets(), triangles.tail_len()), (128, 1, 3));
-    let streams = (triangles.positions(), triangles.normals().unwrap(), triangles.texcoords(0).unwrap());
-    let (ids, edges) = (triangles.material_ids().unwrap(), triangles.edge_visibility().unwrap());
+    let triangles = proxy(file(&snapshots, Dialect::default()))
+        .snapshot(0)
+        .unwrap()
+        .triangles()
+        .unwrap();
+    assert_eq!(
+        (
+            triangles.len(),
+            triangles.texcoord_sets(),
+            triangles.tail_len()
+        ),
+        (128, 1, 3)
+    );
+    let streams = (
+        triangles.positions(),
+        triangles.normals().unwrap(),
+        triangles.texcoords(0).unwrap(),
+    );
+    let (ids, edges) = (
+        triangles.material_ids().unwrap(),
+        triangles.edge_visibility().unwrap(),
+    );
     let (ids, edges): (Vec<u32>, Vec<u8>) = (ids.collect(), edges.collect());
     for (index, positions) in streams.0.iter().copied().enumerate() {
         assert_eq!([positions, streams.1[index]], meshes[0].triangles[index]);
         assert_eq!((streams.1[index], streams.2[index]), (positions, positions));
         assert_eq!((ids[index], edges[index]), (index as u32 % 3, 0b101));
     }
-    assert_eq!((streams.0.len(), streams.1.len(), ids.len(), edges.len()), (128, 128, 128, 128));
+    assert_eq!(
+        (streams.0.len(), streams.1.len(), ids.len(), edges.len()),
+        (128, 128, 128, 128)
+    );
     assert_eq!(triangles.texcoords(1), None);
 }
 
@@ -142,12 +213,29 @@ fn triangle_records_of_other_lengths_are_read() {
             content.extend(record[36..].iter().chain(&[0; 8]).take(tail));
         }
         let proxy = proxy(file(&[snapshot(&mesh, content)], Dialect::default()));
-        let triangles = proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap().triangles;
+        let triangles = proxy
+            .snapshot(0)
+            .unwrap()
+            .mesh(Parts::ALL)
+            .unwrap()
+            .triangles;
         assert_eq!((triangles.tail_len(), triangles.len()), (tail, 18));
-        assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
-        assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
+        assert_eq!(
+            triangles.positions(),
+            mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            triangles.material_ids().is_some(),
+            tail == 2 || tail == 4,
+            "{tail}"
+        );
         let findings = proxy.validate().unwrap();
-        assert!(findings.iter().any(|found| found.rule == rule("triangle_tail")), "{findings:?}");
+        assert!(
+            findings
+                .iter()
+                .any(|found| found.rule == rule("triangle_tail")),
+            "{findings:?}"
+        );
     }
 }
 
@@ -157,17 +245,31 @@ fn complete_snapshots_stand_among_differences() {
     let other = Mesh::sheet(5, 2, 1.0);
     snapshots[2] = snapshot(&other, other.complete());
     let proxy = proxy(file(&snapshots, Dialect::default()));
-    let topology = |index| proxy.snapshot(index).unwrap().topology(&mut Scratch::default()).unwrap();
+    let topology = |index| {
+        proxy
+            .snapshot(index)
+            .unwrap()
+            .topology(&mut Scratch::default())
+            .unwrap()
+    };
     assert_eq!(topology(0), topology(1));
     assert_eq!(topology(1), topology(5));
     assert_ne!(topology(0), topology(2));
     // A difference is from the first snapshot, whatever stands between.
-    assert_eq!(proxy.snapshot(3).unwrap().positions().unwrap().to_vec(), expected(&meshes, 3));
-    assert_eq!(proxy.snapshot(2).unwrap().positions().unwrap().to_vec(), other.positions);
+    assert_eq!(
+        proxy.snapshot(3).unwrap().positions().unwrap().to_vec(),
+        expected(&meshes, 3)
+    );
+    assert_eq!(
+        proxy.snapshot(2).unwrap().positions().unwrap().to_vec(),
+        other.positions
+    );
 
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     let timing = proxy.timing().unwrap();
-    let error = proxy.positions_at(&timing, &[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let error = proxy
+        .positions_at(&timing, &[0.06], Wrap::Clamp, &mut out, &mut scratch)
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
 }
 
@@ -178,18 +280,31 @@ fn differences_without_a_base_are_errors() {
     let proxy = proxy(file(&snapshots, Dialect::default()));
     let error = proxy.snapshot(2).unwrap().mesh(Parts::ALL).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
-    assert!(error.to_string().contains("a complete mesh in the first snapshot"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("a complete mesh in the first snapshot"),
+        "{error}"
+    );
 }
 
 #[test]
 fn several_meshes_are_samples() {
     let (meshes, mut snapshots) = sheet();
     snapshots[1].push((raw::TAG_MESH_DATA, meshes[4].difference(&meshes[0])));
-    let snapshot = proxy(file(&snapshots, Dialect::default())).snapshot(1).unwrap();
+    let snapshot = proxy(file(&snapshots, Dialect::default()))
+        .snapshot(1)
+        .unwrap();
     assert_eq!(snapshot.samples(&mut Scratch::default()).unwrap(), 2);
     assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, 1));
-    assert_eq!(snapshot.sample(1).positions().unwrap().to_vec(), expected(&meshes, 4));
-    assert_eq!(snapshot.sample(2).positions().unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(
+        snapshot.sample(1).positions().unwrap().to_vec(),
+        expected(&meshes, 4)
+    );
+    assert_eq!(
+        snapshot.sample(2).positions().unwrap_err().kind(),
+        ErrorKind::Malformed
+    );
 }
 
 #[test]
@@ -198,7 +313,13 @@ fn broken_snapshot_spoils_itself_only() {
     let mut bytes = file(&snapshots, Dialect::default());
     let (start, end) = {
         let proxy = proxy(bytes.clone());
-        let section = proxy.snapshot(3).unwrap().sections().unwrap().pop().unwrap();
+        let section = proxy
+            .snapshot(3)
+            .unwrap()
+            .sections()
+            .unwrap()
+            .pop()
+            .unwrap();
         (section.content.start, section.content.end)
     };
     bytes[start as usize + 40] ^= 0x55;
@@ -208,21 +329,43 @@ fn broken_snapshot_spoils_itself_only() {
     assert_eq!(error.byte_range(), Some(start..end));
     for index in [0, 1, 2, 4, 5] {
         assert_eq!(
-            proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap().positions.to_vec(),
+            proxy
+                .snapshot(index)
+                .unwrap()
+                .mesh(Parts::ALL)
+                .unwrap()
+                .positions
+                .to_vec(),
             expected(&meshes, index)
         );
     }
     let findings = proxy.validate().unwrap();
-    let wrong: Vec<_> = findings.iter().filter(|finding| finding.severity() == Severity::Unusable).collect();
+    let wrong: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.severity() == Severity::Unusable)
+        .collect();
     assert_eq!(wrong.len(), 1);
-    assert_eq!(wrong[0].address.as_ref().unwrap().to_string(), "snapshots[3]");
+    assert_eq!(
+        wrong[0].address.as_ref().unwrap().to_string(),
+        "snapshots[3]"
+    );
 
     let mut outcomes = Vec::new();
     proxy.play(0..6).capacity(1 << 20).for_each(|index, mesh| {
         outcomes.push((index, mesh.is_ok()));
         std::ops::ControlFlow::Continue(())
     });
-    assert_eq!(outcomes, [(0, true), (1, true), (2, true), (3, false), (4, true), (5, true)]);
+    assert_eq!(
+        outcomes,
+        [
+            (0, true),
+            (1, true),
+            (2, true),
+            (3, false),
+            (4, true),
+            (5, true)
+        ]
+    );
 }
 
 #[test]
@@ -233,7 +376,9 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
     let timing = proxy.timing().unwrap();
     let keys = timing.keys(0.05, 0.09, Wrap::Clamp).unwrap();
     assert_eq!(keys, [0.05, 0.08, 0.09]);
-    proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
+    proxy
+        .positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch)
+        .unwrap();
     let vertices = meshes[0].positions.len();
     assert_eq!(out.len(), 3 * vertices);
     assert_eq!(out[vertices..2 * vertices], expected(&meshes, 2));
@@ -244,7 +389,9 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
             assert!((found[axis] - straight).abs() < 1e-6);
         }
     }
-    let error = proxy.positions_at(&timing, &[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let error = proxy
+        .positions_at(&timing, &[f64::NAN], Wrap::Clamp, &mut out, &mut scratch)
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
 }
 
@@ -255,19 +402,30 @@ fn velocities_are_units_a_second_and_one_sided_at_the_ends() {
     let timing = proxy.timing().unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     for (index, before, behind, seconds) in [(0, 0, 1, 0.04), (2, 1, 3, 0.08), (5, 4, 5, 0.04)] {
-        proxy.velocities(&timing, index, &mut out, &mut scratch).unwrap();
+        proxy
+            .velocities(&timing, index, &mut out, &mut scratch)
+            .unwrap();
         let (a, b) = (expected(&meshes, before), expected(&meshes, behind));
         for ((velocity, a), b) in out.iter().zip(&a).zip(&b) {
-            assert!((velocity[2] - (b[2] - a[2]) / seconds).abs() < 1e-4, "{index}");
+            assert!(
+                (velocity[2] - (b[2] - a[2]) / seconds).abs() < 1e-4,
+                "{index}"
+            );
         }
     }
     assert_eq!(
-        proxy.velocities(&timing, 6, &mut out, &mut scratch).unwrap_err().kind(),
+        proxy
+            .velocities(&timing, 6, &mut out, &mut scratch)
+            .unwrap_err()
+            .kind(),
         ErrorKind::OutOfRange
     );
     let single = self::proxy(file(&snapshots[..1], Dialect::default()));
     assert_eq!(
-        single.velocities(&timing, 0, &mut out, &mut scratch).unwrap_err().kind(),
+        single
+            .velocities(&timing, 0, &mut out, &mut scratch)
+            .unwrap_err()
+            .kind(),
         ErrorKind::Unsupported
     );
 }
@@ -279,24 +437,45 @@ fn motion_is_that_of_the_given_times() {
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     // The header says 0.04 s; here it is a third, and the first one comes at 1 s.
     let timing = Timing::new(1.0, 0.5, 6).with_rate(3.0);
-    let keys = timing.keys(timing.time_of(2), timing.time_of(4), Wrap::Clamp).unwrap();
+    let keys = timing
+        .keys(timing.time_of(2), timing.time_of(4), Wrap::Clamp)
+        .unwrap();
     assert_eq!(keys, [2, 3, 4].map(|index| 1.0 + f64::from(index) / 3.0));
-    proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
-    assert_eq!(out, [2, 3, 4].map(|index| expected(&meshes, index)).concat());
-    proxy.velocities(&timing, 1, &mut out, &mut scratch).unwrap();
-    for ((velocity, a), b) in out.iter().zip(expected(&meshes, 0)).zip(expected(&meshes, 2)) {
+    proxy
+        .positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch)
+        .unwrap();
+    assert_eq!(
+        out,
+        [2, 3, 4].map(|index| expected(&meshes, index)).concat()
+    );
+    proxy
+        .velocities(&timing, 1, &mut out, &mut scratch)
+        .unwrap();
+    for ((velocity, a), b) in out
+        .iter()
+        .zip(expected(&meshes, 0))
+        .zip(expected(&meshes, 2))
+    {
         assert!((velocity[2] - (b[2] - a[2]) * 1.5).abs() < 1e-4);
     }
     // Over the seam of a loop, from the last one to the first.
-    let keys = timing.keys(timing.time_of(5), timing.time_of(6), Wrap::Loop).unwrap();
+    let keys = timing
+        .keys(timing.time_of(5), timing.time_of(6), Wrap::Loop)
+        .unwrap();
     assert_eq!(keys, [timing.time_of(5), timing.time_of(6)]);
-    proxy.positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch).unwrap();
+    proxy
+        .positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch)
+        .unwrap();
     assert_eq!(out, [5, 0].map(|index| expected(&meshes, index)).concat());
     let long = Timing::new(0.0, 1.0, 7);
-    let error = proxy.positions_at(&long, &[6.0], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let error = proxy
+        .positions_at(&long, &[6.0], Wrap::Clamp, &mut out, &mut scratch)
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
     let still = Timing::new(0.0, 0.0, 6);
-    let error = proxy.velocities(&still, 1, &mut out, &mut scratch).unwrap_err();
+    let error = proxy
+        .velocities(&still, 1, &mut out, &mut scratch)
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
@@ -319,9 +498,18 @@ fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
                 match part {
                     0 => assert_eq!(snapshot.positions().unwrap(), good.positions().unwrap()),
                     1 => assert_eq!(snapshot.normals().unwrap(), good.normals().unwrap()),
-                    2 => assert_eq!(snapshot.texcoords(0).unwrap_err().kind(), ErrorKind::Malformed),
-                    3 => assert_eq!(snapshot.triangles().unwrap_err().kind(), ErrorKind::Malformed),
-                    4 => assert_eq!(snapshot.mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::Malformed),
+                    2 => assert_eq!(
+                        snapshot.texcoords(0).unwrap_err().kind(),
+                        ErrorKind::Malformed
+                    ),
+                    3 => assert_eq!(
+                        snapshot.triangles().unwrap_err().kind(),
+                        ErrorKind::Malformed
+                    ),
+                    4 => assert_eq!(
+                        snapshot.mesh(Parts::ALL).unwrap_err().kind(),
+                        ErrorKind::Malformed
+                    ),
                     _ => assert_eq!(
                         snapshot.counts(&mut Scratch::default()).unwrap(),
                         good.counts(&mut Scratch::default()).unwrap()
@@ -338,10 +526,18 @@ fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
 fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
     let meshes = [0.0, 1.0, 2.0].map(|time| Mesh::sheet(7, 3, time));
     let mut snapshots = vec![snapshot(&meshes[0], meshes[0].complete())];
-    snapshots.extend(meshes[1..].iter().map(|mesh| snapshot(mesh, mesh.difference(&meshes[0]))));
+    snapshots.extend(
+        meshes[1..]
+            .iter()
+            .map(|mesh| snapshot(mesh, mesh.difference(&meshes[0]))),
+    );
     for codec in [Codec::Stored, Codec::Zlib] {
         let bytes = file(&snapshots, Dialect::default().with_codec(codec));
-        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh(Parts::ALL).unwrap();
+        let whole = proxy(bytes.clone())
+            .snapshot(2)
+            .unwrap()
+            .mesh(Parts::ALL)
+            .unwrap();
         for order in [[0, 1, 2, 3, 4, 5], [4, 2, 0, 5, 3, 1], [5, 4, 3, 2, 1, 0]] {
             let proxy = proxy(bytes.clone());
             let snapshot = proxy.snapshot(2).unwrap();
@@ -350,18 +546,33 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
                     0 => assert_eq!(snapshot.positions().unwrap(), whole.positions),
                     1 => assert_eq!(snapshot.normals().unwrap(), whole.normals),
                     channel @ 2..=4 => {
-                        assert_eq!(snapshot.texcoords(channel - 2).unwrap(), whole.texcoords[channel - 2]);
+                        assert_eq!(
+                            snapshot.texcoords(channel - 2).unwrap(),
+                            whole.texcoords[channel - 2]
+                        );
                     }
-                    _ => assert_eq!(snapshot.triangles().unwrap().as_bytes(), whole.triangles.as_bytes()),
+                    _ => assert_eq!(
+                        snapshot.triangles().unwrap().as_bytes(),
+                        whole.triangles.as_bytes()
+                    ),
                 }
             }
-            assert_eq!(snapshot.texcoords(3).unwrap_err().kind(), ErrorKind::OutOfRange);
+            assert_eq!(
+                snapshot.texcoords(3).unwrap_err().kind(),
+                ErrorKind::OutOfRange
+            );
             let mesh = snapshot.mesh(Parts::ALL).unwrap();
-            assert_eq!((&mesh.positions, &mesh.texcoords), (&whole.positions, &whole.texcoords));
+            assert_eq!(
+                (&mesh.positions, &mesh.texcoords),
+                (&whole.positions, &whole.texcoords)
+            );
             // Parts that were decoded separately equal parts of the whole.
             let base = proxy.base().unwrap();
             assert_eq!(base.positions.to_vec(), meshes[0].positions);
-            assert!(std::ptr::eq(mesh.triangles.as_bytes(), snapshot.triangles().unwrap().as_bytes()));
+            assert!(std::ptr::eq(
+                mesh.triangles.as_bytes(),
+                snapshot.triangles().unwrap().as_bytes()
+            ));
         }
     }
 }
@@ -384,8 +595,14 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     assert!(!lies_in(&second.positions().unwrap()));
     // A part does not keep alive what was read for something else.
     let lazy = open::proxy(Recorder::new(bytes.to_vec()));
-    assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
-    assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
+    assert_eq!(
+        lazy.snapshot(0).unwrap().positions().unwrap().to_vec(),
+        meshes[0].positions
+    );
+    assert_eq!(
+        lazy.snapshot(2).unwrap().positions().unwrap().to_vec(),
+        expected(&meshes, 2)
+    );
 }
 
 #[test]
@@ -400,11 +617,30 @@ fn differences_are_given_as_they_are_stored() {
     for dialect in dialects() {
         let proxy = proxy(file(&snapshots, dialect));
         let (mut out, mut scratch) = (vec![[7.0; 3]], Scratch::default());
-        assert!(!proxy.snapshot(0).unwrap().position_differences_into(&mut out, &mut scratch).unwrap());
+        assert!(
+            !proxy
+                .snapshot(0)
+                .unwrap()
+                .position_differences_into(&mut out, &mut scratch)
+                .unwrap()
+        );
         assert_eq!(out, [[7.0; 3]]);
-        assert!(proxy.snapshot(1).unwrap().position_differences_into(&mut out, &mut scratch).unwrap());
-        let stored: Vec<u8> = out.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
-        assert!(stored == content[1..1 + meshes[1].positions.len() * 12], "{dialect}");
+        assert!(
+            proxy
+                .snapshot(1)
+                .unwrap()
+                .position_differences_into(&mut out, &mut scratch)
+                .unwrap()
+        );
+        let stored: Vec<u8> = out
+            .iter()
+            .flatten()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        assert!(
+            stored == content[1..1 + meshes[1].positions.len() * 12],
+            "{dialect}"
+        );
     }
 }
 
@@ -418,13 +654,26 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let proxy = open::proxy(recorder.clone());
     let read = || {
         let reads = recorder.take();
-        (reads.len(), reads.iter().map(|range| range.end - range.start).sum::<u64>(), reads)
+        (
+            reads.len(),
+            reads
+                .iter()
+                .map(|range| range.end - range.start)
+                .sum::<u64>(),
+            reads,
+        )
     };
     let (count, opened, _) = read();
-    assert!(count <= 3 && opened <= 128 << 10, "{count} reads, {opened} bytes");
+    assert!(
+        count <= 3 && opened <= 128 << 10,
+        "{count} reads, {opened} bytes"
+    );
 
     let snapshot = proxy.snapshot(5).unwrap();
-    snapshot.bounding_box(&mut Scratch::default()).unwrap().unwrap();
+    snapshot
+        .bounding_box(&mut Scratch::default())
+        .unwrap()
+        .unwrap();
     let (_, boxed, reads) = read();
     assert!(boxed < 200, "{boxed}: {reads:?}");
 
@@ -433,7 +682,11 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     snapshot.positions().unwrap();
     let (count, bytes, reads) = read();
     assert_eq!(count, 2, "{reads:?}");
-    assert_eq!(bytes, extent.end - extent.start + 4 + base.end - base.start + 4, "{reads:?}");
+    assert_eq!(
+        bytes,
+        extent.end - extent.start + 4 + base.end - base.start + 4,
+        "{reads:?}"
+    );
     // The snapshot is at hand now, and so are the bytes of the first one, of which more is decoded.
     snapshot.mesh(Parts::ALL).unwrap();
     assert_eq!(read().0, 0);
@@ -448,8 +701,10 @@ fn huge_files_are_opened_in_three_reads() {
     use std::os::unix::fs::FileExt;
     const SNAPSHOTS: usize = 4_000;
     let (meshes, snapshots) = sheet();
-    let bytes: Vec<_> =
-        snapshots.iter().map(|s| fixtures::cgeo::snapshot_bytes(s, Dialect::default())).collect();
+    let bytes: Vec<_> = snapshots
+        .iter()
+        .map(|s| fixtures::cgeo::snapshot_bytes(s, Dialect::default()))
+        .collect();
     let mut head = fixtures::cgeo::header(SNAPSHOTS, Dialect::default());
     let first = (head.len() + SNAPSHOTS * 8 + 4) as u64;
     let start = |index: u64| first + index * (10 << 20);
@@ -459,7 +714,9 @@ fn huge_files_are_opened_in_three_reads() {
     file.as_file().set_len(40 << 30).unwrap();
     file.as_file().write_all_at(&head, 0).unwrap();
     for (index, own) in [(0, 0), (3_712, 4), (3_999, 5)] {
-        file.as_file().write_all_at(&bytes[own], start(index)).unwrap();
+        file.as_file()
+            .write_all_at(&bytes[own], start(index))
+            .unwrap();
     }
 
     let source = Source::open(file.path()).unwrap();
@@ -480,28 +737,57 @@ fn huge_files_are_opened_in_three_reads() {
 fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
     let (_, snapshots) = sheet();
     let mut bytes = file(&snapshots[..1], Dialect::default());
-    let section = proxy(bytes.clone()).snapshot(0).unwrap().sections().unwrap().pop().unwrap();
+    let section = proxy(bytes.clone())
+        .snapshot(0)
+        .unwrap()
+        .sections()
+        .unwrap()
+        .pop()
+        .unwrap();
     // All but the beginning of the stream is damaged.
     let middle = (section.content.start + section.content.end) as usize / 2;
     bytes[middle..section.content.end as usize].fill(0xff);
     let snapshot = proxy(bytes).snapshot(0).unwrap();
-    assert_eq!(snapshot.counts(&mut Scratch::default()).unwrap().vertices, 81);
+    assert_eq!(
+        snapshot.counts(&mut Scratch::default()).unwrap().vertices,
+        81
+    );
     assert!(snapshot.mesh(Parts::ALL).is_err());
 }
 
 #[test]
 fn section_that_inflates_beyond_the_limit_is_refused() {
-    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
+    let limits = Limits::default()
+        .with_free_ratio(0)
+        .with_max_block_bytes(32 << 20);
     let mut bomb = vec![1];
-    [6_000_000_u32, 0, 0, 0].iter().for_each(|count| bomb.extend(count.to_le_bytes()));
+    [6_000_000_u32, 0, 0, 0]
+        .iter()
+        .for_each(|count| bomb.extend(count.to_le_bytes()));
     bomb.resize(80 << 20, 0);
     let sheet = Mesh::sheet(3, 0, 0.0);
-    let bytes =
-        file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
+    let bytes = file(
+        &[
+            snapshot(&sheet, sheet.complete()),
+            vec![(raw::TAG_MESH_DATA, bomb)],
+        ],
+        Dialect::default(),
+    );
     let options = Options::default().with_limits(limits);
     let proxy = Proxy::from_source(Source::from_bytes(bytes), &options).unwrap();
-    assert_eq!(proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
-    assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(
+        proxy
+            .snapshot(1)
+            .unwrap()
+            .mesh(Parts::ALL)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::LimitExceeded
+    );
+    assert_eq!(
+        proxy.snapshot(1).unwrap().positions().unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
     assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
@@ -515,11 +801,16 @@ fn cancelled_decodes_stop_and_can_be_tried_again() {
     let mut out = MeshBuffer::default();
     let snapshot = proxy.snapshot(1).unwrap();
     assert_eq!(
-        snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap_err().kind(),
+        snapshot
+            .mesh_into(Parts::ALL, &mut out, &mut scratch)
+            .unwrap_err()
+            .kind(),
         ErrorKind::Cancelled
     );
     flag.store(false, std::sync::atomic::Ordering::Relaxed);
-    snapshot.mesh_into(Parts::ALL, &mut out, &mut scratch).unwrap();
+    snapshot
+        .mesh_into(Parts::ALL, &mut out, &mut scratch)
+        .unwrap();
 }
 
 #[test]
@@ -534,50 +825,84 @@ fn units_are_told_by_the_two_box_sizes_first() {
         out.extend((text.len() as u32).to_le_bytes());
         out.extend(text.as_bytes());
         out.extend(&bytes[text_end..text_end + 8]);
-        let offset = u64::from_le_bytes(bytes[text_end + 8..text_end + 16].try_into().unwrap()) + grown;
+        let offset =
+            u64::from_le_bytes(bytes[text_end + 8..text_end + 16].try_into().unwrap()) + grown;
         out.extend(offset.to_le_bytes());
         out.extend(&bytes[text_end + 16..]);
-        proxy(out).unit_length().map(|unit| ((unit.millimeters * 1000.0).round() / 1000.0, unit.evidence))
+        proxy(out)
+            .unit_length()
+            .map(|unit| ((unit.millimeters * 1000.0).round() / 1000.0, unit.evidence))
     };
-    let boxes =
-        "Bounding box size (original units) : 21 26 33\nBounding box size (millimeters): 210 260 330\n";
+    let boxes = "Bounding box size (original units) : 21 26 33\nBounding box size (millimeters): 210 260 330\n";
     assert_eq!(with("Scale: 10\n"), Some((10.0, UnitEvidence::Scale)));
     assert_eq!(with("Scale: 0\n"), None);
-    assert_eq!(with(&format!("Scale: 10\n{boxes}")), Some((10.0, UnitEvidence::BoxSizes)));
-    assert_eq!(with(&format!("Scale: 0.1\n{boxes}")), Some((10.0, UnitEvidence::BoxSizesScaleIsReciprocal)));
-    assert_eq!(with(&format!("Scale: 3\n{boxes}")), Some((10.0, UnitEvidence::BoxSizesScaleDiffers)));
+    assert_eq!(
+        with(&format!("Scale: 10\n{boxes}")),
+        Some((10.0, UnitEvidence::BoxSizes))
+    );
+    assert_eq!(
+        with(&format!("Scale: 0.1\n{boxes}")),
+        Some((10.0, UnitEvidence::BoxSizesScaleIsReciprocal))
+    );
+    assert_eq!(
+        with(&format!("Scale: 3\n{boxes}")),
+        Some((10.0, UnitEvidence::BoxSizesScaleDiffers))
+    );
 }
 
 #[test]
 fn views_are_welded() {
     let (meshes, snapshots) = sheet();
-    let file =
-        MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())), &Options::default());
+    let file = MeshFile::from_source(
+        Source::from_bytes(file(&snapshots, Dialect::default())),
+        &Options::default(),
+    );
     let file = file.unwrap();
     let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
     assert_eq!((view.name(), view.vertex_count()), ("Sheet", 81));
-    let positions = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
+    let positions = view
+        .attribute(&Semantic::Position)
+        .unwrap()
+        .unwrap()
+        .to_f32::<3>();
     let expected = expected(&meshes, 2);
-    for (corner, index) in meshes[2].triangles.iter().flat_map(|t| t[0]).zip(view.indices().iter()) {
+    for (corner, index) in meshes[2]
+        .triangles
+        .iter()
+        .flat_map(|t| t[0])
+        .zip(view.indices().iter())
+    {
         assert_eq!(positions[index as usize], expected[corner as usize]);
     }
     assert!(view.attribute(&Semantic::Normal).unwrap().is_some());
     assert!(view.attribute(&Semantic::TexCoord(0)).unwrap().is_some());
-    assert_eq!(file.mesh(&"snapshots[6]".parse().unwrap()).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        file.mesh(&"snapshots[6]".parse().unwrap())
+            .unwrap_err()
+            .kind(),
+        ErrorKind::OutOfRange
+    );
 }
 
 #[test]
 fn index_out_of_range_is_a_finding_and_no_view() {
     let mut mesh = Mesh::sheet(3, 0, 0.0);
     mesh.triangles[1][0][2] = 9;
-    let proxy = proxy(file(&[snapshot(&mesh, mesh.complete())], Dialect::default()));
+    let proxy = proxy(file(
+        &[snapshot(&mesh, mesh.complete())],
+        Dialect::default(),
+    ));
     let findings = proxy.validate().unwrap();
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range")
+                && found.severity() == Severity::Unusable)
     );
-    assert_eq!(proxy.snapshot(0).unwrap().view().unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        proxy.snapshot(0).unwrap().view().unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     assert!(proxy.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
 }
 
@@ -585,11 +910,19 @@ fn index_out_of_range_is_a_finding_and_no_view() {
 fn strict_reading_refuses_what_contradicts_the_text() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     let read = |name: &str| {
-        let path = data::folder("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
+        let path = data::folder("cgeo/valid")
+            .into_iter()
+            .find(|path| path.ends_with(name))
+            .unwrap();
         Source::open(path).and_then(|source| MeshFile::from_source(source, &strict))
     };
     assert!(read("anim_a.cgeo").is_ok());
-    assert_eq!(read("mesh_only_a.cgeo").map(|_| ()).map_err(|error| error.kind()), Ok(()));
+    assert_eq!(
+        read("mesh_only_a.cgeo")
+            .map(|_| ())
+            .map_err(|error| error.kind()),
+        Ok(())
+    );
     let (meshes, _) = sheet();
     let twice = vec![
         (raw::TAG_BOUNDING_BOX, meshes[0].bounding_box()),
@@ -597,7 +930,10 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), rule("repeated_section").name);
+    assert_eq!(
+        MeshFile::from_source(source, &strict).unwrap_err().what(),
+        rule("repeated_section").name
+    );
 }
 
 #[cfg(feature = "cache")]
@@ -614,21 +950,38 @@ mod cache {
         let keys = timing.keys(0.05, 0.15, Wrap::Clamp).unwrap();
         assert_eq!(keys, [0.05, 0.08, 0.12, 0.15]);
         let (mut out, mut expected) = (Vec::new(), Vec::new());
-        proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut expected, &mut Scratch::default()).unwrap();
+        proxy
+            .positions_at(
+                &timing,
+                &keys,
+                Wrap::Clamp,
+                &mut expected,
+                &mut Scratch::default(),
+            )
+            .unwrap();
         // Also a cache that keeps nothing.
         for capacity in [1 << 30, 1] {
             let cache = SnapshotCache::new(capacity);
-            cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).unwrap();
-            assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (4, 0));
+            cache
+                .positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out)
+                .unwrap();
+            assert_eq!(
+                (cache.stats().decodes, cache.stats().repeated_decodes),
+                (4, 0)
+            );
             assert_eq!(out, expected);
         }
         let cache = SnapshotCache::new(1 << 30);
         // Back from the last one: the same two again.
         let keys = timing.keys(0.17, 0.23, Wrap::PingPong).unwrap();
-        cache.positions_at(&proxy, &timing, &keys, Wrap::PingPong, &mut out).unwrap();
+        cache
+            .positions_at(&proxy, &timing, &keys, Wrap::PingPong, &mut out)
+            .unwrap();
         assert_eq!((keys.len(), cache.stats().decodes), (3, 2));
         cache.velocities(&proxy, &timing, 3, &mut out).unwrap();
-        proxy.velocities(&timing, 3, &mut expected, &mut Scratch::default()).unwrap();
+        proxy
+            .velocities(&timing, 3, &mut expected, &mut Scratch::default())
+            .unwrap();
         assert!(out == expected && cache.stats().decodes == 3);
     }
 
@@ -641,8 +994,13 @@ mod cache {
         let proxy = proxy(bytes);
         let (cache, mut out) = (SnapshotCache::new(1 << 30), Vec::new());
         let timing = proxy.timing().unwrap();
-        cache.positions_at(&proxy, &timing, &[0.04, 0.06, 0.08], Wrap::Clamp, &mut out).unwrap();
-        assert_eq!(out, [1, 1, 1].map(|index| expected(&meshes, index)).concat());
+        cache
+            .positions_at(&proxy, &timing, &[0.04, 0.06, 0.08], Wrap::Clamp, &mut out)
+            .unwrap();
+        assert_eq!(
+            out,
+            [1, 1, 1].map(|index| expected(&meshes, index)).concat()
+        );
         assert_eq!(cache.stats().decodes, 1);
         assert!(Arc::ptr_eq(
             &cache.get(&proxy, 1, Parts::ALL).unwrap(),
@@ -664,10 +1022,15 @@ mod cache {
         let held = cache.stats().bytes_held;
         cache.remove(&a.clone());
         assert_eq!(cache.stats().bytes_held, held / 2);
-        assert!((0..6).all(|index| cache.try_get(&a, index, Parts::ALL).is_none()
-            && cache.try_get(&b, index, Parts::ALL).is_some()));
+        assert!(
+            (0..6).all(|index| cache.try_get(&a, index, Parts::ALL).is_none()
+                && cache.try_get(&b, index, Parts::ALL).is_some())
+        );
         cache.get(&a, 1, Parts::ALL).unwrap();
-        assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (13, 0));
+        assert_eq!(
+            (cache.stats().decodes, cache.stats().repeated_decodes),
+            (13, 0)
+        );
     }
 
     #[cfg(unix)]
@@ -677,17 +1040,32 @@ mod cache {
 
         let (_, snapshots) = sheet();
         let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().write_all(&super::file(&snapshots, Dialect::default())).unwrap();
-        let open =
-            |options: &Options| Proxy::from_source(Source::open(file.path()).unwrap(), options).unwrap();
+        file.as_file()
+            .write_all(&super::file(&snapshots, Dialect::default()))
+            .unwrap();
+        let open = |options: &Options| {
+            Proxy::from_source(Source::open(file.path()).unwrap(), options).unwrap()
+        };
         let plain = || open(&Options::default());
         let cache = SnapshotCache::new(1 << 30);
         let mesh = cache.get(&plain(), 1, Parts::ALL).unwrap();
-        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1, Parts::ALL).unwrap()));
-        assert_eq!(plain().snapshot(1).unwrap().topology(&mut Scratch::default()).unwrap(), mesh.topology);
+        assert!(Arc::ptr_eq(
+            &mesh,
+            &cache.get(&plain(), 1, Parts::ALL).unwrap()
+        ));
+        assert_eq!(
+            plain()
+                .snapshot(1)
+                .unwrap()
+                .topology(&mut Scratch::default())
+                .unwrap(),
+            mesh.topology
+        );
         // Frames of one handle and of another belong together.
         let (mut out, timing) = (Vec::new(), plain().timing().unwrap());
-        cache.positions_at(&plain(), &timing, &[0.05], Wrap::Clamp, &mut out).unwrap();
+        cache
+            .positions_at(&plain(), &timing, &[0.05], Wrap::Clamp, &mut out)
+            .unwrap();
         assert_eq!(cache.stats().decodes, 2);
 
         // Other options decode other values.
@@ -698,7 +1076,11 @@ mod cache {
             open(&small),
             open(&Options::default().with_dialect(Dialect::default().with_codec(Codec::Gzip))),
         ];
-        assert!(others.iter().all(|other| cache.try_get(other, 1, Parts::ALL).is_none()));
+        assert!(
+            others
+                .iter()
+                .all(|other| cache.try_get(other, 1, Parts::ALL).is_none())
+        );
         assert!(cache.get(&others[2], 1, Parts::ALL).is_err());
         assert!(cache.try_get(&plain(), 1, Parts::ALL).is_some());
         // Changed, it is another file.
@@ -713,7 +1095,9 @@ mod cache {
 fn counts_that_just_fit_the_rest_of_the_stream_are_read() {
     let content = |count: u32| {
         let mut content = vec![1];
-        [count, 0, 0, 0].iter().for_each(|count| content.extend(count.to_le_bytes()));
+        [count, 0, 0, 0]
+            .iter()
+            .for_each(|count| content.extend(count.to_le_bytes()));
         content.extend([0; 12 * 100]);
         content
     };
@@ -725,7 +1109,10 @@ fn counts_that_just_fit_the_rest_of_the_stream_are_read() {
     };
     assert_eq!(positions(100).unwrap().len(), 100);
     let error = positions(101).unwrap_err();
-    assert_eq!((error.kind(), error.what()), (ErrorKind::Malformed, "Vertex Count"));
+    assert_eq!(
+        (error.kind(), error.what()),
+        (ErrorKind::Malformed, "Vertex Count")
+    );
     assert_eq!(error.decoded_range(), Some(1..5));
 }
 
@@ -769,9 +1156,15 @@ fn headers_of_up_to_a_mebibyte_are_read() {
             .is_ok()
     );
     let too_long = source((1 << 20) + 1);
-    assert_eq!(Format::detect(&too_long).unwrap_err().kind(), ErrorKind::UnknownFormat);
+    assert_eq!(
+        Format::detect(&too_long).unwrap_err().kind(),
+        ErrorKind::UnknownFormat
+    );
     let error = Proxy::from_source(too_long, &Options::default()).unwrap_err();
-    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(1..5)));
+    assert_eq!(
+        (error.kind(), error.byte_range()),
+        (ErrorKind::Malformed, Some(1..5))
+    );
 }
 
 #[test]
@@ -780,16 +1173,31 @@ fn errors_of_truncated_files_name_the_part_that_lacks_bytes() {
     let bytes = file(&snapshots, Dialect::default());
     let table = table_entry(&bytes, 0).start;
     let read = |len: usize| {
-        Proxy::from_source(Source::from_bytes(bytes[..len].to_vec()), &Options::default()).unwrap_err()
+        Proxy::from_source(
+            Source::from_bytes(bytes[..len].to_vec()),
+            &Options::default(),
+        )
+        .unwrap_err()
     };
     let header = read(table - 9);
-    assert_eq!((header.kind(), header.byte_range()), (ErrorKind::Truncated, Some(5..table as u64 - 8)));
-    assert!(read(table - 8).byte_range().unwrap().start >= table as u64 - 8, "{}", read(table - 8));
+    assert_eq!(
+        (header.kind(), header.byte_range()),
+        (ErrorKind::Truncated, Some(5..table as u64 - 8))
+    );
+    assert!(
+        read(table - 8).byte_range().unwrap().start >= table as u64 - 8,
+        "{}",
+        read(table - 8)
+    );
     // No end tag follows the entries that there are.
     for entries in [3, 4] {
         let error = read(table + entries * 8);
         let range = table as u64..table as u64 + entries as u64 * 8;
-        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{error}");
+        assert_eq!(
+            (error.kind(), error.byte_range()),
+            (ErrorKind::Malformed, Some(range)),
+            "{error}"
+        );
     }
 }
 
@@ -798,12 +1206,25 @@ fn offset_table_is_used_if_the_header_has_a_different_count() {
     let (_, snapshots) = animation(3, 4);
     for offset in [OffsetTarget::FirstSection, OffsetTarget::StartTag] {
         let bytes = file(&snapshots, Dialect::default().with_offset(offset));
-        for count in ["3", "5", "0", "-1", "four", "1000000", "9223372036854775807"] {
-            let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {count}")));
+        for count in [
+            "3",
+            "5",
+            "0",
+            "-1",
+            "four",
+            "1000000",
+            "9223372036854775807",
+        ] {
+            let changed = with_header(&bytes, |text| {
+                text.replace("count: 4", &format!("count: {count}"))
+            });
             let proxy = proxy(changed.clone());
             assert_eq!(proxy.snapshot_count(), 4, "{count}");
             let found: Vec<_> = proxy.findings().iter().map(|found| found.rule).collect();
-            assert!(found.contains(&rule("snapshot_count")), "{count}: {found:?}");
+            assert!(
+                found.contains(&rule("snapshot_count")),
+                "{count}: {found:?}"
+            );
             assert!(proxy.snapshot(3).unwrap().positions().is_ok());
         }
         // Offsets that do not lead behind their entry do not bound the table.
@@ -824,24 +1245,41 @@ fn count_of_more_snapshots_than_any_file_has_is_ignored() {
     let (_, snapshots) = animation(110, 4);
     let bytes = file(&snapshots, Dialect::default());
     assert!(bytes.len() > 64 << 10);
-    let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {}", i64::MAX)));
+    let changed = with_header(&bytes, |text| {
+        text.replace("count: 4", &format!("count: {}", i64::MAX))
+    });
     let source = Source::ranged(Recorder::of_unknown_length(changed));
-    assert_eq!(Proxy::from_source(source, &Options::default()).unwrap().snapshot_count(), 4);
+    assert_eq!(
+        Proxy::from_source(source, &Options::default())
+            .unwrap()
+            .snapshot_count(),
+        4
+    );
 }
 
 #[test]
 fn offsets_outside_of_the_snapshots_are_errors_of_their_snapshot() {
     let (_, snapshots) = animation(3, 4);
     let bytes = file(&snapshots, Dialect::default());
-    let (entry, first) = (table_entry(&bytes, 2), table_entry(&bytes, 4).start as u64 + 4);
+    let (entry, first) = (
+        table_entry(&bytes, 2),
+        table_entry(&bytes, 4).start as u64 + 4,
+    );
     let len = bytes.len() as u64;
     for offset in [0, 7, first - 1, len, len + 1, u64::MAX] {
         let mut changed = bytes.clone();
         changed[entry.clone()].copy_from_slice(&offset.to_le_bytes());
         let proxy = proxy(changed);
-        let error = proxy.snapshot(2).and_then(|snapshot| snapshot.positions()).unwrap_err();
+        let error = proxy
+            .snapshot(2)
+            .and_then(|snapshot| snapshot.positions())
+            .unwrap_err();
         let range = entry.start as u64..entry.end as u64;
-        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{offset}");
+        assert_eq!(
+            (error.kind(), error.byte_range()),
+            (ErrorKind::Malformed, Some(range)),
+            "{offset}"
+        );
         assert_eq!(error.address().unwrap().to_string(), "snapshots[2]");
         assert!(proxy.snapshot(1).unwrap().positions().is_ok() && proxy.snapshot(3).is_ok());
     }
@@ -853,21 +1291,40 @@ fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
     let bytes = file(&snapshots, Dialect::default());
     let cases = [
         ("Scale: 1\n", "", rule("property"), "Scale: absent"),
-        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rule("property"), "Scale: 2 times"),
+        (
+            "Scale: 1\n",
+            "Scale: 1\nscale: 2\n",
+            rule("property"),
+            "Scale: 2 times",
+        ),
         ("Version: 7\n", "", rule("property"), "Version: absent"),
-        ("Version: 7", "Version: seven", rule("property"), "Version: not a whole number"),
-        ("time start: 0", "time start: 0.5", rule("property"), "start: not a whole number"),
+        (
+            "Version: 7",
+            "Version: seven",
+            rule("property"),
+            "Version: not a whole number",
+        ),
+        (
+            "time start: 0",
+            "time start: 0.5",
+            rule("property"),
+            "start: not a whole number",
+        ),
         ("Version: 7", "Version: 3", rule("version"), "3;"),
         ("Version: 7", "Version: 8", rule("version"), "8;"),
     ];
     for (from, to, rule, detail) in cases {
         let proxy = proxy(with_header(&bytes, |text| text.replace(from, to)));
-        let [found] = proxy.findings() else { panic!("{to}: {:?}", proxy.findings()) };
+        let [found] = proxy.findings() else {
+            panic!("{to}: {:?}", proxy.findings())
+        };
         assert_eq!((found.rule, found.count), (rule, 1), "{to}");
         assert!(found.detail.contains(detail), "{}", found.detail);
     }
     for version in ["4", "5", "6", "7"] {
-        let changed = with_header(&bytes, |text| text.replace("Version: 7", &format!("Version: {version}")));
+        let changed = with_header(&bytes, |text| {
+            text.replace("Version: 7", &format!("Version: {version}"))
+        });
         assert_eq!(proxy(changed).findings(), [], "{version}");
     }
 }
@@ -878,20 +1335,45 @@ fn files_that_end_in_their_header_are_recognized_by_its_text() {
     let bytes = file(&snapshots, Dialect::default());
     let table = table_entry(&bytes, 0).start;
     let sources = |bytes: &[u8]| {
-        [Source::from_bytes(bytes.to_vec()), Source::ranged(Recorder::of_unknown_length(bytes.to_vec()))]
+        [
+            Source::from_bytes(bytes.to_vec()),
+            Source::ranged(Recorder::of_unknown_length(bytes.to_vec())),
+        ]
     };
     let is_cgeo = |source: &Source| match Format::detect(source) {
         Ok(format) => format == Format::CGeo,
         Err(error) if error.kind() == ErrorKind::UnknownFormat => false,
         Err(error) => panic!("{error}"),
     };
-    for (len, expected) in [(4, false), (5, false), (6, true), (40, true), (table - 1, true), (table, true)] {
-        assert!(sources(&bytes[..len]).iter().all(|source| is_cgeo(source) == expected), "{len} bytes");
+    for (len, expected) in [
+        (4, false),
+        (5, false),
+        (6, true),
+        (40, true),
+        (table - 1, true),
+        (table, true),
+    ] {
+        assert!(
+            sources(&bytes[..len])
+                .iter()
+                .all(|source| is_cgeo(source) == expected),
+            "{len} bytes"
+        );
     }
-    for (place, byte, expected) in [(7, 0, false), (7, 0x80, false), (7, b':', true), (7, b'\t', true)] {
+    for (place, byte, expected) in [
+        (7, 0, false),
+        (7, 0x80, false),
+        (7, b':', true),
+        (7, b'\t', true),
+    ] {
         let mut changed = bytes[..40].to_vec();
         changed[place] = byte;
-        assert!(sources(&changed).iter().all(|source| is_cgeo(source) == expected), "{byte}");
+        assert!(
+            sources(&changed)
+                .iter()
+                .all(|source| is_cgeo(source) == expected),
+            "{byte}"
+        );
     }
     // Bytes after the first colon are a value, which may have any encoding.
     let mut changed = bytes[..40].to_vec();
@@ -908,8 +1390,13 @@ fn files_that_end_in_their_header_are_recognized_by_its_text() {
     head[1..5].copy_from_slice(&500_000_u32.to_le_bytes());
     let end = head.len() as u64;
     head.resize(1 << 20, 0);
-    let fails =
-        hooked(head, move |range| if range.end > end { Err(io::Error::other("failed")) } else { Ok(()) });
+    let fails = hooked(head, move |range| {
+        if range.end > end {
+            Err(io::Error::other("failed"))
+        } else {
+            Ok(())
+        }
+    });
     let error = Format::detect(&fails).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
 }
@@ -920,10 +1407,15 @@ fn snapshots_extend_to_the_next_offset_or_to_the_end() {
     let mut bytes = file(&snapshots, Dialect::default());
     let ranges = |bytes: &[u8]| {
         let proxy = proxy(bytes.to_vec());
-        (0..4).map(|index| proxy.snapshot(index).unwrap().range()).collect::<Vec<_>>()
+        (0..4)
+            .map(|index| proxy.snapshot(index).unwrap().range())
+            .collect::<Vec<_>>()
     };
     let all = ranges(&bytes);
-    assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start), "{all:?}");
+    assert!(
+        all.windows(2).all(|pair| pair[0].end == pair[1].start),
+        "{all:?}"
+    );
     assert_eq!(all[3].end, bytes.len() as u64);
     // In any order, and of several entries with one offset.
     let places = [2, 1, 1, 0];
@@ -932,7 +1424,15 @@ fn snapshots_extend_to_the_next_offset_or_to_the_end() {
         bytes[entry].copy_from_slice(&all[place].start.to_le_bytes());
     }
     let len = bytes.len() as u64;
-    assert_eq!(ranges(&bytes), [all[2].start..len, all[1].clone(), all[1].clone(), all[0].clone()]);
+    assert_eq!(
+        ranges(&bytes),
+        [
+            all[2].start..len,
+            all[1].clone(),
+            all[1].clone(),
+            all[0].clone()
+        ]
+    );
 }
 
 #[test]
@@ -951,5 +1451,8 @@ fn arrays_of_an_offset_that_is_repeated_are_read_once() {
     let (from, to) = (table_entry(&bytes, 3), table_entry(&bytes, 2));
     bytes.copy_within(from, to.start);
     let (same_count, fewer) = reads(&bytes);
-    assert!(count == same_count && fewer < all, "{count} {same_count}, {fewer} {all}");
+    assert!(
+        count == same_count && fewer < all,
+        "{count} {same_count}, {fewer} {all}"
+    );
 }

@@ -29,23 +29,37 @@ fn sheet(time: f32, is_turned: bool) -> Mesh {
 
 /// A proxy of complete snapshots, with triangles in the one order or the other.
 fn complete(turned: &[bool], dialect: Dialect) -> Proxy {
-    let meshes = turned.iter().enumerate().map(|(time, is_turned)| sheet(time as f32 * 0.3, *is_turned));
-    let snapshots: Vec<_> = meshes.map(|mesh| snapshot(&mesh, mesh.complete())).collect();
+    let meshes = turned
+        .iter()
+        .enumerate()
+        .map(|(time, is_turned)| sheet(time as f32 * 0.3, *is_turned));
+    let snapshots: Vec<_> = meshes
+        .map(|mesh| snapshot(&mesh, mesh.complete()))
+        .collect();
     open::proxy(file(&snapshots, dialect))
 }
 
 /// A proxy of differences, in which each third snapshot is complete, with the same triangles.
 fn mixed(count: usize) -> Proxy {
-    let meshes: Vec<Mesh> = (0..count).map(|time| sheet(time as f32 * 0.3, false)).collect();
+    let meshes: Vec<Mesh> = (0..count)
+        .map(|time| sheet(time as f32 * 0.3, false))
+        .collect();
     let content = |(at, mesh): (usize, &Mesh)| match at % 3 {
         0 => snapshot(mesh, mesh.complete()),
         _ => snapshot(mesh, mesh.difference(&meshes[0])),
     };
-    open::proxy(file(&meshes.iter().enumerate().map(content).collect::<Vec<_>>(), Dialect::default()))
+    open::proxy(file(
+        &meshes.iter().enumerate().map(content).collect::<Vec<_>>(),
+        Dialect::default(),
+    ))
 }
 
 fn topology(proxy: &Proxy, index: usize) -> TopologyId {
-    proxy.snapshot(index).unwrap().topology(&mut Scratch::default()).unwrap()
+    proxy
+        .snapshot(index)
+        .unwrap()
+        .topology(&mut Scratch::default())
+        .unwrap()
 }
 
 #[test]
@@ -79,7 +93,11 @@ fn meshes_with_triangles_have_the_topology_and_others_one_of_their_own() {
     let ids: Vec<TopologyId> = (0..4).map(|index| topology(&proxy, index)).collect();
     for (index, id) in ids.iter().enumerate() {
         let snapshot = proxy.snapshot(index).unwrap();
-        for parts in [Parts::ALL, Parts::TRIANGLES, Parts::POSITIONS | Parts::TRIANGLES] {
+        for parts in [
+            Parts::ALL,
+            Parts::TRIANGLES,
+            Parts::POSITIONS | Parts::TRIANGLES,
+        ] {
             assert_eq!(snapshot.mesh(parts).unwrap().topology, *id);
             assert_eq!(cache.get(&proxy, index, parts).unwrap().topology, *id);
         }
@@ -89,9 +107,18 @@ fn meshes_with_triangles_have_the_topology_and_others_one_of_their_own() {
     }
     // A mesh of the cache that gets its triangles later.
     let cache = SnapshotCache::new(1 << 20);
-    assert_ne!(cache.get(&proxy, 2, Parts::NORMALS).unwrap().topology, ids[2]);
-    assert_eq!(cache.get(&proxy, 2, Parts::TRIANGLES).unwrap().topology, ids[2]);
-    assert_eq!(cache.get(&proxy, 2, Parts::POSITIONS).unwrap().topology, ids[2]);
+    assert_ne!(
+        cache.get(&proxy, 2, Parts::NORMALS).unwrap().topology,
+        ids[2]
+    );
+    assert_eq!(
+        cache.get(&proxy, 2, Parts::TRIANGLES).unwrap().topology,
+        ids[2]
+    );
+    assert_eq!(
+        cache.get(&proxy, 2, Parts::POSITIONS).unwrap().topology,
+        ids[2]
+    );
 }
 
 /// Triangles of more than a piece are hashed as a whole, or in pieces while the stream is inflated.
@@ -104,7 +131,10 @@ fn triangles_have_one_topology_in_whatever_pieces_they_are_seen() {
         }
         mesh
     });
-    let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
+    let snapshots: Vec<_> = meshes
+        .iter()
+        .map(|mesh| snapshot(mesh, mesh.complete()))
+        .collect();
     for dialect in dialects() {
         let proxy = open::proxy(file(&snapshots, dialect));
         let whole = proxy.snapshot(1).unwrap().mesh(Parts::ALL).unwrap();
@@ -115,18 +145,38 @@ fn triangles_have_one_topology_in_whatever_pieces_they_are_seen() {
 }
 
 /// The vertices at a time by a writer, and by arrays that are interpolated and gathered.
-fn both_ways(proxy: &Proxy, writer: &mut VertexWriter, timing: &Timing, time: f64) -> [Vec<[f32; 6]>; 2] {
+fn both_ways(
+    proxy: &Proxy,
+    writer: &mut VertexWriter,
+    timing: &Timing,
+    time: f64,
+) -> [Vec<[f32; 6]>; 2] {
     let mut scratch = Scratch::default();
     let (mut positions, mut normals) = (Vec::new(), Vec::new());
-    proxy.positions_at(timing, &[time], Wrap::Loop, &mut positions, &mut scratch).unwrap();
-    proxy.normals_at(timing, &[time], Wrap::Loop, &mut normals, &mut scratch).unwrap();
+    proxy
+        .positions_at(timing, &[time], Wrap::Loop, &mut positions, &mut scratch)
+        .unwrap();
+    proxy
+        .normals_at(timing, &[time], Wrap::Loop, &mut normals, &mut scratch)
+        .unwrap();
     let remap = writer.remap(&proxy.snapshot(0).unwrap()).unwrap();
     let mut bytes = vec![0; remap.vertex_count() * 24];
-    writer.write_at(proxy, timing, time, Wrap::Loop, &mut [&mut bytes]).unwrap();
-    let numbers: Vec<f32> =
-        bytes.chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect();
-    let written = numbers.chunks(6).map(|vertex| vertex.try_into().unwrap()).collect();
-    let sources = remap.sources(0).unwrap().iter().zip(remap.sources(1).unwrap());
+    writer
+        .write_at(proxy, timing, time, Wrap::Loop, &mut [&mut bytes])
+        .unwrap();
+    let numbers: Vec<f32> = bytes
+        .chunks(4)
+        .map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()))
+        .collect();
+    let written = numbers
+        .chunks(6)
+        .map(|vertex| vertex.try_into().unwrap())
+        .collect();
+    let sources = remap
+        .sources(0)
+        .unwrap()
+        .iter()
+        .zip(remap.sources(1).unwrap());
     let gathered = sources.map(|(position, normal)| {
         let ([x, y, z], [a, b, c]) = (positions[*position as usize], normals[*normal as usize]);
         [x, y, z, a, b, c]
@@ -150,14 +200,26 @@ fn complete_snapshots_are_interpolated_by_every_call_with_the_same_bits() {
             }
             let (mut cached, mut direct) = (Vec::new(), Vec::new());
             let mut scratch = Scratch::default();
-            cache.positions_at(&proxy, &timing, &[time], Wrap::Loop, &mut cached).unwrap();
-            proxy.positions_at(&timing, &[time], Wrap::Loop, &mut direct, &mut scratch).unwrap();
+            cache
+                .positions_at(&proxy, &timing, &[time], Wrap::Loop, &mut cached)
+                .unwrap();
+            proxy
+                .positions_at(&timing, &[time], Wrap::Loop, &mut direct, &mut scratch)
+                .unwrap();
             assert!(cached == direct, "at {time}");
-            cache.normals_at(&proxy, &timing, &[time], Wrap::Loop, &mut cached).unwrap();
-            proxy.normals_at(&timing, &[time], Wrap::Loop, &mut direct, &mut scratch).unwrap();
+            cache
+                .normals_at(&proxy, &timing, &[time], Wrap::Loop, &mut cached)
+                .unwrap();
+            proxy
+                .normals_at(&timing, &[time], Wrap::Loop, &mut direct, &mut scratch)
+                .unwrap();
             assert!(cached == direct, "at {time}");
-            cache.velocities(&proxy, &timing, step % count, &mut cached).unwrap();
-            proxy.velocities(&timing, step % count, &mut direct, &mut scratch).unwrap();
+            cache
+                .velocities(&proxy, &timing, step % count, &mut cached)
+                .unwrap();
+            proxy
+                .velocities(&timing, step % count, &mut direct, &mut scratch)
+                .unwrap();
             assert!(cached == direct, "at {time}");
         }
     }
@@ -172,10 +234,18 @@ fn other_triangles_are_refused_by_every_call() {
     let mut writer = VertexWriter::new(layout()).unwrap();
     let mut bytes = vec![0; 10_000];
     let errors = [
-        proxy.positions_at(&timing, &[0.5], Wrap::Clamp, &mut out, &mut scratch).unwrap_err(),
-        proxy.velocities(&timing, 0, &mut out, &mut scratch).unwrap_err(),
-        cache.positions_at(&proxy, &timing, &[0.5], Wrap::Clamp, &mut out).unwrap_err(),
-        writer.write_at(&proxy, &timing, 0.5, Wrap::Clamp, &mut [&mut bytes]).unwrap_err(),
+        proxy
+            .positions_at(&timing, &[0.5], Wrap::Clamp, &mut out, &mut scratch)
+            .unwrap_err(),
+        proxy
+            .velocities(&timing, 0, &mut out, &mut scratch)
+            .unwrap_err(),
+        cache
+            .positions_at(&proxy, &timing, &[0.5], Wrap::Clamp, &mut out)
+            .unwrap_err(),
+        writer
+            .write_at(&proxy, &timing, 0.5, Wrap::Clamp, &mut [&mut bytes])
+            .unwrap_err(),
     ];
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
@@ -195,19 +265,38 @@ fn damage_of_triangles_is_an_error_where_they_are_compared() {
     let mut contents = meshes.each_ref().map(Mesh::complete);
     // Without the last byte of the triangles.
     contents[1].pop();
-    let snapshots: Vec<_> =
-        meshes.iter().zip(contents).map(|(mesh, content)| snapshot(mesh, content)).collect();
+    let snapshots: Vec<_> = meshes
+        .iter()
+        .zip(contents)
+        .map(|(mesh, content)| snapshot(mesh, content))
+        .collect();
     let proxy = open::proxy(file(&snapshots, Dialect::default()));
     let damaged = proxy.snapshot(1).unwrap();
     let mut scratch = Scratch::default();
     assert!(damaged.positions().is_ok());
-    assert_eq!(damaged.topology(&mut scratch).unwrap_err().kind(), ErrorKind::Malformed);
+    assert_eq!(
+        damaged.topology(&mut scratch).unwrap_err().kind(),
+        ErrorKind::Malformed
+    );
     let error = damaged.mesh(Parts::ALL).unwrap_err();
-    assert_eq!(damaged.topology(&mut scratch).unwrap_err().to_string(), error.to_string());
+    assert_eq!(
+        damaged.topology(&mut scratch).unwrap_err().to_string(),
+        error.to_string()
+    );
     let mut writer = VertexWriter::new(layout()).unwrap();
     let mut bytes = vec![0; 10_000];
-    assert_eq!(writer.write(&damaged, &mut [&mut bytes]).unwrap_err().kind(), ErrorKind::Malformed);
-    assert!(writer.write(&proxy.snapshot(0).unwrap(), &mut [&mut bytes]).is_ok());
+    assert_eq!(
+        writer
+            .write(&damaged, &mut [&mut bytes])
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Malformed
+    );
+    assert!(
+        writer
+            .write(&proxy.snapshot(0).unwrap(), &mut [&mut bytes])
+            .is_ok()
+    );
 }
 
 /// The bytes that a job allocates the second time.
@@ -222,24 +311,33 @@ fn nothing_is_allocated_for_complete_snapshots_that_have_been_seen() {
         let count = proxy.snapshot_count();
         let timing = Timing::new(0.0, 1.0, count);
         let mut writer = VertexWriter::new(layout()).unwrap();
-        let vertices = writer.remap(&proxy.snapshot(0).unwrap()).unwrap().vertex_count();
+        let vertices = writer
+            .remap(&proxy.snapshot(0).unwrap())
+            .unwrap()
+            .vertex_count();
         let mut bytes = vec![0; vertices * 24];
         let written = again(|| {
             for index in 0..count {
-                writer.write(&proxy.snapshot(index).unwrap(), &mut [&mut bytes]).unwrap();
+                writer
+                    .write(&proxy.snapshot(index).unwrap(), &mut [&mut bytes])
+                    .unwrap();
             }
         });
         let moved = again(|| {
             for step in 0..3 * count {
                 let time = step as f64 * 0.37;
-                writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut bytes]).unwrap();
+                writer
+                    .write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut bytes])
+                    .unwrap();
             }
         });
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
         let interpolated = again(|| {
             for step in 0..3 * count {
                 let time = step as f64 * 0.37;
-                proxy.positions_at(&timing, &[time], Wrap::Loop, &mut out, &mut scratch).unwrap();
+                proxy
+                    .positions_at(&timing, &[time], Wrap::Loop, &mut out, &mut scratch)
+                    .unwrap();
             }
         });
         assert_eq!([written, moved, interpolated], [0; 3]);
@@ -249,9 +347,16 @@ fn nothing_is_allocated_for_complete_snapshots_that_have_been_seen() {
 /// Masks of parts in turn keep the memory of the others.
 #[test]
 fn nothing_is_allocated_for_any_mask_of_parts() {
-    let parts = [Parts::POSITIONS, Parts::NORMALS, Parts::TEXCOORDS, Parts::TRIANGLES];
+    let parts = [
+        Parts::POSITIONS,
+        Parts::NORMALS,
+        Parts::TEXCOORDS,
+        Parts::TRIANGLES,
+    ];
     let mask = |bits: usize| {
-        let wanted = (0..4).filter(|bit| bits & 1 << bit != 0).map(|bit| parts[bit]);
+        let wanted = (0..4)
+            .filter(|bit| bits & 1 << bit != 0)
+            .map(|bit| parts[bit]);
         wanted.fold(Parts::default(), |all, part| all | part)
     };
     for make in [|| complete(&[false; 5], Dialect::default()), || mixed(8)] {
@@ -262,8 +367,12 @@ fn nothing_is_allocated_for_any_mask_of_parts() {
             for bits in 0..256 {
                 for index in 0..proxy.snapshot_count() {
                     let snapshot = proxy.snapshot(index).unwrap();
-                    snapshot.mesh_into(mask(bits % 16), &mut mesh, &mut scratch).unwrap();
-                    snapshot.mesh_into(mask(bits / 16), &mut mesh, &mut scratch).unwrap();
+                    snapshot
+                        .mesh_into(mask(bits % 16), &mut mesh, &mut scratch)
+                        .unwrap();
+                    snapshot
+                        .mesh_into(mask(bits / 16), &mut mesh, &mut scratch)
+                        .unwrap();
                 }
             }
         });
@@ -271,7 +380,9 @@ fn nothing_is_allocated_for_any_mask_of_parts() {
         for bits in 0..16 {
             let one = again(|| {
                 let snapshot = proxy.snapshot(2).unwrap();
-                snapshot.mesh_into(mask(bits), &mut mesh, &mut scratch).unwrap();
+                snapshot
+                    .mesh_into(mask(bits), &mut mesh, &mut scratch)
+                    .unwrap();
             });
             assert_eq!(one, 0, "mask {bits}");
         }
@@ -279,7 +390,11 @@ fn nothing_is_allocated_for_any_mask_of_parts() {
         let fresh = make();
         for bits in [1, 2, 3] {
             let one = again(|| {
-                fresh.snapshot(2).unwrap().mesh_into(mask(bits), &mut mesh, &mut scratch).unwrap();
+                fresh
+                    .snapshot(2)
+                    .unwrap()
+                    .mesh_into(mask(bits), &mut mesh, &mut scratch)
+                    .unwrap();
             });
             assert_eq!(one, 0, "mask {bits} of a proxy that was just opened");
         }

@@ -39,18 +39,29 @@ impl Pair {
         let proxies: Vec<Proxy> = counts.iter().map(|count| animation(*count)).collect();
         let one = size(&proxies[0], 1, Parts::POSITIONS);
         let cache = SnapshotCache::new(one * capacity as u64 + one / 2);
-        Self { proxies, cache, capacity, oldest_first: VecDeque::new() }
+        Self {
+            proxies,
+            cache,
+            capacity,
+            oldest_first: VecDeque::new(),
+        }
     }
 
     fn request(&mut self, proxy: usize, index: usize, hits: &mut Hits) {
         let before = self.cache.stats().hits;
-        let mesh = self.cache.get(&self.proxies[proxy], index, Parts::POSITIONS).unwrap();
+        let mesh = self
+            .cache
+            .get(&self.proxies[proxy], index, Parts::POSITIONS)
+            .unwrap();
         assert_eq!(mesh.positions.len(), 4);
         let stats = self.cache.stats();
         assert!(stats.bytes_held <= stats.peak_bytes && stats.peak_bytes <= self.cache.capacity());
         hits.requests += 1;
         hits.cache += (stats.hits - before) as usize;
-        let place = self.oldest_first.iter().position(|other| *other == (proxy, index));
+        let place = self
+            .oldest_first
+            .iter()
+            .position(|other| *other == (proxy, index));
         if let Some(place) = place {
             self.oldest_first.remove(place);
             hits.oldest_first += 1;
@@ -106,17 +117,28 @@ impl Random {
 
 #[test]
 fn most_of_a_loop_stays() {
-    for (snapshots, capacity, expected) in [(40, 39, 0.95), (40, 36, 0.85), (48, 24, 0.43), (40, 20, 0.43)] {
+    for (snapshots, capacity, expected) in [
+        (40, 39, 0.95),
+        (40, 36, 0.85),
+        (48, 24, 0.43),
+        (40, 20, 0.43),
+    ] {
         let mut pair = Pair::new(&[snapshots], capacity);
         let cold = pair.run(rounds(snapshots, 10));
-        assert!(cold.rate() > expected * 0.85, "room for {capacity} of {snapshots}: {cold:?}");
+        assert!(
+            cold.rate() > expected * 0.85,
+            "room for {capacity} of {snapshots}: {cold:?}"
+        );
         let warm = pair.run(rounds(snapshots, 100));
         println!(
             "loop of {snapshots}, room for {capacity}: {:.3} cold, {:.3} warm",
             cold.rate(),
             warm.rate()
         );
-        assert!(warm.rate() > expected, "room for {capacity} of {snapshots}: {warm:?}");
+        assert!(
+            warm.rate() > expected,
+            "room for {capacity} of {snapshots}: {warm:?}"
+        );
         assert_eq!(warm.oldest_first, 0);
     }
     // A loop that fits stays.
@@ -131,8 +153,15 @@ fn a_loop_over_pairs_of_snapshots_decodes_each_once_in_a_round() {
     for (capacity, expected) in [(36, 0.96), (20, 0.87), (8, 0.79), (3, 0.79), (2, 0.79)] {
         let mut pair = Pair::new(&[40], capacity);
         let hits = pair.run((0..2_000).flat_map(pairs));
-        println!("pairs, room for {capacity}: {:.3} of {:.3}", hits.rate(), hits.oldest_first_rate());
-        assert!(hits.rate() > expected && hits.cache + 40 >= hits.oldest_first, "{capacity}: {hits:?}");
+        println!(
+            "pairs, room for {capacity}: {:.3} of {:.3}",
+            hits.rate(),
+            hits.oldest_first_rate()
+        );
+        assert!(
+            hits.rate() > expected && hits.cache + 40 >= hits.oldest_first,
+            "{capacity}: {hits:?}"
+        );
     }
 }
 
@@ -141,8 +170,14 @@ fn playback_back_and_forth_has_the_hits_of_oldest_first() {
     for (snapshots, capacity) in [(40, 20), (40, 36), (40, 39), (48, 24)] {
         let mut pair = Pair::new(&[snapshots], capacity);
         let hits = pair.run(ping_pong(snapshots, 4_000));
-        println!("ping-pong, room for {capacity} of {snapshots}: {:.3}", hits.rate());
-        assert!(hits.cache >= hits.oldest_first, "room for {capacity} of {snapshots}: {hits:?}");
+        println!(
+            "ping-pong, room for {capacity} of {snapshots}: {:.3}",
+            hits.rate()
+        );
+        assert!(
+            hits.cache >= hits.oldest_first,
+            "room for {capacity} of {snapshots}: {hits:?}"
+        );
     }
 }
 
@@ -150,13 +185,21 @@ fn playback_back_and_forth_has_the_hits_of_oldest_first() {
 #[test]
 fn instances_have_at_least_the_hits_of_oldest_first() {
     let mut random = Random(7);
-    let even: Vec<f64> = (0..64).map(|instance| f64::from(instance) * 4.173).collect();
+    let even: Vec<f64> = (0..64)
+        .map(|instance| f64::from(instance) * 4.173)
+        .collect();
     for (snapshots, capacity) in [(40, 20), (40, 30), (200, 100)] {
-        let uneven: Vec<f64> = (0..64).map(|_| random.below(snapshots * 16) as f64 / 16.0).collect();
+        let uneven: Vec<f64> = (0..64)
+            .map(|_| random.below(snapshots * 16) as f64 / 16.0)
+            .collect();
         for offsets in [&even, &uneven] {
-            let times =
-                (0..60).flat_map(|frame| offsets.iter().map(move |offset| frame as f64 * 0.9 + offset));
-            let indices = times.flat_map(|time| [time as usize % snapshots, (time as usize + 1) % snapshots]);
+            let times = (0..60).flat_map(|frame| {
+                offsets
+                    .iter()
+                    .map(move |offset| frame as f64 * 0.9 + offset)
+            });
+            let indices =
+                times.flat_map(|time| [time as usize % snapshots, (time as usize + 1) % snapshots]);
             let mut pair = Pair::new(&[snapshots], capacity);
             let hits = pair.run(indices);
             println!(
@@ -164,7 +207,10 @@ fn instances_have_at_least_the_hits_of_oldest_first() {
                 hits.rate(),
                 hits.oldest_first_rate()
             );
-            assert!(hits.cache * 100 >= hits.oldest_first * 99, "{capacity} of {snapshots}: {hits:?}");
+            assert!(
+                hits.cache * 100 >= hits.oldest_first * 99,
+                "{capacity} of {snapshots}: {hits:?}"
+            );
         }
     }
 }
@@ -175,14 +221,22 @@ fn jumps_have_the_hits_of_oldest_first() {
     let uniform: Vec<usize> = (0..30_000).map(|_| random.below(40)).collect();
     let mut scrubbed = Vec::new();
     while scrubbed.len() < 30_000 {
-        let (from, steps, is_forward) = (random.below(40), 5 + random.below(16), random.below(2) == 1);
+        let (from, steps, is_forward) =
+            (random.below(40), 5 + random.below(16), random.below(2) == 1);
         scrubbed.extend((0..steps).map(|step| if is_forward { from + step } else { from + 40 - step } % 40));
     }
     for (name, indices) in [("random", uniform), ("scrubbed", scrubbed)] {
         for capacity in [12, 20, 36] {
             let hits = Pair::new(&[40], capacity).run(indices.iter().copied());
-            println!("{name}, room for {capacity}: {:.3} of {:.3}", hits.rate(), hits.oldest_first_rate());
-            assert!(hits.cache * 50 >= hits.oldest_first * 49, "{name}, room for {capacity}: {hits:?}");
+            println!(
+                "{name}, room for {capacity}: {:.3} of {:.3}",
+                hits.rate(),
+                hits.oldest_first_rate()
+            );
+            assert!(
+                hits.cache * 50 >= hits.oldest_first * 49,
+                "{name}, room for {capacity}: {hits:?}"
+            );
         }
     }
 }
@@ -194,7 +248,11 @@ fn loops_of_several_proxies_share_a_cache() {
     for frame in 0..1_000 {
         (0..3).for_each(|proxy| pair.request(proxy, frame % 20, &mut hits));
     }
-    println!("three loops: {:.3}, oldest first {:.3}", hits.rate(), hits.oldest_first_rate());
+    println!(
+        "three loops: {:.3}, oldest first {:.3}",
+        hits.rate(),
+        hits.oldest_first_rate()
+    );
     assert!(hits.rate() > 0.5 && hits.oldest_first == 0, "{hits:?}");
 }
 
@@ -225,13 +283,20 @@ fn snapshots_that_are_not_used_any_more_go() {
             play(0, 30);
             let recovery: Vec<f64> = (0..12).map(|_| play(1, 1)).collect();
             println!("{before} to {after}: {recovery:.2?}");
-            assert!(recovery[4..].iter().all(|rate| *rate >= expected), "{before} to {after}: {recovery:?}");
+            assert!(
+                recovery[4..].iter().all(|rate| *rate >= expected),
+                "{before} to {after}: {recovery:?}"
+            );
         }
     }
     // A loop whose range moves by a snapshot every other round.
     let mut pair = Pair::new(&[100], 24);
     let hits = pair.run((0..80).flat_map(|start| (0..40).map(move |request| start + request % 20)));
-    println!("moving range: {:.3}, oldest first {:.3}", hits.rate(), hits.oldest_first_rate());
+    println!(
+        "moving range: {:.3}, oldest first {:.3}",
+        hits.rate(),
+        hits.oldest_first_rate()
+    );
     assert!(hits.cache >= hits.oldest_first, "{hits:?}");
 }
 
@@ -250,7 +315,13 @@ fn snapshots_of_different_sizes_stay_within_the_capacity() {
                 2 => Parts::POSITIONS | Parts::NORMALS,
                 _ => Parts::from_bits(random.below(16) as u8).unwrap(),
             };
-            assert!(cache.get(&proxy, index, parts).unwrap().parts.contains(parts));
+            assert!(
+                cache
+                    .get(&proxy, index, parts)
+                    .unwrap()
+                    .parts
+                    .contains(parts)
+            );
             let stats = cache.stats();
             assert!(
                 stats.bytes_held <= stats.peak_bytes && stats.peak_bytes <= cache.capacity(),
@@ -271,7 +342,10 @@ fn snapshots_of_different_sizes_stay_within_the_capacity() {
     assert!(size(&large, 1, Parts::ALL) > cache.capacity());
     (1..4).for_each(|index| drop(cache.get(&small, index, Parts::ALL).unwrap()));
     let held = cache.stats().bytes_held;
-    assert_eq!(cache.get(&large, 1, Parts::ALL).unwrap().positions.len(), 400);
+    assert_eq!(
+        cache.get(&large, 1, Parts::ALL).unwrap().positions.len(),
+        400
+    );
     assert_eq!(cache.stats().bytes_held, held);
     assert!((1..4).all(|index| cache.try_get(&small, index, Parts::ALL).is_some()));
 }
@@ -286,7 +360,10 @@ fn removed_proxies_leave_nothing() {
         (0..40).for_each(|index| drop(cache.get(&removed, index, Parts::POSITIONS).unwrap()));
         (0..8).for_each(|index| drop(cache.get(&kept, index, Parts::POSITIONS).unwrap()));
         cache.remove(&removed);
-        assert!((0..40).all(|index| cache.try_get(&removed, index, Parts::POSITIONS).is_none()), "{round}");
+        assert!(
+            (0..40).all(|index| cache.try_get(&removed, index, Parts::POSITIONS).is_none()),
+            "{round}"
+        );
         (0..8).for_each(|index| drop(cache.get(&kept, index, Parts::POSITIONS).unwrap()));
         assert_eq!(cache.stats().bytes_held, one * 8, "{round}");
     }

@@ -13,17 +13,31 @@ use meshmap_testing::{fixtures, with_watchdog};
 /// All calls on a file, and once more on the same handle.
 fn looked(reader: &std::sync::Arc<Faulty>) -> Looking {
     let mut looking = Looking::new(reader.clone(), 2);
-    every(&Source::ranged(reader.clone()), &Options::default(), &mut looking);
+    every(
+        &Source::ranged(reader.clone()),
+        &Options::default(),
+        &mut looking,
+    );
     looking
 }
 
 /// The problem of a run whose reader had a fault, if there is one.
-fn wrong(healthy: &Looking, found: &Looking, fault: Fault, stable: &BTreeSet<Key>) -> Option<String> {
+fn wrong(
+    healthy: &Looking,
+    found: &Looking,
+    fault: Fault,
+    stable: &BTreeSet<Key>,
+) -> Option<String> {
     for key in &found.order {
         let ending = &found.endings[key];
         let expected = healthy.endings.get(key);
         let is_hit = found.hit.as_ref() == Some(key);
-        let told = || format!("{key:?}: {ending:?} in place of {expected:?}, reader hit {:?}", found.hit);
+        let told = || {
+            format!(
+                "{key:?}: {ending:?} in place of {expected:?}, reader hit {:?}",
+                found.hit
+            )
+        };
         match ending {
             Ending::OtherPanic(_) => return Some(told()),
             Ending::OwnPanic if !is_hit || fault != Fault::Panics => return Some(told()),
@@ -56,17 +70,35 @@ fn check(name: &str, body: Vec<u8>) {
         .filter(|key| healthy.endings.get(*key) == again.endings.get(*key))
         .cloned()
         .collect();
-    let unstable: Vec<_> = healthy.order.iter().filter(|key| !stable.contains(key)).collect();
-    assert!(unstable.is_empty(), "values that change by themselves: {unstable:?}");
-    assert!(healthy.endings.values().all(|ending| matches!(ending, Ending::Value(..))));
+    let unstable: Vec<_> = healthy
+        .order
+        .iter()
+        .filter(|key| !stable.contains(key))
+        .collect();
+    assert!(
+        unstable.is_empty(),
+        "values that change by themselves: {unstable:?}"
+    );
+    assert!(
+        healthy
+            .endings
+            .values()
+            .all(|ending| matches!(ending, Ending::Value(..)))
+    );
     let calls = reader.calls();
     let mut faults = BTreeSet::new();
     for (offset, fault) in Fault::ALL.into_iter().enumerate() {
-        for at in (0..calls).filter(|at| *at < ALL_OF || (at + offset * ALL_OF).is_multiple_of(STEP)) {
+        for at in
+            (0..calls).filter(|at| *at < ALL_OF || (at + offset * ALL_OF).is_multiple_of(STEP))
+        {
             let reader = Faulty::new(body.clone(), fault, at);
             let found = with_watchdog(Duration::from_secs(60), || looked(&reader));
             // Beyond the length, a lie about it is the whole difference.
-            let of_length = found.hit.as_ref().is_none_or(|hit| hit.1 == "Format::detect") && at < 2;
+            let of_length = found
+                .hit
+                .as_ref()
+                .is_none_or(|hit| hit.1 == "Format::detect")
+                && at < 2;
             let fault_seen = if of_length && matches!(fault, Fault::Short | Fault::Long) {
                 Fault::OtherLength
             } else {

@@ -4,8 +4,8 @@ use std::fs;
 
 use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType};
 use meshmap::{
-    Address, ErrorKind, Finding, Format, Fragments, Limits, MeshFile, MeshView, Options, Rule, Scalar,
-    Semantic, Severity, Source, Strictness,
+    Address, ErrorKind, Finding, Format, Fragments, Limits, MeshFile, MeshView, Options, Rule,
+    Scalar, Semantic, Severity, Source, Strictness,
 };
 use meshmap_testing::{Recorder, data, fixtures, open};
 
@@ -19,7 +19,10 @@ fn model(name: &str) -> Model {
 }
 
 fn strict(bytes: Vec<u8>) -> meshmap::Result<Model> {
-    Model::from_source(Source::from_bytes(bytes), &Options::default().with_strictness(Strictness::Strict))
+    Model::from_source(
+        Source::from_bytes(bytes),
+        &Options::default().with_strictness(Strictness::Strict),
+    )
 }
 
 fn set(file: &mut [u8], field: usize, value: u32) {
@@ -34,7 +37,10 @@ fn get(file: &[u8], field: usize) -> usize {
 fn animations_are_found_by_name_and_by_time() {
     let model = model("skin_multi_anim.iqm");
     assert_eq!(
-        model.anims().map(|anim| anim.name.to_string()).collect::<Vec<_>>(),
+        model
+            .anims()
+            .map(|anim| anim.name.to_string())
+            .collect::<Vec<_>>(),
         ["idle", "run", "die", "nofps"]
     );
     let anim = |name: &str| model.anims().find(|anim| anim.name == name);
@@ -60,16 +66,37 @@ fn frames_and_buffers_out_of_range_are_errors() {
     let frames = model("skin_multi_anim.iqm").frames();
     let mut pose = vec![Trs::default(); frames.pose_count()];
     for frame in [frames.len(), u32::MAX] {
-        assert_eq!(frames.read_frame_into(frame, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
-        assert_eq!(frames.pose(frame, 0).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert_eq!(
-            frames.interpolate_into(0, frame, 0.5, &mut pose).unwrap_err().kind(),
+            frames.read_frame_into(frame, &mut pose).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
+        assert_eq!(
+            frames.pose(frame, 0).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
+        assert_eq!(
+            frames
+                .interpolate_into(0, frame, 0.5, &mut pose)
+                .unwrap_err()
+                .kind(),
             ErrorKind::OutOfRange
         );
     }
-    assert_eq!(frames.pose(0, frames.pose_count()).unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(frames.read_frame_into(0, &mut pose[1..]).unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(frames.read_range_into(0..2, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        frames.pose(0, frames.pose_count()).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
+    assert_eq!(
+        frames
+            .read_frame_into(0, &mut pose[1..])
+            .unwrap_err()
+            .kind(),
+        ErrorKind::OutOfRange
+    );
+    assert_eq!(
+        frames.read_range_into(0..2, &mut pose).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     frames.read_range_into(3..3, &mut []).unwrap();
 }
 
@@ -83,7 +110,12 @@ fn interpolation_begins_and_ends_at_the_frames() {
         frames.interpolate_into(3, 4, fraction, &mut mixed).unwrap();
         for (mixed, exact) in mixed.iter().zip(&pose) {
             assert_eq!(mixed.translate, exact.translate);
-            let cosine: f32 = mixed.rotate.iter().zip(exact.normalized().rotate).map(|(a, b)| a * b).sum();
+            let cosine: f32 = mixed
+                .rotate
+                .iter()
+                .zip(exact.normalized().rotate)
+                .map(|(a, b)| a * b)
+                .sum();
             assert!(cosine.abs() > 1. - 1e-6, "{cosine}");
         }
     }
@@ -105,13 +137,33 @@ mod reference {
         let [x, y, z, w] = q.map(|lane| lane / length);
         // The columns are the images of the axes: q * axis * conjugate(q).
         let rotation = [
-            [w * w + x * x - y * y - z * z, 2. * (x * y - w * z), 2. * (x * z + w * y), 0.],
-            [2. * (x * y + w * z), w * w - x * x + y * y - z * z, 2. * (y * z - w * x), 0.],
-            [2. * (x * z - w * y), 2. * (y * z + w * x), w * w - x * x - y * y + z * z, 0.],
+            [
+                w * w + x * x - y * y - z * z,
+                2. * (x * y - w * z),
+                2. * (x * z + w * y),
+                0.,
+            ],
+            [
+                2. * (x * y + w * z),
+                w * w - x * x + y * y - z * z,
+                2. * (y * z - w * x),
+                0.,
+            ],
+            [
+                2. * (x * z - w * y),
+                2. * (y * z + w * x),
+                w * w - x * x - y * y + z * z,
+                0.,
+            ],
             [0., 0., 0., 1.],
         ];
         let mut scale = [[0.; 4]; 4];
-        let mut translate = [[1., 0., 0., 0.], [0., 1., 0., 0.], [0., 0., 1., 0.], [0., 0., 0., 1.]];
+        let mut translate = [
+            [1., 0., 0., 0.],
+            [0., 1., 0., 0.],
+            [0., 0., 1., 0.],
+            [0., 0., 0., 1.],
+        ];
         for i in 0..3 {
             scale[i][i] = trs.scale[i].into();
             translate[i][3] = trs.translate[i].into();
@@ -145,7 +197,11 @@ fn assert_close(found: &Matrix, expected: &[[f64; 4]], what: &str) {
 
 #[test]
 fn matrices_agree_with_plain_ones_in_double_precision() {
-    for name in ["skin_scale_nonuniform.iqm", "skin_multi_anim.iqm", "v1_skin_anim.iqm"] {
+    for name in [
+        "skin_scale_nonuniform.iqm",
+        "skin_multi_anim.iqm",
+        "v1_skin_anim.iqm",
+    ] {
         let model = model(name);
         let skeleton = model.skeleton().unwrap();
         let bind: Vec<Trs> = model.joints().map(|joint| joint.trs).collect();
@@ -154,10 +210,20 @@ fn matrices_agree_with_plain_ones_in_double_precision() {
             assert_close(found, expected, name);
         }
         // The inverse undoes the bind matrix.
-        for (inverse, bind) in skeleton.inverse_bind_matrices().iter().zip(skeleton.bind_matrices()) {
+        for (inverse, bind) in skeleton
+            .inverse_bind_matrices()
+            .iter()
+            .zip(skeleton.bind_matrices())
+        {
             let identity = iqm::multiply(inverse, bind);
-            let off = identity.iter().flatten().zip(iqm::IDENTITY.iter().flatten());
-            assert!(off.clone().all(|(a, b)| (a - b).abs() < 1e-4), "{name}: {identity:?}");
+            let off = identity
+                .iter()
+                .flatten()
+                .zip(iqm::IDENTITY.iter().flatten());
+            assert!(
+                off.clone().all(|(a, b)| (a - b).abs() < 1e-4),
+                "{name}: {identity:?}"
+            );
         }
         let frames = model.frames();
         let mut pose = vec![Trs::default(); frames.pose_count()];
@@ -190,14 +256,21 @@ fn skinning_matrices_follow_the_parents_of_the_poses() {
         [0.783_327, 0.621_610, 0.0, -1.566_654],
         [0.0, 0.0, 1.0, 0.0],
     ];
-    let hand = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
+    let hand = [
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 3.0],
+    ];
     let stretched_arm = [
         [0.362_358, -2.796_117, 0.0, 1.275_284],
         [0.932_039, 1.087_073, 0.0, -1.864_078],
         [0.0, 0.0, 1.0, 0.0],
     ];
-    let turned_hand =
-        [[1.0, 0.0, 0.0, 0.0], [0.0, 0.825_336, -0.564_642, 0.0], [0.0, 0.564_642, 0.825_336, 3.0]];
+    let turned_hand = [
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.825_336, -0.564_642, 0.0],
+        [0.0, 0.564_642, 0.825_336, 3.0],
+    ];
     for (name, expected) in [
         ("other_pose_parents.iqm", [arm, hand]),
         ("other_pose_parents_shear.iqm", [stretched_arm, turned_hand]),
@@ -241,8 +314,14 @@ fn skinning_matrices_of_a_joined_model_follow_its_own_poses() {
     let mut pose = vec![Trs::default(); 3];
     joined.frames().read_frame_into(3, &mut pose).unwrap();
     let expected = usual.skeleton().unwrap().skinning_matrices(&pose).unwrap();
-    assert_eq!(joined.skeleton().unwrap().skinning_matrices(&pose).unwrap(), expected);
-    assert_ne!(model.skeleton().unwrap().skinning_matrices(&pose).unwrap(), expected);
+    assert_eq!(
+        joined.skeleton().unwrap().skinning_matrices(&pose).unwrap(),
+        expected
+    );
+    assert_ne!(
+        model.skeleton().unwrap().skinning_matrices(&pose).unwrap(),
+        expected
+    );
 }
 
 #[test]
@@ -251,10 +330,18 @@ fn bind_pose_skins_to_itself() {
     let bind: Vec<Trs> = model.joints().map(|joint| joint.trs).collect();
     for matrix in model.skeleton().unwrap().skinning_matrices(&bind).unwrap() {
         assert!(
-            matrix.iter().flatten().zip(iqm::IDENTITY.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-4)
+            matrix
+                .iter()
+                .flatten()
+                .zip(iqm::IDENTITY.iter().flatten())
+                .all(|(a, b)| (a - b).abs() < 1e-4)
         );
     }
-    let wrong = model.skeleton().unwrap().skinning_matrices(&bind[1..]).unwrap_err();
+    let wrong = model
+        .skeleton()
+        .unwrap()
+        .skinning_matrices(&bind[1..])
+        .unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Mismatch);
 }
 
@@ -262,12 +349,20 @@ fn bind_pose_skins_to_itself() {
 fn custom_arrays_are_found_by_name() {
     let model = model("custom.iqm");
     let lightmap = model.custom_array("lightmap").unwrap().unwrap();
-    assert_eq!((lightmap.format().scalar, lightmap.format().components), (Scalar::F32, 4));
-    assert_eq!(lightmap.semantic(), &Semantic::Custom("lightmap".to_owned()));
+    assert_eq!(
+        (lightmap.format().scalar, lightmap.format().components),
+        (Scalar::F32, 4)
+    );
+    assert_eq!(
+        lightmap.semantic(),
+        &Semantic::Custom("lightmap".to_owned())
+    );
     assert!(model.custom_array("light").unwrap().is_none());
     let scalars: Vec<_> = model.vertex_arrays().map(|array| array.format).collect();
     assert!(
-        [Scalar::U8, Scalar::F16, Scalar::F64].iter().all(|scalar| scalars.contains(scalar)),
+        [Scalar::U8, Scalar::F16, Scalar::F64]
+            .iter()
+            .all(|scalar| scalars.contains(scalar)),
         "{scalars:?}"
     );
 }
@@ -280,15 +375,26 @@ fn arrays_of_another_format_are_no_typed_arrays() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(error.byte_range(), Some(array.range));
     assert_eq!(error.address().unwrap().to_string(), "vertex_arrays[0]");
-    assert_eq!((&*error.cause().expected(), &*error.cause().found()), ("f32x3", "f16x3"));
-    assert!(model.vertex_array_of(&VertexArrayType::Position).unwrap().is_some());
+    assert_eq!(
+        (&*error.cause().expected(), &*error.cause().found()),
+        ("f32x3", "f16x3")
+    );
+    assert!(
+        model
+            .vertex_array_of(&VertexArrayType::Position)
+            .unwrap()
+            .is_some()
+    );
 }
 
 /// Normals that the SDK's compiler stored as bytes have length 1, within the precision of a byte: the compiler encodes
 /// `(2 * raw + 1) / 255`, which differs from `raw / 127` by at most 1/255.
 #[test]
 fn normals_of_the_sdk_compiler_have_length_1() {
-    let normals = model("fmt_byte.iqm").vertex_array_of(&VertexArrayType::Normal).unwrap().unwrap();
+    let normals = model("fmt_byte.iqm")
+        .vertex_array_of(&VertexArrayType::Normal)
+        .unwrap()
+        .unwrap();
     for normal in normals.to_f32::<3>() {
         let length = normal.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
         assert!((length - 1.).abs() < 2. * 3_f32.sqrt() / 255., "{normal:?}");
@@ -302,22 +408,45 @@ fn mesh_view(model: &Model, index: u64) -> meshmap::Result<MeshView> {
 #[test]
 fn meshes_have_their_own_vertices_and_indices_from_zero() {
     let model = model("fte_ext.iqm");
-    let views: Vec<_> = (0..2).map(|index| mesh_view(&model, index).unwrap()).collect();
-    assert_eq!(views.iter().map(MeshView::vertex_count).collect::<Vec<_>>(), [30, 8]);
-    assert_eq!(views.iter().map(MeshView::name).collect::<Vec<_>>(), ["body", "hitbox7"]);
+    let views: Vec<_> = (0..2)
+        .map(|index| mesh_view(&model, index).unwrap())
+        .collect();
+    assert_eq!(
+        views.iter().map(MeshView::vertex_count).collect::<Vec<_>>(),
+        [30, 8]
+    );
+    assert_eq!(
+        views.iter().map(MeshView::name).collect::<Vec<_>>(),
+        ["body", "hitbox7"]
+    );
     let second = views[1].indices();
-    assert_eq!((second.base(), second.iter().min(), second.iter().max()), (30, Some(0), Some(7)));
+    assert_eq!(
+        (second.base(), second.iter().min(), second.iter().max()),
+        (30, Some(0), Some(7))
+    );
     let all = model.positions().unwrap().unwrap();
     let own = views[1].attribute(&Semantic::Position).unwrap().unwrap();
     assert_eq!(own.to_f32::<3>(), all.slice(30..38).unwrap().to_vec());
-    assert!(views[1].attribute(&Semantic::TexCoord(1)).unwrap().is_none());
-    assert_eq!(mesh_view(&model, 2).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!(
+        views[1]
+            .attribute(&Semantic::TexCoord(1))
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(
+        mesh_view(&model, 2).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
 }
 
 /// The vertices that the triangles of a mesh use, in ascending order.
 fn used(model: &Model, mesh: &iqm::Mesh) -> Vec<u32> {
     let first = mesh.first_triangle as usize;
-    let triangles = model.triangles().unwrap().slice(first..first + mesh.num_triangles as usize).unwrap();
+    let triangles = model
+        .triangles()
+        .unwrap()
+        .slice(first..first + mesh.num_triangles as usize)
+        .unwrap();
     let mut used = triangles.to_vec().into_flattened();
     used.sort_unstable();
     used.dedup();
@@ -326,23 +455,46 @@ fn used(model: &Model, mesh: &iqm::Mesh) -> Vec<u32> {
 
 /// The view has the vertices that the triangles use and no others; every corner has the position that the file stores.
 fn assert_has_only_used_vertices(model: &Model, index: usize) {
-    let (mesh, view) = (model.mesh(index).unwrap(), mesh_view(model, index as u64).unwrap());
+    let (mesh, view) = (
+        model.mesh(index).unwrap(),
+        mesh_view(model, index as u64).unwrap(),
+    );
     let used = used(model, &mesh);
-    assert_eq!((view.vertex_count(), view.indices().base()), (used.len(), 0));
+    assert_eq!(
+        (view.vertex_count(), view.indices().base()),
+        (used.len(), 0)
+    );
     let all = model.positions().unwrap().unwrap();
-    let own = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
-    let expected: Vec<_> = used.iter().map(|vertex| all.get(*vertex as usize).unwrap()).collect();
+    let own = view
+        .attribute(&Semantic::Position)
+        .unwrap()
+        .unwrap()
+        .to_f32::<3>();
+    let expected: Vec<_> = used
+        .iter()
+        .map(|vertex| all.get(*vertex as usize).unwrap())
+        .collect();
     assert_eq!(own, expected);
     let stored = model.triangles().unwrap();
-    for (triangle, place) in view.indices().triangles().zip(mesh.first_triangle as usize..) {
-        assert_eq!(triangle.map(|index| used[index as usize]), stored.get(place).unwrap());
+    for (triangle, place) in view
+        .indices()
+        .triangles()
+        .zip(mesh.first_triangle as usize..)
+    {
+        assert_eq!(
+            triangle.map(|index| used[index as usize]),
+            stored.get(place).unwrap()
+        );
     }
 }
 
 #[test]
 fn meshes_that_use_vertices_outside_of_their_range_have_copies_and_a_finding() {
     let model = model("ours_many_meshes_a.iqm");
-    assert_eq!(mesh_view(&model, 1).unwrap().findings()[0].rule, rule("index_outside_mesh"));
+    assert_eq!(
+        mesh_view(&model, 1).unwrap().findings()[0].rule,
+        rule("index_outside_mesh")
+    );
     assert_has_only_used_vertices(&model, 1);
 }
 
@@ -353,16 +505,31 @@ fn meshes_that_declare_the_same_vertices_have_only_those_that_they_use() {
     let meshes = get(&file, 0x28);
     // The first mesh declares all vertices, the second its own. The third shares none with the second, but with the first.
     set(&mut file, meshes + 12, 900);
-    for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file.clone()))] {
+    for source in [
+        Source::from_bytes(file.clone()),
+        Source::ranged(Recorder::new(file.clone())),
+    ] {
         let model = Model::from_source(source, &Options::default()).unwrap();
         (0..3).for_each(|mesh| assert_has_only_used_vertices(&model, mesh));
         let findings = model.validate().unwrap();
-        let shared = findings.iter().find(|finding| finding.rule == rule("shared_vertices")).unwrap();
-        assert_eq!((shared.count, shared.address.as_ref().unwrap().to_string().as_str()), (3, "meshes[0]"));
+        let shared = findings
+            .iter()
+            .find(|finding| finding.rule == rule("shared_vertices"))
+            .unwrap();
+        assert_eq!(
+            (
+                shared.count,
+                shared.address.as_ref().unwrap().to_string().as_str()
+            ),
+            (3, "meshes[0]")
+        );
     }
     let listed = open::file(file);
     // The counts are the declared ones, because no triangles are read for them.
-    let counts = listed.meshes().unwrap().map(|entry| entry.counts.unwrap().vertices);
+    let counts = listed
+        .meshes()
+        .unwrap()
+        .map(|entry| entry.counts.unwrap().vertices);
     assert_eq!(counts.collect::<Vec<_>>(), [900, 300, 300]);
 }
 
@@ -379,9 +546,18 @@ fn index_out_of_range_is_found_by_each_check() {
     assert_eq!(error.byte_range(), Some(place.clone()));
     assert_eq!(error.address().unwrap().to_string(), "triangles[1]");
     let findings = model.validate().unwrap();
-    let wrong = findings.iter().find(|finding| finding.severity() == Severity::Unusable).unwrap();
-    assert_eq!((wrong.rule, wrong.byte_range.clone()), (rule("index_out_of_range"), Some(place)));
-    assert_eq!(mesh_view(&model, 0).unwrap_err().kind(), ErrorKind::Malformed);
+    let wrong = findings
+        .iter()
+        .find(|finding| finding.severity() == Severity::Unusable)
+        .unwrap();
+    assert_eq!(
+        (wrong.rule, wrong.byte_range.clone()),
+        (rule("index_out_of_range"), Some(place))
+    );
+    assert_eq!(
+        mesh_view(&model, 0).unwrap_err().kind(),
+        ErrorKind::Malformed
+    );
     assert_eq!(strict(file).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
@@ -391,7 +567,10 @@ fn strict_reading_refuses_what_the_text_forbids_only() {
     // Suspicious but legal: no framerate. What one real file in ten does: sections at odd offsets.
     assert!(read("skin_multi_anim.iqm").is_ok() && read("ours_odd_a.iqm").is_ok());
     let error = read("ours_types_a.iqm").unwrap_err();
-    assert_eq!((error.kind(), error.format()), (ErrorKind::Malformed, Some(meshmap::Format::Iqm)));
+    assert_eq!(
+        (error.kind(), error.format()),
+        (ErrorKind::Malformed, Some(meshmap::Format::Iqm))
+    );
     assert_eq!(error.what(), rule("reserved_type").name);
 }
 
@@ -417,7 +596,10 @@ fn findings_name_what_is_odd() {
     ];
     for (name, rule) in cases.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
         let findings = model(name).validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.rule == rule), "{name}: {rule:?}: {findings:?}");
+        assert!(
+            findings.iter().any(|finding| finding.rule == rule),
+            "{name}: {rule:?}: {findings:?}"
+        );
     }
     assert_eq!(model("skin_scale_nonuniform.iqm").validate().unwrap(), []);
 }
@@ -451,13 +633,19 @@ fn findings_of_damaged_fields_name_them() {
         set(&mut damaged, field, value);
         let model = open::model(damaged);
         let findings = model.validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.rule == rule), "{rule:?}: {findings:?}");
+        assert!(
+            findings.iter().any(|finding| finding.rule == rule),
+            "{rule:?}: {findings:?}"
+        );
     }
 }
 
 /// Thousands of meshes that all claim all triangles are a trap for who looks at each.
 #[test]
-#[cfg_attr(miri, ignore = "looks at 64 times the bytes of the file, an index at a time")]
+#[cfg_attr(
+    miri,
+    ignore = "looks at 64 times the bytes of the file, an index at a time"
+)]
 fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
     let mut file = fixtures::iqm::small();
     let mesh = file[get(&file, 0x28)..][..24].to_vec();
@@ -500,12 +688,25 @@ fn split_models_join() {
         set(&mut animation, field, 0);
     }
     let [whole, mesh, animation] = [whole, mesh, animation].map(|file| open::model(file));
-    assert_eq!((mesh.poses().len(), animation.joints().len(), animation.meshes().len()), (0, 0, 0));
+    assert_eq!(
+        (
+            mesh.poses().len(),
+            animation.joints().len(),
+            animation.meshes().len()
+        ),
+        (0, 0, 0)
+    );
     let joined = mesh.attach(&animation).unwrap();
-    assert_eq!(joined.frames().read().unwrap(), whole.frames().read().unwrap());
+    assert_eq!(
+        joined.frames().read().unwrap(),
+        whole.frames().read().unwrap()
+    );
     assert_eq!(joined.bounds().unwrap(), whole.bounds().unwrap());
     assert_eq!(joined.anims().count(), 4);
-    assert_eq!(joined.joints().collect::<Vec<_>>(), whole.joints().collect::<Vec<_>>());
+    assert_eq!(
+        joined.joints().collect::<Vec<_>>(),
+        whole.joints().collect::<Vec<_>>()
+    );
     assert_eq!(joined.positions().unwrap(), whole.positions().unwrap());
 }
 
@@ -513,7 +714,8 @@ fn split_models_join() {
 fn figure(joints: &[(&'static str, Option<u32>)]) -> Model {
     let angle = |name: &str, frame: usize| f32::from(name.as_bytes()[0]) * 0.01 * frame as f32;
     let turned = |frame| {
-        let turn = |(name, _): &(&str, _)| [0.0, 0.0, angle(name, frame).sin(), angle(name, frame).cos()];
+        let turn =
+            |(name, _): &(&str, _)| [0.0, 0.0, angle(name, frame).sin(), angle(name, frame).cos()];
         joints.iter().map(turn).collect()
     };
     let frames: Vec<Vec<[f32; 4]>> = (0..2).map(turned).collect();
@@ -530,15 +732,28 @@ fn figure(joints: &[(&'static str, Option<u32>)]) -> Model {
 
 #[test]
 fn joints_take_the_poses_of_their_names() {
-    let mesh =
-        figure(&[("root", None), ("left", Some(0)), ("right", Some(0)), ("tail", Some(0)), ("up", Some(3))]);
-    let other =
-        figure(&[("extra", None), ("root", None), ("right", Some(1)), ("left", Some(1)), ("tip", Some(3))]);
+    let mesh = figure(&[
+        ("root", None),
+        ("left", Some(0)),
+        ("right", Some(0)),
+        ("tail", Some(0)),
+        ("up", Some(3)),
+    ]);
+    let other = figure(&[
+        ("extra", None),
+        ("root", None),
+        ("right", Some(1)),
+        ("left", Some(1)),
+        ("tip", Some(3)),
+    ]);
     let joined = mesh.attach(&other).unwrap();
     assert_eq!(joined.resting_joints().collect::<Vec<_>>(), [3, 4]);
     let poses: Vec<_> = joined.poses().collect();
     let parents = |model: &Model| model.joints().map(|joint| joint.parent).collect::<Vec<_>>();
-    assert_eq!(poses.iter().map(|pose| pose.parent).collect::<Vec<_>>(), parents(&mesh));
+    assert_eq!(
+        poses.iter().map(|pose| pose.parent).collect::<Vec<_>>(),
+        parents(&mesh)
+    );
     let (frames, stored) = (joined.frames(), other.frames());
     assert_eq!((frames.pose_count(), frames.len()), (5, 2));
     let all = frames.read().unwrap();
@@ -552,9 +767,14 @@ fn joints_take_the_poses_of_their_names() {
         assert_eq!(all[frame as usize * 5 + 3..][..2], places[3..]);
     }
     // Joined once more, with joints of another order.
-    let again = figure(&[("root", None), ("right", Some(0)), ("tail", Some(0))]).attach(&joined).unwrap();
+    let again = figure(&[("root", None), ("right", Some(0)), ("tail", Some(0))])
+        .attach(&joined)
+        .unwrap();
     assert_eq!(again.resting_joints().collect::<Vec<_>>(), [2]);
-    assert_eq!(again.frames().pose(1, 1).unwrap(), stored.pose(1, 2).unwrap());
+    assert_eq!(
+        again.frames().pose(1, 1).unwrap(),
+        stored.pose(1, 2).unwrap()
+    );
 }
 
 #[test]
@@ -578,19 +798,37 @@ fn skeletons_that_differ_do_not_join() {
             &[("base", None), ("left", Some(0))],
             "joints[1]: expected \"left\" below \"root\", found it elsewhere",
         ),
-        (&[("base", None), ("other", None)], "expected a joint of the mesh in the animation, found none"),
+        (
+            &[("base", None), ("other", None)],
+            "expected a joint of the mesh in the animation, found none",
+        ),
     ] {
         let error = refused(&mesh, &figure(joints)).to_string();
         assert!(error.contains(words), "{error}");
     }
     // A name may repeat below other parents.
-    let arms = [("root", None), ("left", Some(0)), ("hand", Some(1)), ("right", Some(0)), ("hand", Some(3))];
-    assert_eq!(figure(&arms).attach(&figure(&arms)).unwrap().resting_joints().count(), 0);
+    let arms = [
+        ("root", None),
+        ("left", Some(0)),
+        ("hand", Some(1)),
+        ("right", Some(0)),
+        ("hand", Some(3)),
+    ];
+    assert_eq!(
+        figure(&arms)
+            .attach(&figure(&arms))
+            .unwrap()
+            .resting_joints()
+            .count(),
+        0
+    );
 
     // Without names, poses are in the order of the joints.
     let whole = fixtures::iqm::small();
     let without_joints = |mut file: Vec<u8>| {
-        (0x44..0x4c).step_by(4).for_each(|field| set(&mut file, field, 0));
+        (0x44..0x4c)
+            .step_by(4)
+            .for_each(|field| set(&mut file, field, 0));
         open::model(file)
     };
     let error = refused(&mesh, &without_joints(whole.clone())).to_string();
@@ -601,32 +839,58 @@ fn skeletons_that_differ_do_not_join() {
     set(&mut file, poses + 3 * 88, 0);
     let error = refused(&model("skin_multi_anim.iqm"), &without_joints(file));
     assert_eq!(error.address().unwrap().to_string(), "joints[3]");
-    assert!(error.to_string().contains("1 of 5 joints differ"), "{error}");
+    assert!(
+        error.to_string().contains("1 of 5 joints differ"),
+        "{error}"
+    );
 }
 
 #[test]
 fn extensions_of_fte_are_typed() {
     let model = model("fte_ext.iqm");
-    assert_eq!(model.extensions().map(|e| e.name.to_string()).collect::<Vec<_>>(), ["FTE_MESH", "FTE_EVENT"]);
+    assert_eq!(
+        model
+            .extensions()
+            .map(|e| e.name.to_string())
+            .collect::<Vec<_>>(),
+        ["FTE_MESH", "FTE_EVENT"]
+    );
     assert_eq!(model.fte_meshes().unwrap().unwrap().len(), 2);
     let events = model.fte_events().unwrap().unwrap();
     assert_eq!(events.len(), 2);
-    assert!(events.iter().all(|event| (event.anim as usize) < model.anims().len()), "{events:?}");
-    assert!(model.extension("fte_mesh").unwrap().is_some(), "names are compared in any case of letters");
+    assert!(
+        events
+            .iter()
+            .all(|event| (event.anim as usize) < model.anims().len()),
+        "{events:?}"
+    );
+    assert!(
+        model.extension("fte_mesh").unwrap().is_some(),
+        "names are compared in any case of letters"
+    );
     assert!(model.fte_skins().unwrap().is_none());
 
     let model = self::model("ext_fte_skins.iqm");
     assert_eq!(model.fte_events().unwrap(), None, "absent is not empty");
     let skins = model.fte_skins().unwrap().unwrap();
-    assert_eq!(skins.numskins.iter().sum::<u32>() as usize, skins.skins.len());
-    assert!(skins.frames.iter().all(|frame| !frame.material.is_empty()), "{skins:?}");
+    assert_eq!(
+        skins.numskins.iter().sum::<u32>() as usize,
+        skins.skins.len()
+    );
+    assert!(
+        skins.frames.iter().all(|frame| !frame.material.is_empty()),
+        "{skins:?}"
+    );
 }
 
 #[test]
 fn skins_longer_than_their_data_are_malformed() {
     let mut file = fs::read(data::valid("iqm", "ext_fte_skins.iqm")).unwrap();
     let model = open::model(file.clone());
-    let skins = model.extensions().find(|extension| extension.name == "FTE_SKINS").unwrap();
+    let skins = model
+        .extensions()
+        .find(|extension| extension.name == "FTE_SKINS")
+        .unwrap();
     set(&mut file, skins.range.start as usize, u32::MAX);
     let model = open::model(file);
     assert_eq!(model.fte_skins().unwrap_err().kind(), ErrorKind::Malformed);
@@ -643,19 +907,33 @@ fn comment_of_another_exporter_continues_after_its_length() {
         .unwrap()
         .range
         .start;
-    let whole = model.source().read(start..model.source().len().unwrap().unwrap()).unwrap();
+    let whole = model
+        .source()
+        .read(start..model.source().len().unwrap().unwrap())
+        .unwrap();
     let text = str::from_utf8(&whole).unwrap();
-    assert!(text.starts_with('{') && text.trim_end_matches('\0').ends_with('}'), "{text}");
+    assert!(
+        text.starts_with('{') && text.trim_end_matches('\0').ends_with('}'),
+        "{text}"
+    );
 }
 
 #[test]
 fn names_need_not_be_utf8() {
     let model = model("ours_names_a.iqm");
-    let mut names = model.meshes().map(|mesh| mesh.name).chain(model.joints().map(|joint| joint.name));
-    assert!(names.any(|name| name.to_str().is_none() && name.to_string_lossy().contains('\u{fffd}')));
+    let mut names = model
+        .meshes()
+        .map(|mesh| mesh.name)
+        .chain(model.joints().map(|joint| joint.name));
+    assert!(
+        names.any(|name| name.to_str().is_none() && name.to_string_lossy().contains('\u{fffd}'))
+    );
     for (index, joint) in model.joints().enumerate() {
         assert!(
-            model.joints().position(|other| other.name == joint.name).is_some_and(|found| found <= index)
+            model
+                .joints()
+                .position(|other| other.name == joint.name)
+                .is_some_and(|found| found <= index)
         );
     }
 }
@@ -663,13 +941,21 @@ fn names_need_not_be_utf8() {
 /// The rules that the structure of a file breaks, and how often.
 fn structure_of(file: Vec<u8>) -> Vec<(Rule, u64)> {
     let model = open::model(file);
-    model.findings().iter().map(|finding| (finding.rule, finding.count)).collect()
+    model
+        .findings()
+        .iter()
+        .map(|finding| (finding.rule, finding.count))
+        .collect()
 }
 
 #[test]
 fn sound_structures_have_no_findings() {
     let of = |name: &str| structure_of(fs::read(data::valid("iqm", name)).unwrap());
-    for name in ["skin_scale_nonuniform.iqm", "v1_skin_anim.iqm", "anim_only_joints.iqm"] {
+    for name in [
+        "skin_scale_nonuniform.iqm",
+        "v1_skin_anim.iqm",
+        "anim_only_joints.iqm",
+    ] {
         assert_eq!(of(name), [], "{name}");
     }
     // Two of four animations have no rate.
@@ -694,7 +980,11 @@ fn joints_or_poses_without_the_others_are_no_finding() {
         set(&mut animation, field, 0);
     }
     for file in [mesh, animation] {
-        assert!(structure_of(file).iter().all(|(rule, _)| rule.id != "poses_not_joints"));
+        assert!(
+            structure_of(file)
+                .iter()
+                .all(|(rule, _)| rule.id != "poses_not_joints")
+        );
     }
 }
 
@@ -711,7 +1001,11 @@ fn bytes_after_the_last_section_are_findings() {
     // Fewer than four may be for the alignment of the next section.
     assert_eq!((with(0, 0), with(3, 0)), (vec![], vec![]));
     for (inside, outside) in [(4, 0), (0, 1)] {
-        assert_eq!(with(inside, outside), [(rule("trailing_bytes"), 1)], "{inside}, {outside}");
+        assert_eq!(
+            with(inside, outside),
+            [(rule("trailing_bytes"), 1)],
+            "{inside}, {outside}"
+        );
     }
     assert_eq!(with(4, 1), [(rule("trailing_bytes"), 2)]);
 
@@ -721,7 +1015,10 @@ fn bytes_after_the_last_section_are_findings() {
     set(&mut comment, 0x6c, 2);
     let found = structure_of(comment);
     assert!(found.contains(&(rule("trailing_bytes"), 1)), "{found:?}");
-    assert!(found.iter().all(|(rule, _)| rule.id != "longer_comment"), "{found:?}");
+    assert!(
+        found.iter().all(|(rule, _)| rule.id != "longer_comment"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -755,14 +1052,22 @@ fn damaged_structures_are_refused_where_they_are_damaged() {
     for (field, value) in cases {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
-        let error = Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap_err();
+        let error =
+            Model::from_source(Source::from_bytes(damaged), &Options::default()).unwrap_err();
         let range = field as u64..field as u64 + 4;
-        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{error}");
+        assert_eq!(
+            (error.kind(), error.byte_range()),
+            (ErrorKind::Malformed, Some(range)),
+            "{error}"
+        );
     }
     let mut newer = file.clone();
     set(&mut newer, 0x10, 3);
     let error = Model::from_source(Source::from_bytes(newer), &Options::default()).unwrap_err();
-    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Unsupported, Some(0x10..0x14)));
+    assert_eq!(
+        (error.kind(), error.byte_range()),
+        (ErrorKind::Unsupported, Some(0x10..0x14))
+    );
 }
 
 #[test]
@@ -797,7 +1102,11 @@ fn extensions_in_a_cycle_are_refused() {
         set(&mut cycle, 0x74, count);
         set(&mut cycle, second + 12, link as u32);
         let error = Model::from_source(Source::from_bytes(cycle), &Options::default()).unwrap_err();
-        assert_eq!((error.kind(), &*error.cause().found()), (ErrorKind::Malformed, "a cycle"), "{error}");
+        assert_eq!(
+            (error.kind(), &*error.cause().found()),
+            (ErrorKind::Malformed, "a cycle"),
+            "{error}"
+        );
     }
     // A list that goes on after the announced number of nodes is read that far.
     let mut longer = file;
@@ -805,11 +1114,17 @@ fn extensions_in_a_cycle_are_refused() {
     let model = open::model(longer);
     assert_eq!(model.extensions().count(), 1);
     let counted = |findings: &[Finding]| {
-        let mut counts = findings.iter().filter(|finding| finding.rule == rule("extension_count"));
+        let mut counts = findings
+            .iter()
+            .filter(|finding| finding.rule == rule("extension_count"));
         counts.next().unwrap().to_string()
     };
     let more = "1 announced, 1 in the list and a link to one more";
-    assert!(counted(model.findings()).contains(more), "{}", counted(model.findings()));
+    assert!(
+        counted(model.findings()).contains(more),
+        "{}",
+        counted(model.findings())
+    );
     let mut none = fixtures::iqm::small();
     set(&mut none, 0x74, 1);
     assert!(counted(open::model(none).findings()).ends_with("1 announced, 0 in the list"));
@@ -831,11 +1146,18 @@ fn opening_reads_small_files_whole_and_the_tables_of_large_ones() {
         }
         recorder.take()
     };
-    for (len, is_detected, is_whole) in
-        [(HEAD, false, true), (HEAD, true, true), (HEAD + 1, false, true), (HEAD + 1, true, false)]
-    {
+    for (len, is_detected, is_whole) in [
+        (HEAD, false, true),
+        (HEAD, true, true),
+        (HEAD + 1, false, true),
+        (HEAD + 1, true, false),
+    ] {
         let reads = reads(len, is_detected);
-        assert_eq!(reads.contains(&(0..HEAD)), is_whole, "{len}, {is_detected}: {reads:?}");
+        assert_eq!(
+            reads.contains(&(0..HEAD)),
+            is_whole,
+            "{len}, {is_detected}: {reads:?}"
+        );
     }
 }
 
@@ -855,25 +1177,42 @@ fn with_long_text() -> (Vec<u8>, usize) {
 #[test]
 fn names_of_a_long_text_are_those_of_a_short_one() {
     let names = |model: &Model| -> Vec<_> {
-        model.meshes().map(|mesh| mesh.name).chain(model.joints().map(|joint| joint.name)).collect()
+        model
+            .meshes()
+            .map(|mesh| mesh.name)
+            .chain(model.joints().map(|joint| joint.name))
+            .collect()
     };
     let expected = names(&open::model(fixtures::iqm::small()));
     let (file, _) = with_long_text();
-    for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file))] {
-        assert_eq!(names(&Model::from_source(source, &Options::default()).unwrap()), expected);
+    for source in [
+        Source::from_bytes(file.clone()),
+        Source::ranged(Recorder::new(file)),
+    ] {
+        assert_eq!(
+            names(&Model::from_source(source, &Options::default()).unwrap()),
+            expected
+        );
     }
 }
 
 /// A text in memory takes no more of it.
 #[test]
 fn a_text_longer_than_a_block_may_be_is_not_read_into_memory() {
-    let limits = Limits::default().with_max_block_bytes(1 << 20).with_free_ratio(0);
-    let open = |source| Model::from_source(source, &Options::default().with_limits(limits)).map(drop);
+    let limits = Limits::default()
+        .with_max_block_bytes(1 << 20)
+        .with_free_ratio(0);
+    let open =
+        |source| Model::from_source(source, &Options::default().with_limits(limits)).map(drop);
     let (file, text) = with_long_text();
     assert!(open(Source::from_bytes(file.clone())).is_ok());
     let error = open(Source::ranged(Recorder::new(file))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
-    assert_eq!(error.byte_range(), Some(text as u64..text as u64 + (2 << 20)), "{error}");
+    assert_eq!(
+        error.byte_range(),
+        Some(text as u64..text as u64 + (2 << 20)),
+        "{error}"
+    );
 }
 
 #[test]
@@ -888,7 +1227,10 @@ fn names_all_over_a_long_text_are_one_step_of_fragments() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut steps = Vec::new();
     let model = loop {
-        match fragments.step(|source| Model::from_source(source.clone(), &Options::default())).unwrap() {
+        match fragments
+            .step(|source| Model::from_source(source.clone(), &Options::default()))
+            .unwrap()
+        {
             Ok(model) => break model,
             Err(ranges) => {
                 for range in &ranges {
@@ -899,9 +1241,18 @@ fn names_all_over_a_long_text_are_one_step_of_fragments() {
             }
         }
     };
-    assert_eq!(model.joints().map(|joint| joint.name.to_string()).collect::<String>(), "abcde");
+    assert_eq!(
+        model
+            .joints()
+            .map(|joint| joint.name.to_string())
+            .collect::<String>(),
+        "abcde"
+    );
     // The header, and then the rest of the text, whatever names are in it.
-    assert!(text < 65_536 && steps.len() == 2 && steps[1].len() == 1, "{steps:?}");
+    assert!(
+        text < 65_536 && steps.len() == 2 && steps[1].len() == 1,
+        "{steps:?}"
+    );
 }
 
 #[test]

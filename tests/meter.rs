@@ -8,8 +8,8 @@ use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Parts, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
-    Address, Block, Codec, ErrorKind, Format, Limits, MeshEntry, MeshFile, Meter, Options, Parallelism,
-    ReadRange, Scratch, Source, decode_all, iqm, openctm, slmesh,
+    Address, Block, Codec, ErrorKind, Format, Limits, MeshEntry, MeshFile, Meter, Options,
+    Parallelism, ReadRange, Scratch, Source, decode_all, iqm, openctm, slmesh,
 };
 use meshmap_testing::allocator::{Counting, counted_in_process};
 use meshmap_testing::fixtures;
@@ -29,7 +29,9 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// Options with limits of `bytes` bytes, whatever is stored.
 fn limited(bytes: u64) -> Options {
-    let limits = Limits::default().with_max_block_bytes(bytes).with_max_total_bytes(bytes);
+    let limits = Limits::default()
+        .with_max_block_bytes(bytes)
+        .with_max_total_bytes(bytes);
     Options::default().with_limits(limits.with_free_ratio(0))
 }
 
@@ -63,7 +65,10 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
         .to_bytes();
     let document = open::document(file.clone());
     let shared: Address = "meshes[0].segments[2]".parse().unwrap();
-    let item = MeshFile::Tmf(document.clone()).items().find(|item| item.address == shared).unwrap();
+    let item = MeshFile::Tmf(document.clone())
+        .items()
+        .find(|item| item.address == shared)
+        .unwrap();
     assert_eq!(item.decoded, Some(CORNERS * 4 * 3));
 
     let open = |bytes| Document::from_source(Source::from_bytes(file.clone()), &limited(bytes));
@@ -86,9 +91,14 @@ fn custom_data_of_a_mesh_hold_what_is_of_the_file_once() {
         "custom floats of different names",
     ];
     for name in names {
-        let kind = meshmap_testing::kinds::all().into_iter().find(|kind| kind.name == name).unwrap();
+        let kind = meshmap_testing::kinds::all()
+            .into_iter()
+            .find(|kind| kind.name == name)
+            .unwrap();
         let bytes = Bytes::from((kind.build)(20_000));
-        let limits = Limits::default().with_max_block_bytes(MIB).with_max_total_bytes(MIB);
+        let limits = Limits::default()
+            .with_max_block_bytes(MIB)
+            .with_max_total_bytes(MIB);
         let options = Options::default().with_limits(limits);
         let most = meshmap_testing::calls::most_memory(&limits, bytes.len() as u64);
         let document = Document::from_source(Source::from_bytes(bytes), &options).unwrap();
@@ -96,7 +106,10 @@ fn custom_data_of_a_mesh_hold_what_is_of_the_file_once() {
         assert!(custom.len() > 10_000, "{name}: {} arrays", custom.len());
         drop(custom);
         let (_, of_view) = peak(|| document.mesh(0).unwrap().view().unwrap());
-        assert!(of_list <= most && of_view <= most, "{name}: {of_list} and {of_view} of {most} bytes");
+        assert!(
+            of_list <= most && of_view <= most,
+            "{name}: {of_list} and {of_view} of {most} bytes"
+        );
     }
 }
 
@@ -109,7 +122,13 @@ fn bombs_are_refused_before_their_memory_is_taken() {
             let start = file.len() as u64;
             file.extend(bomb(number, 4 * MIB));
             let address = Address::field("blocks").index(number.into());
-            Block::new("block", address, start..file.len() as u64, Codec::Zlib, None)
+            Block::new(
+                "block",
+                address,
+                start..file.len() as u64,
+                Codec::Zlib,
+                None,
+            )
         })
         .collect();
     let stored = file.len() as u64;
@@ -120,7 +139,9 @@ fn bombs_are_refused_before_their_memory_is_taken() {
         let good = results.iter().take_while(|result| result.is_ok()).count();
         assert_eq!(good, 4, "{parallelism:?}");
         let refused = |result: &meshmap::Result<Bytes>| {
-            result.as_ref().is_err_and(|error| error.kind() == ErrorKind::LimitExceeded)
+            result
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::LimitExceeded)
         };
         assert!(results[good..].iter().all(refused), "{parallelism:?}");
         assert!(peak < 18 * MIB + stored, "{parallelism:?}: {peak}");
@@ -133,12 +154,22 @@ fn what_a_block_holds_does_not_depend_on_the_limits() {
     // Its length is not stored, so memory grows, and shrinks if there is enough for both.
     const LENGTH: u64 = MIB;
     let stream = bomb(1, LENGTH);
-    let block = Block::new("block", Address::field("block"), 0..stream.len() as u64, Codec::Zlib, None);
+    let block = Block::new(
+        "block",
+        Address::field("block"),
+        0..stream.len() as u64,
+        Codec::Zlib,
+        None,
+    );
     let source = Source::from_bytes(stream);
     for eighths in 7..40 {
         let limit = LENGTH / 8 * eighths;
-        let (content, peak) = peak(|| block.decode(&source, &limited(limit), &mut Scratch::default()));
-        assert_eq!(content.ok().map(|content| content.len() as u64), (limit >= LENGTH).then_some(LENGTH));
+        let (content, peak) =
+            peak(|| block.decode(&source, &limited(limit), &mut Scratch::default()));
+        assert_eq!(
+            content.ok().map(|content| content.len() as u64),
+            (limit >= LENGTH).then_some(LENGTH)
+        );
         assert!(peak < limit + MIB / 8, "{limit}: {peak}");
     }
 }
@@ -154,13 +185,23 @@ fn blocks_of_the_same_bytes_are_decoded_once() {
     let blocks: Vec<Block> = (0..1000).map(block).collect();
     let source = Source::from_bytes(stream.clone());
     let (results, peak) = peak(|| decode_all(&source, &blocks, &limited(4 * MIB)));
-    assert!(results.iter().all(|result| result.as_ref().unwrap().len() as u64 == 4 * MIB));
+    assert!(
+        results
+            .iter()
+            .all(|result| result.as_ref().unwrap().len() as u64 == 4 * MIB)
+    );
     assert!(peak < 6 * MIB, "{peak}");
     let damaged: Vec<u8> = stream.iter().take(stream.len() - 9).copied().collect();
     let results = decode_all(&Source::from_bytes(damaged), &blocks, &Options::default());
-    let addresses: Vec<_> =
-        results.into_iter().map(|result| result.unwrap_err().address().cloned()).collect();
-    assert!((0..).zip(&addresses).all(|(index, found)| *found == Some(block(index).address)));
+    let addresses: Vec<_> = results
+        .into_iter()
+        .map(|result| result.unwrap_err().address().cloned())
+        .collect();
+    assert!(
+        (0..)
+            .zip(&addresses)
+            .all(|(index, found)| *found == Some(block(index).address))
+    );
 }
 
 #[test]
@@ -170,8 +211,9 @@ fn outcomes_do_not_depend_on_the_number_of_threads() {
     let mut file = Vec::new();
     let blocks: Vec<Block> = (0..40_u64)
         .map(|number| {
-            let content: Vec<u8> =
-                (0..number * 7919 % 400_000 + 1).map(|at| (at * at / 7 + number) as u8).collect();
+            let content: Vec<u8> = (0..number * 7919 % 400_000 + 1)
+                .map(|at| (at * at / 7 + number) as u8)
+                .collect();
             let mut stream = compress_to_vec_zlib(&content, 1);
             if number % 5 == 3 {
                 let end = stream.len() - 1;
@@ -181,13 +223,23 @@ fn outcomes_do_not_depend_on_the_number_of_threads() {
             file.extend(stream);
             let known = (number % 3 == 0).then_some(content.len() as u64);
             let address = Address::field("blocks").index(number);
-            Block::new("block", address, start..file.len() as u64, Codec::Zlib, known)
+            Block::new(
+                "block",
+                address,
+                start..file.len() as u64,
+                Codec::Zlib,
+                known,
+            )
         })
         .collect();
     let source = Source::from_bytes(file);
     let outcome = |total: u64, parallelism| {
-        let limits = Limits::default().with_max_total_bytes(total).with_max_block_bytes(300_000);
-        let options = Options::default().with_limits(limits.with_free_ratio(0)).with_parallelism(parallelism);
+        let limits = Limits::default()
+            .with_max_total_bytes(total)
+            .with_max_block_bytes(300_000);
+        let options = Options::default()
+            .with_limits(limits.with_free_ratio(0))
+            .with_parallelism(parallelism);
         let results = decode_all(&source, &blocks, &options);
         let text = |result: meshmap::Result<Bytes>| match result {
             Ok(bytes) => format!("{}", bytes.len()),
@@ -195,13 +247,22 @@ fn outcomes_do_not_depend_on_the_number_of_threads() {
         };
         results.into_iter().map(text).collect::<Vec<_>>()
     };
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let pool = |threads| {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    };
     let pools = [pool(1), pool(2), pool(5)];
     for total in [0, 300_000, 1_000_000, 2_345_678, 100_000_000] {
         let alone = outcome(total, Parallelism::Off);
         for pool in &pools {
             for _ in 0..5 {
-                assert_eq!(pool.install(|| outcome(total, Parallelism::Rayon)), alone, "{total}");
+                assert_eq!(
+                    pool.install(|| outcome(total, Parallelism::Rayon)),
+                    alone,
+                    "{total}"
+                );
             }
         }
     }
@@ -215,12 +276,22 @@ fn threads_that_help_with_a_stream_stay_within_the_limits() {
     let content = fixtures::rough(LENGTH as usize);
     let stream = compress_to_vec_zlib(&content, 1);
     let range = 0..stream.len() as u64;
-    let block = Block::new("block", Address::field("block"), range, Codec::Zlib, Some(LENGTH));
+    let block = Block::new(
+        "block",
+        Address::field("block"),
+        range,
+        Codec::Zlib,
+        Some(LENGTH),
+    );
     let source = Source::from_bytes(stream);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(4)
+        .build()
+        .unwrap();
     for room in [0, MIB, 8 * MIB, 64 * MIB] {
-        let decode =
-            || pool.install(|| block.decode(&source, &limited(LENGTH + room), &mut Scratch::default()));
+        let decode = || {
+            pool.install(|| block.decode(&source, &limited(LENGTH + room), &mut Scratch::default()))
+        };
         let (decoded, peak) = peak(decode);
         assert!(decoded.unwrap() == content);
         assert!(peak < LENGTH + room + 4 * MIB, "{room}: {peak}");
@@ -231,8 +302,15 @@ fn threads_that_help_with_a_stream_stay_within_the_limits() {
 fn all_blocks_of_an_asset_have_one_meter() {
     let _alone = alone();
     let mut writer = fixtures::slmesh::Writer::default();
-    for (number, name) in
-        ["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_mesh"].iter().enumerate()
+    for (number, name) in [
+        "high_lod",
+        "medium_lod",
+        "low_lod",
+        "lowest_lod",
+        "physics_mesh",
+    ]
+    .iter()
+    .enumerate()
     {
         writer = writer.stored(name, &bomb(number as u8, 3 * MIB));
     }
@@ -246,7 +324,10 @@ fn all_blocks_of_an_asset_have_one_meter() {
 /// A proxy whose first snapshot is small, and whose others inflate to so much.
 fn uneven(snapshots: usize, triangles: usize) -> Vec<u8> {
     let small = fixtures::cgeo::Mesh::sheet(2, 0, 0.0);
-    let large = fixtures::cgeo::Mesh { triangles: vec![[[0; 3]; 2]; triangles], ..small.clone() };
+    let large = fixtures::cgeo::Mesh {
+        triangles: vec![[[0; 3]; 2]; triangles],
+        ..small.clone()
+    };
     let snapshot = |mesh: &fixtures::cgeo::Mesh| vec![(raw::TAG_MESH_DATA, mesh.complete())];
     let mut all = vec![snapshot(&small)];
     all.resize(snapshots, snapshot(&large));
@@ -262,12 +343,17 @@ fn playing_counts_what_is_really_held() {
     let proxy = open::proxy(file.clone());
     let mut seen = Vec::new();
     let ((), peak) = peak(|| {
-        proxy.play(0..SNAPSHOTS).capacity(5 * MIB).for_each(|index, mesh| {
-            seen.push((index, mesh.unwrap().triangles.len()));
-            ControlFlow::Continue(())
-        });
+        proxy
+            .play(0..SNAPSHOTS)
+            .capacity(5 * MIB)
+            .for_each(|index, mesh| {
+                seen.push((index, mesh.unwrap().triangles.len()));
+                ControlFlow::Continue(())
+            });
     });
-    let expected: Vec<_> = (0..SNAPSHOTS).map(|index| (index, if index == 0 { 2 } else { 80_000 })).collect();
+    let expected: Vec<_> = (0..SNAPSHOTS)
+        .map(|index| (index, if index == 0 { 2 } else { 80_000 }))
+        .collect();
     assert_eq!(seen, expected);
     assert!(peak < 8 * MIB, "{peak}");
 }
@@ -301,7 +387,10 @@ impl ReadRange for Sparse {
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let mut out = vec![0; (range.end - range.start) as usize];
         for (start, bytes) in &self.parts {
-            let (from, to) = (range.start.max(*start), range.end.min(start + bytes.len() as u64));
+            let (from, to) = (
+                range.start.max(*start),
+                range.end.min(start + bytes.len() as u64),
+            );
             if from < to {
                 let source = &bytes[(from - start) as usize..(to - start) as usize];
                 out[(from - range.start) as usize..][..source.len()].copy_from_slice(source);
@@ -325,7 +414,11 @@ fn opening_holds_no_bodies_between_headers_of_tmf() {
     const DATA: u64 = 60 << 10;
     let mut parts = Vec::new();
     let mut head = b"TMF".to_vec();
-    head.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
+    head.extend(
+        [0_u16, 2, 0, 2]
+            .iter()
+            .flat_map(|number| number.to_le_bytes()),
+    );
     head.extend(MESHES.to_le_bytes());
     let mut at = head.len() as u64;
     parts.push((0, head));
@@ -341,7 +434,10 @@ fn opening_holds_no_bodies_between_headers_of_tmf() {
         Document::from_source(source, &Options::default()).unwrap()
     });
     assert_eq!(document.meshes().len(), MESHES as usize);
-    assert!(at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB, "{peak} {live}");
+    assert!(
+        at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB,
+        "{peak} {live}"
+    );
 }
 
 #[test]
@@ -350,11 +446,18 @@ fn opening_holds_no_bodies_of_openctm() {
     let body = openctm_raw(4096);
     let len = body.len() as u64;
     let parts: Vec<_> = (0..600).map(|index| (index * len, body.clone())).collect();
-    let file = Sparse { len: 600 * len, parts };
-    let (bodies, peak, live) =
-        opened(file, |source| openctm::Container::from_source(source, &Options::default()).unwrap());
+    let file = Sparse {
+        len: 600 * len,
+        parts,
+    };
+    let (bodies, peak, live) = opened(file, |source| {
+        openctm::Container::from_source(source, &Options::default()).unwrap()
+    });
     assert_eq!(bodies.meshes().len(), 600);
-    assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
+    assert!(
+        len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB,
+        "{len} {peak} {live}"
+    );
 }
 
 #[test]
@@ -366,11 +469,19 @@ fn opening_holds_no_long_comments_of_openctm() {
     let body = body.to_bytes();
     let len = body.len() as u64;
     let parts: Vec<_> = (0..8).map(|index| (index * len, body.clone())).collect();
-    let file = Sparse { len: 8 * len, parts };
-    let (bodies, peak, live) =
-        opened(file, |source| openctm::Container::from_source(source, &Options::default()).unwrap());
+    let file = Sparse {
+        len: 8 * len,
+        parts,
+    };
+    let (bodies, peak, live) = opened(file, |source| {
+        openctm::Container::from_source(source, &Options::default()).unwrap()
+    });
     assert!(peak < 16 * MIB && live < 2 * MIB, "{peak} {live}");
-    assert!(bodies.meshes().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
+    assert!(
+        bodies
+            .meshes()
+            .all(|body| body.comment().unwrap().as_bytes().len() == COMMENT)
+    );
 }
 
 /// A body of `vertices` vertices and one triangle.
@@ -394,14 +505,23 @@ fn a_text_that_is_longer_than_the_limits_allow_is_refused_before_it_is_read() {
     let len = head.len() as u32;
     assert!(len > 124);
     // The header of a file that has a text and nothing else.
-    let header: Vec<u32> = [2, START + TEXT, 0, TEXT, START].into_iter().chain([0; 22]).collect();
+    let header: Vec<u32> = [2, START + TEXT, 0, TEXT, START]
+        .into_iter()
+        .chain([0; 22])
+        .collect();
     head.truncate(16);
     head.extend(header.iter().flat_map(|number| number.to_le_bytes()));
     head.resize(START as usize, 0);
-    let file = Sparse { len: (START + TEXT).into(), parts: vec![(0, head)] };
+    let file = Sparse {
+        len: (START + TEXT).into(),
+        parts: vec![(0, head)],
+    };
     let open = |source| iqm::Model::from_source(source, &limited(MIB)).unwrap_err();
     let (error, peak, _) = opened(file, open);
-    assert_eq!((error.kind(), error.what()), (ErrorKind::LimitExceeded, "text"));
+    assert_eq!(
+        (error.kind(), error.what()),
+        (ErrorKind::LimitExceeded, "text")
+    );
     assert!(peak < MIB, "{peak}");
 }
 
@@ -422,12 +542,20 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
         }
     };
     let ((), count) = counted_in_process(views);
-    assert!((count.live as u64) < 3 * decoded + MIB && count.live as u64 > decoded, "{count:?}");
+    assert!(
+        (count.live as u64) < 3 * decoded + MIB && count.live as u64 > decoded,
+        "{count:?}"
+    );
     assert!((count.peak as u64) < 7 * decoded, "{count:?}");
     // Data that is not cached is decoded again.
     views();
-    let MeshFile::OpenCtm(bodies) = &file else { panic!() };
-    let positions: Vec<_> = bodies.meshes().map(|body| body.arrays().unwrap().positions).collect();
+    let MeshFile::OpenCtm(bodies) = &file else {
+        panic!()
+    };
+    let positions: Vec<_> = bodies
+        .meshes()
+        .map(|body| body.arrays().unwrap().positions)
+        .collect();
     assert!(positions.iter().all(|own| *own == positions[0]));
 }
 
@@ -435,7 +563,11 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
 fn listing_the_items_of_a_million_meshes_takes_no_list() {
     let _alone = alone();
     let mut file = b"TMF".to_vec();
-    file.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
+    file.extend(
+        [0_u16, 2, 0, 2]
+            .iter()
+            .flat_map(|number| number.to_le_bytes()),
+    );
     file.extend(250_000_u32.to_le_bytes());
     file.resize(file.len() + 1_000_000, 0);
     let file = open::file(file);
@@ -448,38 +580,69 @@ fn listing_the_items_of_a_million_meshes_takes_no_list() {
 fn what_is_stored_large_is_read_by_default() {
     let _alone = alone();
     // Stored twice as large as its limits, and decoded sixteen times as large.
-    let content: Vec<u8> = (0..3_u32 << 20).map(|at| (at % 1009 * (at / 777) % 251) as u8).collect();
+    let content: Vec<u8> = (0..3_u32 << 20)
+        .map(|at| (at % 1009 * (at / 777) % 251) as u8)
+        .collect();
     let stream = compress_to_vec_zlib(&content, 1);
-    let block = |range: Range<u64>| Block::new("block", Address::field("a"), range, Codec::Zlib, None);
-    let limits = Limits::default().with_max_block_bytes(MIB / 2).with_max_total_bytes(MIB / 2);
+    let block =
+        |range: Range<u64>| Block::new("block", Address::field("a"), range, Codec::Zlib, None);
+    let limits = Limits::default()
+        .with_max_block_bytes(MIB / 2)
+        .with_max_total_bytes(MIB / 2);
     let options = Options::default().with_limits(limits);
     let all = block(0..stream.len() as u64);
     let source = Source::from_bytes(stream);
-    assert_eq!(decode_all(&source, std::slice::from_ref(&all), &options)[0].as_ref().unwrap(), &content);
+    assert_eq!(
+        decode_all(&source, std::slice::from_ref(&all), &options)[0]
+            .as_ref()
+            .unwrap(),
+        &content
+    );
     let strict = options.with_limits(limits.with_free_ratio(0));
-    let error = decode_all(&source, std::slice::from_ref(&all), &strict)[0].clone().unwrap_err();
+    let error = decode_all(&source, std::slice::from_ref(&all), &strict)[0]
+        .clone()
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-    assert!(error.to_string().ends_with("raise it with Limits::with_max_block_bytes"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("raise it with Limits::with_max_block_bytes"),
+        "{error}"
+    );
     // A bomb is none the less.
     let bomb = bomb(0, 16 * MIB);
     let all = block(0..bomb.len() as u64);
-    let error = decode_all(&Source::from_bytes(bomb), &[all], &options)[0].clone().unwrap_err();
+    let error = decode_all(&Source::from_bytes(bomb), &[all], &options)[0]
+        .clone()
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
 fn memory_is_no_more_than_the_limit_where_it_fits_exactly() {
     let _alone = alone();
-    let content: Vec<u8> = (0..2_u32 << 20).map(|at| (at % 1009 * (at / 777) % 251) as u8).collect();
+    let content: Vec<u8> = (0..2_u32 << 20)
+        .map(|at| (at % 1009 * (at / 777) % 251) as u8)
+        .collect();
     let stream = compress_to_vec_zlib(&content, 6);
-    let block = Block::new("block", Address::field("a"), 0..stream.len() as u64, Codec::Zlib, None);
+    let block = Block::new(
+        "block",
+        Address::field("a"),
+        0..stream.len() as u64,
+        Codec::Zlib,
+        None,
+    );
     let source = Source::from_bytes(stream);
     let fits = content.len() as u64;
-    let decode = |most| peak(|| decode_all(&source, std::slice::from_ref(&block), &limited(most)).remove(0));
+    let decode =
+        |most| peak(|| decode_all(&source, std::slice::from_ref(&block), &limited(most)).remove(0));
     let (decoded, peak) = decode(fits);
     assert_eq!(decoded.unwrap(), content);
     assert!(peak <= fits + MIB, "{peak}");
-    assert_eq!(decode(fits - 1).0.unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(
+        decode(fits - 1).0.unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
 }
 
 #[test]
@@ -489,10 +652,19 @@ fn calls_with_a_base_count_it() {
     let dialect = Dialect::default().with_size(SizeMeaning::Stored);
     let file = fixtures::cgeo::file(&snapshots, dialect);
     let base = meshes[0].complete().len() as u64;
-    let open = |bytes| Proxy::from_source(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
+    let open =
+        |bytes| Proxy::from_source(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
     let tight = open(base + 4096);
     assert!(tight.snapshot(0).unwrap().mesh(Parts::ALL).is_ok());
-    assert_eq!(tight.snapshot(1).unwrap().mesh(Parts::ALL).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(
+        tight
+            .snapshot(1)
+            .unwrap()
+            .mesh(Parts::ALL)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::LimitExceeded
+    );
     assert!(open(2 * base).snapshot(1).unwrap().mesh(Parts::ALL).is_ok());
 }
 
@@ -507,17 +679,32 @@ fn positions_of_differences_keep_those_of_the_first_snapshot_alone() {
     );
     let proxy = proxy.unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-    proxy.snapshot(0).unwrap().positions_into(&mut out, &mut scratch).unwrap();
+    proxy
+        .snapshot(0)
+        .unwrap()
+        .positions_into(&mut out, &mut scratch)
+        .unwrap();
     let ((), count) = counted_in_process(|| {
-        (1..3)
-            .for_each(|index| proxy.snapshot(index).unwrap().positions_into(&mut out, &mut scratch).unwrap());
+        (1..3).for_each(|index| {
+            proxy
+                .snapshot(index)
+                .unwrap()
+                .positions_into(&mut out, &mut scratch)
+                .unwrap()
+        });
     });
     let (peak, live) = (count.peak as u64, count.live as u64);
-    assert!((POSITIONS..POSITIONS + MIB / 16).contains(&live) && peak < live + MIB / 4, "{count:?}");
+    assert!(
+        (POSITIONS..POSITIONS + MIB / 16).contains(&live) && peak < live + MIB / 4,
+        "{count:?}"
+    );
     // The whole mesh shares them.
     let (base, count) = counted_in_process(|| proxy.base().unwrap());
     let rest = (base.normals.as_bytes().len() * 2 + base.triangles.as_bytes().len()) as u64;
-    assert!((rest..rest + MIB / 16).contains(&(count.live as u64)), "{count:?}, not {rest}");
+    assert!(
+        (rest..rest + MIB / 16).contains(&(count.live as u64)),
+        "{count:?}, not {rest}"
+    );
 }
 
 #[test]
@@ -528,8 +715,13 @@ fn what_is_not_compressed_is_added_without_a_copy() {
     let proxy = open::proxy(fixtures::cgeo::file(&snapshots, dialect));
     let (mut out, mut scratch) = (Vec::with_capacity(150 * 150), Scratch::default());
     let (_, peak) = peak(|| {
-        (1..3)
-            .for_each(|index| proxy.snapshot(index).unwrap().positions_into(&mut out, &mut scratch).unwrap());
+        (1..3).for_each(|index| {
+            proxy
+                .snapshot(index)
+                .unwrap()
+                .positions_into(&mut out, &mut scratch)
+                .unwrap()
+        });
         proxy.snapshot(0).unwrap().positions().unwrap()
     });
     assert!(peak < MIB / 16, "{peak}");
@@ -552,7 +744,10 @@ fn views_of_proxies_hold_no_records_beside_their_working_memory() {
     let result = view.vertex_count() as u64 * 36 + triangles * 16;
     let (peak, live) = (count.peak as u64, count.live as u64);
     assert!(live < result + MIB / 16, "{count:?}, not {result}");
-    assert!(peak < (inflated + result) * 5 / 4, "{count:?}, not {inflated} and {result}");
+    assert!(
+        peak < (inflated + result) * 5 / 4,
+        "{count:?}, not {inflated} and {result}"
+    );
 }
 
 #[test]
@@ -565,14 +760,25 @@ fn proxy_of_twenty_million_triangles_is_read_by_default() {
     let mut file = fixtures::cgeo::header(1, dialect);
     let start = (file.len() + 12) as u64;
     let first_section = meshmap::cgeo::OffsetTarget::FirstSection;
-    let offset = if dialect.offset == first_section { start + 4 } else { start };
+    let offset = if dialect.offset == first_section {
+        start + 4
+    } else {
+        start
+    };
     file.extend(offset.to_le_bytes());
     file.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
-    file.extend(fixtures::cgeo::snapshot_bytes(&vec![(raw::TAG_MESH_DATA, content)], dialect));
+    file.extend(fixtures::cgeo::snapshot_bytes(
+        &vec![(raw::TAG_MESH_DATA, content)],
+        dialect,
+    ));
     let file = open::file(file);
     let address = &file.meshes().unwrap().next().unwrap().address;
     let view = file.mesh(address).unwrap();
-    assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
+    assert!(
+        view.triangle_count() > 20_000_000,
+        "{}",
+        view.triangle_count()
+    );
     assert_eq!(view.bounds().unwrap(), view.bounds().unwrap());
 }
 
@@ -590,7 +796,11 @@ fn lists_of_empty_map_channels_count() {
         let source = Source::from_bytes(file(channels, &mut mesh));
         let proxy = Proxy::from_source(source, &limited(256 << 10)).unwrap();
         let mut buffer = meshmap::cgeo::MeshBuffer::default();
-        let result = proxy.snapshot(0).unwrap().mesh_into(Parts::ALL, &mut buffer, &mut Scratch::default());
+        let result =
+            proxy
+                .snapshot(0)
+                .unwrap()
+                .mesh_into(Parts::ALL, &mut buffer, &mut Scratch::default());
         let found = result.map_err(|error| (error.kind(), error.what().to_owned()));
         let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
         assert_eq!(found.is_ok(), is_read);
@@ -602,7 +812,9 @@ fn lists_of_empty_map_channels_count() {
 #[test]
 fn damaged_files_take_no_more_than_the_limits() {
     let _alone = alone();
-    for path in Format::ALL.iter().flat_map(|format| meshmap_testing::data::folder(&format!("{format}/bad")))
+    for path in Format::ALL
+        .iter()
+        .flat_map(|format| meshmap_testing::data::folder(&format!("{format}/bad")))
     {
         println!("{}", path.display());
         meshmap_testing::calls::assert_bounded(&std::fs::read(path).unwrap().into());
@@ -615,8 +827,12 @@ fn read_all(file: &MeshFile) {
         drop(array.read());
     }
     for mesh in file.meshes().into_iter().flatten() {
-        let Ok(view) = file.mesh(&mesh.address) else { continue };
-        view.attributes().iter().for_each(|info| drop(view.attribute(&info.semantic)));
+        let Ok(view) = file.mesh(&mesh.address) else {
+            continue;
+        };
+        view.attributes()
+            .iter()
+            .for_each(|info| drop(view.attribute(&info.semantic)));
     }
     drop(file.validate());
 }
@@ -625,12 +841,14 @@ fn read_all(file: &MeshFile) {
 fn work_depends_neither_on_threads_nor_on_earlier_calls() {
     let _alone = alone();
     let mut files = 0;
-    let formats =
-        Format::ALL.iter().flat_map(|format| ["valid", "bad"].map(|kind| format!("{format}/{kind}")));
+    let formats = Format::ALL
+        .iter()
+        .flat_map(|format| ["valid", "bad"].map(|kind| format!("{format}/{kind}")));
     for path in formats.flat_map(|folder| meshmap_testing::data::folder(&folder.to_lowercase())) {
         let worked = [Parallelism::Off, Parallelism::Rayon].map(|parallelism| {
             let options = Options::default().with_parallelism(parallelism);
-            let opened = Source::open(&path).and_then(|source| MeshFile::from_source(source, &options));
+            let opened =
+                Source::open(&path).and_then(|source| MeshFile::from_source(source, &options));
             let Ok(file) = opened else { return [0; 2] };
             [0; 2].map(|_| {
                 let meter = Arc::new(Meter::new(file.limits(), 0));
@@ -660,7 +878,10 @@ fn a_job_that_decodes_one_snapshot_again_and_again_ends_at_its_limit() {
         }
     };
     let message = error.to_string();
-    assert!(message.contains("of decoding and other work; raise it with"), "{message}");
+    assert!(
+        message.contains("of decoding and other work; raise it with"),
+        "{message}"
+    );
     assert!(decoded > 100 << 20 && decoded < 2 << 30, "{decoded}");
     // Outside of the job, a call has only its own meter.
     proxy.snapshot(0).unwrap().mesh(Parts::ALL).unwrap();
@@ -672,7 +893,10 @@ fn playing_costs_a_job_the_same_with_and_without_threads() {
     let _alone = alone();
     let (_, snapshots) = fixtures::cgeo::animation(60, 12);
     let body = Bytes::from(fixtures::cgeo::file(&snapshots, Dialect::default()));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build()
+        .unwrap();
     let worked = [Parallelism::Off, Parallelism::Rayon].map(|parallelism| {
         // The capacity has room for all snapshots, for some, and for none next to another one.
         [u64::MAX, 400_000, 1].map(|capacity| {
@@ -690,7 +914,9 @@ fn playing_costs_a_job_the_same_with_and_without_threads() {
 
 #[test]
 fn sections_that_are_inflated_to_find_their_ends_are_work() {
-    let dialect = Dialect::default().with_codec(Codec::Zlib).with_size(SizeMeaning::Inflated);
+    let dialect = Dialect::default()
+        .with_codec(Codec::Zlib)
+        .with_size(SizeMeaning::Inflated);
     let mesh = fixtures::cgeo::Mesh::sheet(3, 0, 0.0);
     let zeros = (99, vec![0; 4 << 20]);
     let snapshot = vec![zeros, (raw::TAG_MESH_DATA, mesh.complete())];
@@ -701,7 +927,9 @@ fn sections_that_are_inflated_to_find_their_ends_are_work() {
     let meter = Arc::new(Meter::new(&Limits::default(), 0));
     for times in 1..=3 {
         // Each time as a table of many entries for one snapshot has it.
-        meter.run(|| proxy.snapshot(0).unwrap().counts(&mut Scratch::default())).unwrap();
+        meter
+            .run(|| proxy.snapshot(0).unwrap().counts(&mut Scratch::default()))
+            .unwrap();
         assert!(meter.worked() >= times * (4 << 20), "{meter:?}");
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use meshmap::openctm::{Container, Mesh, MeshBuffer, Method, bodies, raw};
 use meshmap::{
-    ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity, Source,
-    Strictness,
+    ErrorKind, Format, Fragments, Limits, Options, Result, Rule, Scratch, Semantic, Severity,
+    Source, Strictness,
 };
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
 use meshmap_testing::{Recorder, in_steps, open};
@@ -45,7 +45,10 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
             arrays.texcoords[1].as_bytes(),
             arrays.attribute_maps[0].as_bytes(),
         ];
-        assert!(all.iter().all(|array| bytes.as_ptr_range().contains(&array.as_ptr())));
+        assert!(
+            all.iter()
+                .all(|array| bytes.as_ptr_range().contains(&array.as_ptr()))
+        );
         assert_eq!(arrays.positions.to_vec(), Body::sheet(RAW, 5).positions);
     }
 }
@@ -55,33 +58,68 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
     for method in METHODS {
         let body = Body::sheet(method, 9);
         let mesh = open(body.to_bytes()).unwrap();
-        assert_eq!((mesh.vertex_count(), mesh.triangle_count(), mesh.has_normals()), (81, 128, true));
-        assert_eq!((mesh.comment().unwrap().to_str(), mesh.findings()), (Some("bent sheet"), &[][..]));
+        assert_eq!(
+            (
+                mesh.vertex_count(),
+                mesh.triangle_count(),
+                mesh.has_normals()
+            ),
+            (81, 128, true)
+        );
+        assert_eq!(
+            (mesh.comment().unwrap().to_str(), mesh.findings()),
+            (Some("bent sheet"), &[][..])
+        );
         let step = if method == MG2 { body.precision } else { 0.0 };
         let near = |found: &[f32], expected: &[f32]| {
-            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= step)
+            found.len() == expected.len()
+                && found
+                    .iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a - b).abs() <= step)
         };
         assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
-        assert!(near(mesh.positions().unwrap().to_vec().as_flattened(), body.positions.as_flattened()));
+        assert!(near(
+            mesh.positions().unwrap().to_vec().as_flattened(),
+            body.positions.as_flattened()
+        ));
         for (map, (name, file, coords)) in mesh.uv_maps().zip(&body.uv_maps) {
-            assert_eq!((map.name().to_str(), map.file().to_str()), (Some(*name), Some(*file)));
+            assert_eq!(
+                (map.name().to_str(), map.file().to_str()),
+                (Some(*name), Some(*file))
+            );
             assert_eq!(map.precision(), (method == MG2).then_some(body.precision));
-            assert!(near(map.read().unwrap().to_vec().as_flattened(), coords.as_flattened()));
+            assert!(near(
+                map.read().unwrap().to_vec().as_flattened(),
+                coords.as_flattened()
+            ));
         }
         for (map, (name, values)) in mesh.attribute_maps().zip(&body.attribute_maps) {
             assert_eq!(map.name().to_str(), Some(*name));
-            assert!(near(map.read().unwrap().to_vec().as_flattened(), values.as_flattened()));
+            assert!(near(
+                map.read().unwrap().to_vec().as_flattened(),
+                values.as_flattened()
+            ));
         }
         assert_eq!((mesh.uv_maps().len(), mesh.attribute_maps().len()), (2, 2));
         assert!(mesh.uv_maps().nth(2).is_none() && mesh.attribute_maps().nth(2).is_none());
         assert_eq!(mesh.mg2_header().is_some(), method == MG2);
         let normals = mesh.normals().unwrap().unwrap();
         if method != MG2 {
-            assert!(normals.iter().zip(&body.normals).all(|(a, b)| a.map(f32::to_bits) == *b));
+            assert!(
+                normals
+                    .iter()
+                    .zip(&body.normals)
+                    .all(|(a, b)| a.map(f32::to_bits) == *b)
+            );
         } else {
             // Magnitudes of 254 to 256 steps of 1/256.
             let length = |n: [f32; 3]| n.iter().map(|x| x * x).sum::<f32>().sqrt();
-            assert!(normals.iter().all(|normal| (0.98..1.01).contains(&length(normal))));
+            assert!(
+                normals
+                    .iter()
+                    .all(|normal| (0.98..1.01).contains(&length(normal)))
+            );
         }
     }
 }
@@ -93,9 +131,14 @@ fn buffer_of_a_mesh_with_normals_has_none_after_one_without() {
     without.flags = 0;
     without.uv_maps.clear();
     for body in [Body::sheet(MG2, 4), without] {
-        open(body.to_bytes()).unwrap().arrays_into(&mut buffer, &mut Scratch::default()).unwrap();
+        open(body.to_bytes())
+            .unwrap()
+            .arrays_into(&mut buffer, &mut Scratch::default())
+            .unwrap();
     }
-    assert!(buffer.normals.is_empty() && buffer.texcoords.is_empty() && buffer.positions.len() == 16);
+    assert!(
+        buffer.normals.is_empty() && buffer.texcoords.is_empty() && buffer.positions.len() == 16
+    );
 }
 
 /// The reads of a lazy source: opening reads headers; each array reads its own bytes; MG2's normals read what they need; nothing is
@@ -110,13 +153,24 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
             (noise >> 24) as u8
         };
         let _ = bytes;
-        ([93, 0, 0, 1, 0], std::iter::once(0).chain((0..200_000).map(|_| next())).collect())
+        (
+            [93, 0, 0, 1, 0],
+            std::iter::once(0)
+                .chain((0..200_000).map(|_| next()))
+                .collect(),
+        )
     };
-    let body = Body { pack: stored, ..Body::sheet(MG2, 4) };
+    let body = Body {
+        pack: stored,
+        ..Body::sheet(MG2, 4)
+    };
     let reader = Recorder::new(body.to_bytes());
     let mesh = Mesh::at(&Source::ranged(Arc::clone(&reader)), 0, &Options::default()).unwrap();
     let blocks = mesh.blocks();
-    let names: Vec<_> = blocks.iter().map(|block| block.address.to_string()).collect();
+    let names: Vec<_> = blocks
+        .iter()
+        .map(|block| block.address.to_string())
+        .collect();
     assert_eq!(
         names,
         [
@@ -139,7 +193,11 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     let _ = mesh.uv_maps().next().unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
     let _ = mesh.normals();
-    assert!(reads().iter().all(|range| blocks[..4].iter().any(|block| block.range == *range)));
+    assert!(
+        reads()
+            .iter()
+            .all(|range| blocks[..4].iter().any(|block| block.range == *range))
+    );
 }
 
 #[test]
@@ -149,8 +207,14 @@ fn decoded_arrays_are_shared_by_all_clones() {
         let clone = mesh.clone();
         let normals = mesh.normals().unwrap().unwrap();
         let arrays = clone.arrays().unwrap();
-        assert_eq!(arrays.normals.unwrap().as_bytes().as_ptr(), normals.as_bytes().as_ptr());
-        assert_eq!(mesh.positions().unwrap().as_bytes().as_ptr(), arrays.positions.as_bytes().as_ptr());
+        assert_eq!(
+            arrays.normals.unwrap().as_bytes().as_ptr(),
+            normals.as_bytes().as_ptr()
+        );
+        assert_eq!(
+            mesh.positions().unwrap().as_bytes().as_ptr(),
+            arrays.positions.as_bytes().as_ptr()
+        );
     }
 }
 
@@ -166,7 +230,9 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(all.mesh(2).unwrap().range().end, file.len() as u64);
 
     let one_by_one = bodies(Source::from_bytes(file.clone()), &Options::default()).unwrap();
-    let indices: Vec<_> = one_by_one.map(|mesh| mesh.unwrap().raw_triangles().unwrap()).collect();
+    let indices: Vec<_> = one_by_one
+        .map(|mesh| mesh.unwrap().raw_triangles().unwrap())
+        .collect();
     assert!(indices.iter().all(|other| *other == indices[0]));
 
     let first = open(file.clone()).unwrap();
@@ -174,12 +240,21 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     let inside = [b"container".to_vec(), parts[2].clone(), b"more".to_vec()].concat();
     let inner = Mesh::at(&Source::from_bytes(inside), 9, &strict()).unwrap();
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
-    assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
+    assert_eq!(
+        inner.arrays().unwrap(),
+        all.mesh(2).unwrap().arrays().unwrap()
+    );
 
     let file = open::file(file);
-    let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
+    let addresses: Vec<_> = file
+        .meshes()
+        .unwrap()
+        .map(|entry| entry.address.to_string())
+        .collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
-    let arrays = file.arrays().map(|entry| entry.unwrap().address.to_string());
+    let arrays = file
+        .arrays()
+        .map(|entry| entry.unwrap().address.to_string());
     let of_body = |body: usize| {
         let maps = [
             "uv_maps[0].coords",
@@ -191,7 +266,12 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
         names.map(move |name| format!("bodies[{body}].{name}"))
     };
     assert!(arrays.eq((0..3).flat_map(of_body)));
-    assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
+    assert_eq!(
+        file.mesh(&file.meshes().unwrap().nth(2).unwrap().address)
+            .unwrap()
+            .vertex_count(),
+        16
+    );
     let none = file.mesh(&"bodies[3]".parse().unwrap()).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::OutOfRange);
     assert_eq!(file.items().count(), 3 + 7 + 7 + 8);
@@ -206,7 +286,9 @@ fn damaged_body_spoils_itself_only() {
     let file = [good.clone(), cut].concat();
     let all = open::bodies(file.clone());
     assert_eq!(all.meshes().len(), 1);
-    let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
+    let [damaged, trailing] = all.findings() else {
+        panic!("{:?}", all.findings())
+    };
     assert_eq!(damaged.rule, rule("damaged_body"));
     assert_eq!(
         (trailing.rule, trailing.byte_range.clone().unwrap().start),
@@ -224,8 +306,14 @@ fn damaged_stream_spoils_its_array_only() {
     file[blocks[4].range.start as usize] = 1;
     let mesh = open(file).unwrap();
     let error = mesh.uv_maps().next().unwrap().read().unwrap_err();
-    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(blocks[4].range.clone())));
-    assert_eq!(error.address().unwrap().to_string(), "bodies[0].uv_maps[0].coords");
+    assert_eq!(
+        (error.kind(), error.byte_range()),
+        (ErrorKind::Malformed, Some(blocks[4].range.clone()))
+    );
+    assert_eq!(
+        error.address().unwrap().to_string(),
+        "bodies[0].uv_maps[0].coords"
+    );
     assert!(mesh.normals().is_ok() && mesh.uv_maps().nth(1).unwrap().read().is_ok());
     assert!(mesh.arrays().is_err() && mesh.validate().is_err());
 }
@@ -234,24 +322,73 @@ fn damaged_stream_spoils_its_array_only() {
 fn what_the_reference_refuses_is_refused() {
     let sheet = || Body::sheet(MG2, 3);
     let cases: [(Vec<u8>, &str, ErrorKind, std::ops::Range<u64>); 8] = [
-        (patched(&sheet(), 4, 6), "file format version", ErrorKind::Unsupported, 4..8),
-        (patched(&sheet(), 8, 0x0033_474d), "compression method", ErrorKind::Unsupported, 8..12),
-        (patched(&sheet(), 12, 0), "vertex count", ErrorKind::Malformed, 12..16),
-        (patched(&sheet(), 16, 0), "triangle count", ErrorKind::Malformed, 16..20),
-        (patched(&sheet(), 46, 0), "identifier", ErrorKind::Malformed, 46..50),
-        (patched(&sheet(), 50, 0), "vertex precision", ErrorKind::Malformed, 50..54),
-        (patched(&sheet(), 70, f32::MIN.to_bits()), "higher bound", ErrorKind::Malformed, 70..74),
-        (patched(&sheet(), 82, 0), "div_x", ErrorKind::Malformed, 82..86),
+        (
+            patched(&sheet(), 4, 6),
+            "file format version",
+            ErrorKind::Unsupported,
+            4..8,
+        ),
+        (
+            patched(&sheet(), 8, 0x0033_474d),
+            "compression method",
+            ErrorKind::Unsupported,
+            8..12,
+        ),
+        (
+            patched(&sheet(), 12, 0),
+            "vertex count",
+            ErrorKind::Malformed,
+            12..16,
+        ),
+        (
+            patched(&sheet(), 16, 0),
+            "triangle count",
+            ErrorKind::Malformed,
+            16..20,
+        ),
+        (
+            patched(&sheet(), 46, 0),
+            "identifier",
+            ErrorKind::Malformed,
+            46..50,
+        ),
+        (
+            patched(&sheet(), 50, 0),
+            "vertex precision",
+            ErrorKind::Malformed,
+            50..54,
+        ),
+        (
+            patched(&sheet(), 70, f32::MIN.to_bits()),
+            "higher bound",
+            ErrorKind::Malformed,
+            70..74,
+        ),
+        (
+            patched(&sheet(), 82, 0),
+            "div_x",
+            ErrorKind::Malformed,
+            82..86,
+        ),
     ];
     for (file, what, kind, range) in cases {
         let error = open(file).unwrap_err();
-        assert_eq!((error.what(), error.kind(), error.byte_range()), (what, kind, Some(range)), "{error}");
+        assert_eq!(
+            (error.what(), error.kind(), error.byte_range()),
+            (what, kind, Some(range)),
+            "{error}"
+        );
     }
     let mut missing = sheet();
     missing.flags = 0;
     missing.normals.clear();
     let file = patched(&missing, 28, 1);
-    assert!(open(file).unwrap_err().to_string().contains("is \"TEXC\", expected \"NORM\""));
+    assert!(
+        open(file)
+            .unwrap_err()
+            .to_string()
+            .contains("is \"TEXC\", expected \"NORM\"")
+    );
 }
 
 /// A file with one word changed.
@@ -267,9 +404,15 @@ fn sizes_that_no_stream_can_have_are_refused_when_opening() {
     body.pack = |_| ([93, 0, 0, 1, 0], vec![0; 6]);
     let file = patched(&body, 12, 100_000);
     let error = open(file).unwrap_err();
-    assert_eq!((error.what(), error.kind()), ("packed size", ErrorKind::Malformed));
+    assert_eq!(
+        (error.what(), error.kind()),
+        ("packed size", ErrorKind::Malformed)
+    );
     body.pack = |_| ([225, 0, 0, 1, 0], vec![0; 6]);
-    assert_eq!((error_of(&body).0, error_of(&body).1), ("LZMA props", ErrorKind::Malformed));
+    assert_eq!(
+        (error_of(&body).0, error_of(&body).1),
+        ("LZMA props", ErrorKind::Malformed)
+    );
 }
 
 fn error_of(body: &Body) -> (&'static str, ErrorKind) {
@@ -281,11 +424,21 @@ fn error_of(body: &Body) -> (&'static str, ErrorKind) {
 fn wrong_values_are_findings_and_strictly_errors() {
     type Damage = fn(&mut Body);
     let cases: [(Rule, Severity, Damage); 5] = [
-        (rule("index_out_of_range"), Severity::Unusable, |body| body.triangles[3][1] = 9),
-        (rule("not_finite"), Severity::Unusable, |body| body.positions[2][1] = f32::NAN),
-        (rule("unknown_flags"), Severity::Suspicious, |body| body.flags = 3),
-        (rule("text_not_utf8"), Severity::Forbidden, |body| body.comment = vec![0xff]),
-        (rule("repeated_name"), Severity::Forbidden, |body| body.uv_maps[1].0 = "first"),
+        (rule("index_out_of_range"), Severity::Unusable, |body| {
+            body.triangles[3][1] = 9
+        }),
+        (rule("not_finite"), Severity::Unusable, |body| {
+            body.positions[2][1] = f32::NAN
+        }),
+        (rule("unknown_flags"), Severity::Suspicious, |body| {
+            body.flags = 3
+        }),
+        (rule("text_not_utf8"), Severity::Forbidden, |body| {
+            body.comment = vec![0xff]
+        }),
+        (rule("repeated_name"), Severity::Forbidden, |body| {
+            body.uv_maps[1].0 = "first"
+        }),
     ];
     for method in [RAW, MG1] {
         for (rule, severity, damage) in cases {
@@ -295,11 +448,17 @@ fn wrong_values_are_findings_and_strictly_errors() {
             assert_eq!(open(body.to_bytes()).unwrap().validate().unwrap(), []);
             damage(&mut body);
             let mesh = open(body.to_bytes()).unwrap();
-            let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule:?}: {:?}", mesh.validate()) };
+            let [found] = &mesh.validate().unwrap()[..] else {
+                panic!("{rule:?}: {:?}", mesh.validate())
+            };
             assert_eq!((found.rule, found.severity()), (rule, severity));
             assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
             let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
-            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule:?}");
+            assert_eq!(
+                read.is_err(),
+                found.severity() >= Severity::Forbidden,
+                "{rule:?}"
+            );
             assert_eq!(mesh.view().is_err(), rule.id == "index_out_of_range");
         }
     }
@@ -311,14 +470,21 @@ fn normals_of_mg2_need_indices_that_are_in_range() {
     body.triangles[3][1] = 9;
     let mesh = open(body.to_bytes()).unwrap();
     let error = mesh.normals().unwrap_err();
-    assert_eq!((error.what(), error.kind()), (rule("index_out_of_range").name, ErrorKind::Malformed));
-    assert_eq!(error.address().unwrap().to_string(), "bodies[0].indices[10]");
+    assert_eq!(
+        (error.what(), error.kind()),
+        (rule("index_out_of_range").name, ErrorKind::Malformed)
+    );
+    assert_eq!(
+        error.address().unwrap().to_string(),
+        "bodies[0].indices[10]"
+    );
     assert!(mesh.positions().is_ok());
     let findings = mesh.validate().unwrap();
     assert!(
         findings
             .iter()
-            .any(|found| found.rule == rule("index_out_of_range") && found.severity() == Severity::Unusable)
+            .any(|found| found.rule == rule("index_out_of_range")
+                && found.severity() == Severity::Unusable)
     );
 }
 
@@ -333,11 +499,17 @@ fn streams_that_go_on_are_read_and_reported() {
         |bytes| lzma(&[bytes, &bytes[..4]].concat()),
     ];
     for pack in packs {
-        let body = Body { pack, ..Body::sheet(MG2, 3) };
+        let body = Body {
+            pack,
+            ..Body::sheet(MG2, 3)
+        };
         let mesh = open(body.to_bytes()).unwrap();
         assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
         let findings = mesh.validate().unwrap();
-        let tail = findings.iter().find(|found| found.rule == rule("stream_tail")).unwrap();
+        let tail = findings
+            .iter()
+            .find(|found| found.rule == rule("stream_tail"))
+            .unwrap();
         assert_eq!(tail.severity(), Severity::Forbidden);
         let read = Mesh::at(&Source::from_bytes(body.to_bytes()), 0, &strict());
         assert_eq!(read.unwrap_err().what(), rule("stream_tail").name);
@@ -352,16 +524,31 @@ fn limits_hold_for_each_array_and_for_all() {
         Mesh::at(&Source::from_bytes(file.clone()), 0, &options).unwrap()
     };
     // 162 triangles of 12 bytes are the largest array.
-    let small = read(Limits::default().with_free_ratio(0).with_max_block_bytes(162 * 12 - 1));
-    assert_eq!(small.raw_triangles().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let small = read(
+        Limits::default()
+            .with_free_ratio(0)
+            .with_max_block_bytes(162 * 12 - 1),
+    );
+    assert_eq!(
+        small.raw_triangles().unwrap_err().kind(),
+        ErrorKind::LimitExceeded
+    );
     assert!(small.positions().is_ok());
     let total = 100 * (12 + 12 + 2 * 8 + 2 * 16) + 162 * 12;
-    let few = read(Limits::default().with_free_ratio(0).with_max_total_bytes(total - 1));
+    let few = read(
+        Limits::default()
+            .with_free_ratio(0)
+            .with_max_total_bytes(total - 1),
+    );
     assert_eq!(few.arrays().unwrap_err().kind(), ErrorKind::LimitExceeded);
-    let error = few.arrays_into(&mut MeshBuffer::default(), &mut Scratch::default()).unwrap_err();
+    let error = few
+        .arrays_into(&mut MeshBuffer::default(), &mut Scratch::default())
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     // The words of the largest array are decoded before it is.
-    let enough = Limits::default().with_free_ratio(0).with_max_total_bytes(total + 162 * 12);
+    let enough = Limits::default()
+        .with_free_ratio(0)
+        .with_max_total_bytes(total + 162 * 12);
     assert!(read(enough).arrays().is_ok());
 }
 
@@ -371,7 +558,12 @@ fn decoding_stops_when_it_is_cancelled() {
     let mut scratch = Scratch::default();
     scratch.set_cancel(Some(Arc::new(AtomicBool::new(true))));
     let mut out = vec![[0.0; 3]; 9];
-    assert_eq!(mesh.positions_into(&mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        mesh.positions_into(&mut out, &mut scratch)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Cancelled
+    );
     scratch.set_cancel(None);
     mesh.positions_into(&mut out, &mut scratch).unwrap();
 }
@@ -380,10 +572,15 @@ fn decoding_stops_when_it_is_cancelled() {
 fn view_names_every_attribute_once() {
     let mut body = Body::sheet(MG1, 3);
     let values = body.attribute_maps[0].1.clone();
-    body.attribute_maps =
-        ["Color", "weight", "", "weight", "COLOR"].map(|name| (name, values.clone())).into();
+    body.attribute_maps = ["Color", "weight", "", "weight", "COLOR"]
+        .map(|name| (name, values.clone()))
+        .into();
     let view = open(body.to_bytes()).unwrap().view().unwrap();
-    let semantics: Vec<_> = view.attributes().iter().map(|info| info.semantic.clone()).collect();
+    let semantics: Vec<_> = view
+        .attributes()
+        .iter()
+        .map(|info| info.semantic.clone())
+        .collect();
     let custom = |name: &str| Semantic::Custom(name.to_owned());
     assert_eq!(
         semantics,
@@ -419,20 +616,33 @@ fn fragments_need_just_what_is_asked_for() {
     };
     assert_eq!(in_steps(&fragments, &file, coords).unwrap().0, 10_000);
     let held = fragments.held();
-    assert!(held < file.len() as u64 / 2, "{held} of {} bytes", file.len());
+    assert!(
+        held < file.len() as u64 / 2,
+        "{held} of {} bytes",
+        file.len()
+    );
 }
 
 #[test]
 fn header_is_the_files() {
     let mesh = open(Body::sheet(MG2, 3).to_bytes()).unwrap();
-    assert_eq!((mesh.header().magic, mesh.header().version.get()), (raw::MAGIC, raw::VERSION));
-    assert_eq!(mesh.mg2_header().unwrap().vertex_precision.get(), 1.0 / 64.0);
+    assert_eq!(
+        (mesh.header().magic, mesh.header().version.get()),
+        (raw::MAGIC, raw::VERSION)
+    );
+    assert_eq!(
+        mesh.mg2_header().unwrap().vertex_precision.get(),
+        1.0 / 64.0
+    );
 }
 
 /// The rules that opening finds broken, with their places.
 fn findings_of(file: Vec<u8>) -> Vec<(Rule, Option<std::ops::Range<u64>>)> {
     let mesh = open(file).unwrap();
-    mesh.findings().iter().map(|finding| (finding.rule, finding.byte_range.clone())).collect()
+    mesh.findings()
+        .iter()
+        .map(|finding| (finding.rule, finding.byte_range.clone()))
+        .collect()
 }
 
 #[test]
@@ -446,7 +656,11 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
     };
     assert_eq!(divisions([1 << 16, 1 << 8, 1 << 8]), []);
     for cells in [[(1 << 16) + 1, 1 << 8, 1 << 8], [1 << 20, 1 << 10, 1 << 10]] {
-        assert_eq!(divisions(cells), [(rule("grid_too_fine"), Some(82..94))], "{cells:?}");
+        assert_eq!(
+            divisions(cells),
+            [(rule("grid_too_fine"), Some(82..94))],
+            "{cells:?}"
+        );
     }
 }
 
@@ -454,7 +668,11 @@ fn grids_of_more_cells_than_32_bits_are_findings() {
 fn precision_of_normals_may_be_nan_in_a_file_without_normals() {
     let mut without = Body::sheet(MG2, 3);
     assert_eq!(findings_of(without.to_bytes()), []);
-    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| rule.id == "nan_precision");
+    let has_rule = |file| {
+        findings_of(file)
+            .iter()
+            .any(|(rule, _)| rule.id == "nan_precision")
+    };
     assert!(!has_rule(patched(&without, 54, f32::NAN.to_bits())));
     without.flags = 0;
     without.normals.clear();
@@ -466,7 +684,9 @@ fn precision_of_normals_may_be_nan_in_a_file_without_normals() {
 #[test]
 fn boxes_without_an_extent_are_read() {
     let mut flat = Body::sheet(MG2, 3);
-    flat.positions.iter_mut().for_each(|position| position[2] = 0.5);
+    flat.positions
+        .iter_mut()
+        .for_each(|position| position[2] = 0.5);
     assert_eq!(open(flat.to_bytes()).unwrap().positions().unwrap().len(), 9);
 }
 
@@ -486,7 +706,11 @@ fn comments_of_up_to_4_kib_are_held() {
     let other = sheet().to_bytes();
     for (len, reads) in [(10, 0), (4096, 0), (4097, 1)] {
         let comment = vec![b'c'; len];
-        let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
+        let body = Body {
+            comment: comment.clone(),
+            ..sheet()
+        }
+        .to_bytes();
         let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
         let all = open::bodies(recorder.clone());
         recorder.take();
@@ -516,5 +740,8 @@ fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
             .map(|all| all.meshes().len())
             .map_err(|error| error.kind())
     };
-    assert_eq!((read(file.len()), read(file.len() - 1)), (Ok(1), Err(ErrorKind::Truncated)));
+    assert_eq!(
+        (read(file.len()), read(file.len() - 1)),
+        (Ok(1), Err(ErrorKind::Truncated))
+    );
 }

@@ -44,14 +44,23 @@ impl Reentrant {
     /// Counts calls from 0 again, and runs `run` in the call number `at`.
     fn set(&self, at: usize, run: impl FnOnce() + Send + 'static) {
         self.calls.store(0, SeqCst);
-        *self.job.lock().unwrap() = Some(Job { at, run: Box::new(run) });
+        *self.job.lock().unwrap() = Some(Job {
+            at,
+            run: Box::new(run),
+        });
     }
 }
 
 /// The values of all calls, and the number of refused calls.
 fn called(file: &MeshFile, source: &Source, options: &Options) -> (Vec<Digest>, usize) {
     let (values, errors) = digests_on(file, source, options, usize::MAX).unwrap();
-    (values, errors.iter().filter(|error| error.kind() == DEADLOCK).count())
+    (
+        values,
+        errors
+            .iter()
+            .filter(|error| error.kind() == DEADLOCK)
+            .count(),
+    )
 }
 
 /// Makes all calls, and in one call of the reader after the other makes all calls again.
@@ -74,26 +83,44 @@ fn check(body: Vec<u8>) {
             let file = MeshFile::from_source(source.clone(), &options).unwrap();
             let inner = Arc::new(AtomicUsize::new(0));
             let inside = (source.clone(), file.clone(), Arc::clone(&inner));
-            reader.set(at, move || inside.2.store(called(&inside.1, &inside.0, &options).1, SeqCst));
-            let (found, _) = with_watchdog(Duration::from_secs(60), || called(&file, &source, &options));
-            assert_eq!(found, expected, "after calls inside of the reader's call {at}");
+            reader.set(at, move || {
+                inside
+                    .2
+                    .store(called(&inside.1, &inside.0, &options).1, SeqCst)
+            });
+            let (found, _) =
+                with_watchdog(Duration::from_secs(60), || called(&file, &source, &options));
+            assert_eq!(
+                found, expected,
+                "after calls inside of the reader's call {at}"
+            );
             refused += inner.load(SeqCst);
         }
-        assert!(refused > 0, "no call inside of {calls} calls of the reader was refused");
+        assert!(
+            refused > 0,
+            "no call inside of {calls} calls of the reader was refused"
+        );
     }
 }
 
 #[test]
 fn a_reader_of_cgeo_that_uses_its_own_file_gets_errors() {
     let (_, snapshots) = fixtures::cgeo::animation(20, 4);
-    check(fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored)));
+    check(fixtures::cgeo::file(
+        &snapshots,
+        Dialect::default().with_codec(meshmap::Codec::Stored),
+    ));
     let (_, snapshots) = fixtures::cgeo::animation(40, 6);
     check(fixtures::cgeo::file(&snapshots, Dialect::default()));
 }
 
 #[test]
 fn a_reader_of_iqm_that_uses_its_own_file_gets_errors() {
-    check(fixtures::iqm::Writer::sheets(2, 60, 60).animated(4, 300).to_bytes());
+    check(
+        fixtures::iqm::Writer::sheets(2, 60, 60)
+            .animated(4, 300)
+            .to_bytes(),
+    );
 }
 
 #[test]
@@ -128,12 +155,24 @@ mod cache {
 
     /// The call of a reader while the cache waits for it, and whether it is refused.
     const USES: [(&str, bool, Use); 8] = [
-        ("get of the same snapshot", true, |cache, proxy| cache.get(proxy, 5, Parts::ALL).map(drop)),
-        ("get of another snapshot", true, |cache, proxy| cache.get(proxy, 6, Parts::ALL).map(drop)),
-        ("get of a snapshot that is there", false, |cache, proxy| cache.get(proxy, 1, Parts::ALL).map(drop)),
+        ("get of the same snapshot", true, |cache, proxy| {
+            cache.get(proxy, 5, Parts::ALL).map(drop)
+        }),
+        ("get of another snapshot", true, |cache, proxy| {
+            cache.get(proxy, 6, Parts::ALL).map(drop)
+        }),
+        ("get of a snapshot that is there", false, |cache, proxy| {
+            cache.get(proxy, 1, Parts::ALL).map(drop)
+        }),
         ("positions_at", true, |cache, proxy| {
             let timing = proxy.timing().unwrap();
-            cache.positions_at(proxy, &timing, &[timing.time_of(5)], Wrap::Clamp, &mut Vec::new())
+            cache.positions_at(
+                proxy,
+                &timing,
+                &[timing.time_of(5)],
+                Wrap::Clamp,
+                &mut Vec::new(),
+            )
         }),
         ("velocities", true, |cache, proxy| {
             cache.velocities(proxy, &proxy.timing().unwrap(), 5, &mut Vec::new())
@@ -163,10 +202,23 @@ mod cache {
             cache.get(&proxy, 1, Parts::ALL).unwrap();
             let inner = Arc::new(Mutex::new(None));
             let inside = (cache.clone(), proxy.clone(), Arc::clone(&inner));
-            reader.set(0, move || *inside.2.lock().unwrap() = Some(job(&inside.0, &inside.1)));
-            let mesh = with_watchdog(Duration::from_secs(20), || cache.get(&proxy, 5, Parts::ALL).unwrap());
-            assert_eq!(mesh.positions, proxy.snapshot(5).unwrap().positions().unwrap());
-            let kind = inner.lock().unwrap().take().unwrap().err().map(|error| error.kind());
+            reader.set(0, move || {
+                *inside.2.lock().unwrap() = Some(job(&inside.0, &inside.1))
+            });
+            let mesh = with_watchdog(Duration::from_secs(20), || {
+                cache.get(&proxy, 5, Parts::ALL).unwrap()
+            });
+            assert_eq!(
+                mesh.positions,
+                proxy.snapshot(5).unwrap().positions().unwrap()
+            );
+            let kind = inner
+                .lock()
+                .unwrap()
+                .take()
+                .unwrap()
+                .err()
+                .map(|error| error.kind());
             assert_eq!(kind, is_refused.then_some(DEADLOCK), "{name}");
         }
     }
@@ -176,14 +228,26 @@ mod cache {
 #[test]
 fn the_error_names_the_reader() {
     let (_, snapshots) = fixtures::cgeo::animation(40, 16);
-    let (reader, source) = Reentrant::new(&fixtures::cgeo::file(&snapshots, Dialect::default()).into());
+    let (reader, source) =
+        Reentrant::new(&fixtures::cgeo::file(&snapshots, Dialect::default()).into());
     let proxy = open::proxy(source);
     let text = Arc::new(Mutex::new(String::new()));
     let inside = (proxy.clone(), Arc::clone(&text));
     reader.set(0, move || {
-        *inside.1.lock().unwrap() = inside.0.snapshot(7).unwrap().positions().unwrap_err().message();
+        *inside.1.lock().unwrap() = inside
+            .0
+            .snapshot(7)
+            .unwrap()
+            .positions()
+            .unwrap_err()
+            .message();
     });
-    with_watchdog(Duration::from_secs(20), || proxy.snapshot(7).unwrap().positions().unwrap());
+    with_watchdog(Duration::from_secs(20), || {
+        proxy.snapshot(7).unwrap().positions().unwrap()
+    });
     let text = text.lock().unwrap();
-    assert!(text.starts_with("cgeo: cannot read ") && text.contains("the reader uses the file"), "{text}");
+    assert!(
+        text.starts_with("cgeo: cannot read ") && text.contains("the reader uses the file"),
+        "{text}"
+    );
 }

@@ -13,29 +13,52 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
 /// Errors whose value no bytes hold as it is: format, structure, and why.
 const HELD_BY_NO_BYTES: [(&str, &str, &str); 5] = [
-    ("openctm", "index out of range", "MG1 and MG2 store differences of indices, in planes of bytes"),
+    (
+        "openctm",
+        "index out of range",
+        "MG1 and MG2 store differences of indices, in planes of bytes",
+    ),
     (
         "openctm",
         "numbers that are not finite",
         "MG1 and MG2 store planes of bytes, MG2 multiples of a precision",
     ),
-    ("slmesh", "index out of range", "a finding about a block names its stored bytes, which are compressed"),
-    ("tmf", "index out of range", "indices are stored as bits, in layout B above a smallest one"),
-    ("tmf", "index", "indices are stored as bits, in layout B above a smallest one"),
+    (
+        "slmesh",
+        "index out of range",
+        "a finding about a block names its stored bytes, which are compressed",
+    ),
+    (
+        "tmf",
+        "index out of range",
+        "indices are stored as bits, in layout B above a smallest one",
+    ),
+    (
+        "tmf",
+        "index",
+        "indices are stored as bits, in layout B above a smallest one",
+    ),
 ];
 
 /// The errors of all calls, each message once.
 fn errors(source: &Source) -> BTreeMap<String, Error> {
     let all = calls::errors(source, &Options::default());
-    all.into_iter().map(|error| (error.message(), error)).collect()
+    all.into_iter()
+        .map(|error| (error.message(), error))
+        .collect()
 }
 
 /// The damaged files of a format below a folder: their names and bytes.
 fn damaged(root: &Path, format: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
     let named = |file: PathBuf| {
-        (file.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(file).unwrap())
+        (
+            file.file_name().unwrap().to_string_lossy().into_owned(),
+            std::fs::read(file).unwrap(),
+        )
     };
-    data::files(&root.join(format).join("bad")).into_iter().map(named)
+    data::files(&root.join(format).join("bad"))
+        .into_iter()
+        .map(named)
 }
 
 /// The found value of an error, if it is a value.
@@ -49,10 +72,14 @@ enum Value {
 /// The value that a text about what was found begins with.
 fn value(found: &str) -> Option<Value> {
     // Strict reading makes errors of findings, which say both.
-    let found = found.rsplit_once(", found ").map_or(found, |(_, found)| found);
+    let found = found
+        .rsplit_once(", found ")
+        .map_or(found, |(_, found)| found);
     // "x is inf": a component and its value.
-    let found =
-        found.split_once(" is ").filter(|(name, _)| name.len() == 1).map_or(found, |(_, value)| value);
+    let found = found
+        .split_once(" is ")
+        .filter(|(name, _)| name.len() == 1)
+        .map_or(found, |(_, value)| value);
     let found = found.strip_prefix("tag ").unwrap_or(found);
     if let Some(text) = found.strip_prefix('"') {
         return unescaped(text).map(Value::Text);
@@ -115,23 +142,44 @@ fn decoded(stored: &[u8], most: usize) -> Vec<u8> {
 
 /// The part of `bytes` in a range, and whether that goes on beyond them.
 fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> (&'a [u8], bool) {
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-    (&bytes[at(range.start)..at(range.end)], range.end > bytes.len() as u64)
+    let at = |offset: u64| {
+        usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len())
+    };
+    (
+        &bytes[at(range.start)..at(range.end)],
+        range.end > bytes.len() as u64,
+    )
 }
 
 /// `true` if a number is in the bits of bytes, from the lowest on, with less than a byte before and behind it.
 fn bits_are(bytes: &[u8], number: i128) -> bool {
-    let all = bytes.iter().rev().take(15).fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
+    let all = bytes
+        .iter()
+        .rev()
+        .take(15)
+        .fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
     let len = bytes.len().min(15) as u32 * 8;
     (0..8).any(|before| {
-        (len.saturating_sub(15)..=len - before).any(|width| all >> before & ((1 << width) - 1) == number)
+        (len.saturating_sub(15)..=len - before)
+            .any(|width| all >> before & ((1 << width) - 1) == number)
     })
 }
 
 /// `true` if bytes are a value, stored in the way of a format.
 fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
-    let little = || bytes.iter().rev().fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
-    let big = |bytes: &[u8]| bytes.iter().fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
+    let little = || {
+        bytes
+            .iter()
+            .rev()
+            .fold(0_i128, |number, byte| number << 8 | i128::from(*byte))
+    };
+    let big = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0_i128, |number, byte| number << 8 | i128::from(*byte))
+    };
     // LLSD has a tag before its numbers.
     let llsd = || match bytes {
         [b'i' | b'[' | b'{' | b'b' | b's' | b'k', number @ ..] if number.len() == 4 => Some(number),
@@ -139,7 +187,9 @@ fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
         _ => None,
     };
     match value {
-        Value::Text(text) => bytes.windows(text.len().max(1)).any(|window| window == text),
+        Value::Text(text) => bytes
+            .windows(text.len().max(1))
+            .any(|window| window == text),
         Value::Integer(number) => {
             let signed = |found: i128, bits: usize| {
                 found == *number || found >= 1 << (bits - 1) && found - (1 << bits) == *number
@@ -147,7 +197,8 @@ fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
             let as_real = |real: f64| real == *number as f64;
             let is_big = format == "slmesh" && llsd().is_some_and(|bytes| signed(big(bytes), 32));
             let is_bits = format == "tmf" && !bytes.is_empty() && bits_are(bytes, *number);
-            let is_float = bytes.len() == 4 && as_real(f32::from_le_bytes(bytes.try_into().unwrap()).into());
+            let is_float =
+                bytes.len() == 4 && as_real(f32::from_le_bytes(bytes.try_into().unwrap()).into());
             is_big
                 || is_bits
                 || is_float
@@ -170,11 +221,16 @@ fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
 /// The value in the file that an error names.
 fn found(error: &Error) -> Option<Value> {
     match error.cause() {
-        Cause::Limit { count: Some(count), .. } => Some(Value::Integer((*count).into())),
-        Cause::TooLarge { count, .. } => error.decoded_range().map(|_| Value::Integer((*count).into())),
-        Cause::Stream(Fault { kind: FaultKind::Checksum { stored, .. }, .. }) => {
-            Some(Value::Integer((*stored).into()))
-        }
+        Cause::Limit {
+            count: Some(count), ..
+        } => Some(Value::Integer((*count).into())),
+        Cause::TooLarge { count, .. } => error
+            .decoded_range()
+            .map(|_| Value::Integer((*count).into())),
+        Cause::Stream(Fault {
+            kind: FaultKind::Checksum { stored, .. },
+            ..
+        }) => Some(Value::Integer((*stored).into())),
         Cause::Stream(_) => None,
         Cause::Signature { start, .. } if start.is_empty() => None,
         cause => value(&cause.found()),
@@ -185,8 +241,12 @@ fn found(error: &Error) -> Option<Value> {
 fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool> {
     let is_of_caller = [ErrorKind::OutOfRange, ErrorKind::Mismatch].contains(&error.kind());
     // Strict reading reports errors inside of findings; they are also seen separately.
-    let names = [(Format::CGeo, "snapshot"), (Format::OpenCtm, "damaged_body"), (Format::SlMesh, "block")]
-        .map(|(format, id)| Rule::by_id(format, id).unwrap().name);
+    let names = [
+        (Format::CGeo, "snapshot"),
+        (Format::OpenCtm, "damaged_body"),
+        (Format::SlMesh, "block"),
+    ]
+    .map(|(format, id)| Rule::by_id(format, id).unwrap().name);
     let is_told_twice = error.kind() == ErrorKind::Malformed
         && names.contains(&error.what())
         && error.cause().expected().is_empty();
@@ -195,9 +255,10 @@ fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool>
     }
     let (range, found, inside) = (error.byte_range()?, found(error)?, error.decoded_range());
     let content = match &inside {
-        Some(inside) => {
-            decoded(part(file, &range).0, usize::try_from(inside.end).unwrap_or(0).min(1 << 24) + 64)
-        }
+        Some(inside) => decoded(
+            part(file, &range).0,
+            usize::try_from(inside.end).unwrap_or(0).min(1 << 24) + 64,
+        ),
         None => file.to_vec(),
     };
     let (bytes, goes_on) = part(&content, inside.as_ref().unwrap_or(&range));
@@ -210,10 +271,13 @@ fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool>
             [&bytes[..2], &bytes[2..]].map(|half| u16::from_le_bytes(half.try_into().unwrap()));
         return Some(error.cause().found() == format!("{major}.{minor}"));
     }
-    let Value::Integer(number) = &found else { return Some(holds(bytes, &found, format)) };
+    let Value::Integer(number) = &found else {
+        return Some(holds(bytes, &found, format));
+    };
     if matches!(error.cause(), Cause::Stream(_)) {
         let checksum = u32::try_from(*number).unwrap();
-        let is = |window: &[u8]| window == checksum.to_be_bytes() || window == checksum.to_le_bytes();
+        let is =
+            |window: &[u8]| window == checksum.to_be_bytes() || window == checksum.to_le_bytes();
         return Some(bytes.windows(4).any(is));
     }
     Some(holds(bytes, &found, format))
@@ -241,7 +305,10 @@ fn bytes_that_an_error_names_hold_the_value_that_it_found(root: &Path) {
             }
         }
     }
-    println!("{told} errors hold what they found, {excepted} are excepted, {} do not", missed.len());
+    println!(
+        "{told} errors hold what they found, {excepted} are excepted, {} do not",
+        missed.len()
+    );
     assert!(missed.is_empty(), "{}\n{}", missed.len(), missed.join("\n"));
     assert!(told > 100 && excepted * 20 <= told, "{told} {excepted}");
 }
@@ -256,9 +323,12 @@ fn no_message_prints_values_as_rust_does(root: &Path) {
         for bytes in damaged(root, format).map(|(_, bytes)| bytes).chain(valid) {
             let source = Source::from_bytes(bytes);
             let errors = errors(&source);
-            let findings =
-                meshmap::MeshFile::from_source(source, &Options::default()).and_then(|file| file.validate());
-            let details = findings.unwrap_or_default().into_iter().map(|finding| finding.to_string());
+            let findings = meshmap::MeshFile::from_source(source, &Options::default())
+                .and_then(|file| file.validate());
+            let details = findings
+                .unwrap_or_default()
+                .into_iter()
+                .map(|finding| finding.to_string());
             for message in errors.into_keys().chain(details) {
                 for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {
                     assert!(!message.contains(sign), "{message}");
@@ -282,7 +352,12 @@ fn values_are_read_from_what_errors_say() {
     for (found, wanted) in cases {
         assert_eq!(value(found), Some(wanted), "{found}");
     }
-    for found in ["none", "a cycle", "its end at byte 0 of 12 of its content", "more"] {
+    for found in [
+        "none",
+        "a cycle",
+        "its end at byte 0 of 12 of its content",
+        "more",
+    ] {
         assert_eq!(value(found), None, "{found}");
     }
 }

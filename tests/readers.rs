@@ -12,7 +12,13 @@ use meshmap_testing::with_watchdog;
 fn what_is_no_regular_file_is_refused_and_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    assert!(Command::new("mkfifo").arg(at("pipe.iqm")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(at("pipe.iqm"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let _socket = std::os::unix::net::UnixListener::bind(at("socket.iqm")).unwrap();
     std::os::unix::fs::symlink(at("pipe.iqm"), at("link.iqm")).unwrap();
     let cases = [
@@ -21,7 +27,10 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
         (at("socket.iqm"), "a socket"),
         ("/dev/null".into(), "a character device"),
         ("/dev/zero".into(), "a character device"),
-        ("/proc/self/status".into(), "one of length 0 that has content"),
+        (
+            "/proc/self/status".into(),
+            "one of length 0 that has content",
+        ),
     ];
     with_watchdog(Duration::from_secs(20), || {
         for (path, kind) in cases {
@@ -31,7 +40,10 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
             assert_eq!(error.path(), Some(&*path), "{error}");
             assert_eq!(mapped(&path), Some(ErrorKind::Unsupported), "{path:?}");
         }
-        assert!(matches!(Source::open(folder.path()).unwrap_err().kind(), ErrorKind::Io(_)));
+        assert!(matches!(
+            Source::open(folder.path()).unwrap_err().kind(),
+            ErrorKind::Io(_)
+        ));
         std::fs::write(at("empty"), "").unwrap();
         assert_eq!(Source::open(at("empty")).unwrap().len().unwrap(), Some(0));
         assert_eq!(mapped(&at("empty")), None);
@@ -85,6 +97,9 @@ fn a_file_is_read_ahead() {
 #[cfg(feature = "mmap")]
 fn bytes_from_disk() -> u64 {
     let io = std::fs::read_to_string("/proc/self/io").unwrap();
-    let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap();
+    let line = io
+        .lines()
+        .find_map(|line| line.strip_prefix("read_bytes: "))
+        .unwrap();
     line.parse().unwrap()
 }

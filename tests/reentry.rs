@@ -14,13 +14,18 @@ fn parallel(bytes: Vec<u8>) -> Source {
         // Whoever waits for others in a pool runs whatever else there is to do meanwhile, as it may happen in any join.
         rayon::yield_now();
         let pieces = (range.end - range.start).min(16);
-        (0..pieces).into_par_iter().for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+        (0..pieces)
+            .into_par_iter()
+            .for_each(|_| std::thread::sleep(Duration::from_micros(200)));
         Ok(())
     })
 }
 
 fn in_a_small_pool<T: Send>(job: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
     with_watchdog(Duration::from_secs(30), || pool.install(job))
 }
 
@@ -36,11 +41,14 @@ fn playing_ends_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
         let mut seen = 0;
-        proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
-            mesh.unwrap();
-            seen += 1;
-            std::ops::ControlFlow::Continue(())
-        });
+        proxy
+            .play(0..proxy.snapshot_count())
+            .capacity(16 << 20)
+            .for_each(|_, mesh| {
+                mesh.unwrap();
+                seen += 1;
+                std::ops::ControlFlow::Continue(())
+            });
         assert_eq!(seen, 16);
     });
 }
@@ -64,17 +72,20 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         for last in [16, 5] {
             let proxy = open::proxy(everyone(file.clone()));
             let mut seen = 0;
-            proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
-                mesh.unwrap();
-                seen += 1;
-                // Meanwhile another worker begins to read the next one.
-                std::thread::sleep(Duration::from_millis(1));
-                if seen == last {
-                    std::ops::ControlFlow::Break(())
-                } else {
-                    std::ops::ControlFlow::Continue(())
-                }
-            });
+            proxy
+                .play(0..proxy.snapshot_count())
+                .capacity(16 << 20)
+                .for_each(|_, mesh| {
+                    mesh.unwrap();
+                    seen += 1;
+                    // Meanwhile another worker begins to read the next one.
+                    std::thread::sleep(Duration::from_millis(1));
+                    if seen == last {
+                        std::ops::ControlFlow::Break(())
+                    } else {
+                        std::ops::ControlFlow::Continue(())
+                    }
+                });
             assert_eq!(seen, last);
         }
     });
@@ -118,7 +129,9 @@ fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
             let file = open::file(parallel(body));
             (0..16).into_par_iter().for_each(|_| {
                 file.validate().unwrap();
-                file.meshes().unwrap().for_each(|entry| drop(file.mesh(&entry.address).unwrap()));
+                file.meshes()
+                    .unwrap()
+                    .for_each(|entry| drop(file.mesh(&entry.address).unwrap()));
             });
         }
     });
@@ -147,7 +160,9 @@ mod cache {
             for _ in 0..8 {
                 cache.clear();
                 cache.prefetch(&proxy, 0..16, Parts::ALL);
-                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index, Parts::ALL).unwrap()));
+                (0..16)
+                    .into_par_iter()
+                    .for_each(|index| drop(cache.get(&proxy, index, Parts::ALL).unwrap()));
             }
         });
     }

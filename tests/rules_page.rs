@@ -24,9 +24,21 @@ fn page() -> String {
             page,
             "\n## {format}\n\n| rule | severity | what is wrong, and how it is read |\n|---|---|---|\n"
         );
-        for Rule { id, severity, cause, writers, .. } in format.rules() {
-            let cause = cause.replace('|', "\\|").replace("[`", "`").replace("`]", "`");
-            let writers = writers.map(|writers| format!(" Written by {writers}.")).unwrap_or_default();
+        for Rule {
+            id,
+            severity,
+            cause,
+            writers,
+            ..
+        } in format.rules()
+        {
+            let cause = cause
+                .replace('|', "\\|")
+                .replace("[`", "`")
+                .replace("`]", "`");
+            let writers = writers
+                .map(|writers| format!(" Written by {writers}."))
+                .unwrap_or_default();
             let _ = writeln!(page, "| `{id}` | {severity} | {}{writers} |", cause.trim());
         }
     }
@@ -39,8 +51,13 @@ fn the_page_has_every_rule() {
     if env::var_os("MESHMAP_ACCEPT").is_some() {
         fs::write(PAGE, &page).unwrap();
     }
-    let stored = fs::read_to_string(PAGE).unwrap_or_default().replace('\r', "");
-    assert!(stored == page, "docs/rules.md is not what the rules say: run this with MESHMAP_ACCEPT=1");
+    let stored = fs::read_to_string(PAGE)
+        .unwrap_or_default()
+        .replace('\r', "");
+    assert!(
+        stored == page,
+        "docs/rules.md is not what the rules say: run this with MESHMAP_ACCEPT=1"
+    );
 }
 
 #[test]
@@ -53,9 +70,15 @@ fn the_page_of_a_format_names_its_rules() {
             .filter_map(|before| Some(before.rsplit_once("[`")?.1))
             .filter(|name| !name.contains('\n'))
             .collect();
-        assert!(named.len() >= 3 && page.matches("rules.md").count() == named.len(), "{format}: {named:?}");
+        assert!(
+            named.len() >= 3 && page.matches("rules.md").count() == named.len(),
+            "{format}: {named:?}"
+        );
         for name in &named {
-            assert!(format.rules().iter().any(|rule| rule.id == *name), "{format} has no rule {name}");
+            assert!(
+                format.rules().iter().any(|rule| rule.id == *name),
+                "{format} has no rule {name}"
+            );
         }
         for rule in format.rules().iter().filter(|rule| rule.writers.is_some()) {
             assert!(

@@ -16,7 +16,10 @@ use zerocopy::IntoBytes;
 const THREADS: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 8] };
 
 fn pool(threads: usize) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
 /// Files of every format with work for several threads; for Miri, for which compressing takes minutes, two small ones.
@@ -28,9 +31,18 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         // If several arrays cannot be decoded, the same one is always reported.
         let mut damaged = rough_body(MG2);
         let blocks = open::body(damaged.clone()).blocks();
-        let lengths = || blocks.iter().map(|block| block.range.end - block.range.start);
-        assert!(lengths().sum::<u64>() - lengths().max().unwrap() > 16 << 10, "enough for another thread");
-        blocks.iter().for_each(|block| damaged[block.range.start as usize] = 1);
+        let lengths = || {
+            blocks
+                .iter()
+                .map(|block| block.range.end - block.range.start)
+        };
+        assert!(
+            lengths().sum::<u64>() - lengths().max().unwrap() > 16 << 10,
+            "enough for another thread"
+        );
+        blocks
+            .iter()
+            .for_each(|block| damaged[block.range.start as usize] = 1);
         files.extend([
             ("cgeo, one snapshot damaged", uneven()),
             ("slmesh", fixtures::slmesh::large(110)),
@@ -66,10 +78,18 @@ fn every_call_is_the_same_for_any_number_of_threads() {
         };
         let expected = open(Source::from_bytes(bytes.clone()), Parallelism::Off)();
         for &threads in THREADS {
-            let sources = [Source::from_bytes(bytes.clone()), hooked(bytes.clone(), |_| Ok(()))];
+            let sources = [
+                Source::from_bytes(bytes.clone()),
+                hooked(bytes.clone(), |_| Ok(())),
+            ];
             let files = sources.map(|source| open(source, Parallelism::Rayon));
             let check = |number: usize| {
-                assert_same(&format!("{name}, {threads} threads"), &files[number % 2](), &expected, true);
+                assert_same(
+                    &format!("{name}, {threads} threads"),
+                    &files[number % 2](),
+                    &expected,
+                    true,
+                );
             };
             with_watchdog(Duration::from_secs(120), || {
                 let pool = pool(threads);
@@ -88,13 +108,16 @@ fn sheets(side: u32, snapshots: usize) -> Proxy {
 /// All bytes of all snapshots, as playing hands them out.
 fn played(proxy: &Proxy) -> Vec<u8> {
     let mut all = Vec::new();
-    proxy.play(0..proxy.snapshot_count()).capacity(1 << 20).for_each(|_, mesh| {
-        let mesh = mesh.unwrap();
-        all.extend_from_slice(mesh.positions.as_bytes());
-        all.extend_from_slice(mesh.normals.as_bytes());
-        all.extend_from_slice(mesh.triangles.as_bytes());
-        std::ops::ControlFlow::Continue(())
-    });
+    proxy
+        .play(0..proxy.snapshot_count())
+        .capacity(1 << 20)
+        .for_each(|_, mesh| {
+            let mesh = mesh.unwrap();
+            all.extend_from_slice(mesh.positions.as_bytes());
+            all.extend_from_slice(mesh.normals.as_bytes());
+            all.extend_from_slice(mesh.triangles.as_bytes());
+            std::ops::ControlFlow::Continue(())
+        });
     all
 }
 
@@ -102,10 +125,17 @@ fn played(proxy: &Proxy) -> Vec<u8> {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_ends_where_the_caller_ends_it() {
     let mut seen = Vec::new();
-    sheets(5, 40).play(3..30).capacity(1 << 20).for_each(|index, _| {
-        seen.push(index);
-        if index == 7 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
-    });
+    sheets(5, 40)
+        .play(3..30)
+        .capacity(1 << 20)
+        .for_each(|index, _| {
+            seen.push(index);
+            if index == 7 {
+                std::ops::ControlFlow::Break(())
+            } else {
+                std::ops::ControlFlow::Continue(())
+            }
+        });
     assert_eq!(seen, [3, 4, 5, 6, 7]);
 }
 
@@ -119,7 +149,10 @@ fn uneven() -> Vec<u8> {
     let mut file = fixtures::cgeo::file(&snapshots, Dialect::default());
     let proxy = open::proxy(file.clone());
     let blocks = proxy.snapshot(9).unwrap().blocks().unwrap();
-    let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
+    let mesh = blocks
+        .iter()
+        .max_by_key(|block| block.range.end - block.range.start)
+        .unwrap();
     let middle = usize::try_from(mesh.range.start.midpoint(mesh.range.end)).unwrap();
     file[middle..middle + 20].fill(0xff);
     file
@@ -132,20 +165,30 @@ fn playing_is_the_same_for_any_capacity() {
     let proxy = Proxy::from_source(source.clone(), &Options::default()).unwrap();
     let expected: Vec<_> = (0..proxy.snapshot_count())
         .map(|index| {
-            let mesh = proxy.snapshot(index).unwrap().mesh(Parts::ALL).map_err(|error| error.to_string())?;
+            let mesh = proxy
+                .snapshot(index)
+                .unwrap()
+                .mesh(Parts::ALL)
+                .map_err(|error| error.to_string())?;
             Ok::<_, String>((mesh.positions.to_vec(), mesh.triangles.as_bytes().to_vec()))
         })
         .collect();
     assert_eq!(expected.iter().filter(|mesh| mesh.is_err()).count(), 1);
     let play = |range: std::ops::Range<usize>, capacity| {
-        let (proxy, mut played) =
-            (Proxy::from_source(source.clone(), &Options::default()).unwrap(), Vec::new());
-        proxy.play(range.clone()).capacity(capacity).for_each(|index, mesh| {
-            assert_eq!(index, range.start + played.len());
-            let mesh = mesh.map(|mesh| (mesh.positions.clone(), mesh.triangles.as_bytes().to_vec()));
-            played.push(mesh.map_err(|error| error.to_string()));
-            std::ops::ControlFlow::Continue(())
-        });
+        let (proxy, mut played) = (
+            Proxy::from_source(source.clone(), &Options::default()).unwrap(),
+            Vec::new(),
+        );
+        proxy
+            .play(range.clone())
+            .capacity(capacity)
+            .for_each(|index, mesh| {
+                assert_eq!(index, range.start + played.len());
+                let mesh =
+                    mesh.map(|mesh| (mesh.positions.clone(), mesh.triangles.as_bytes().to_vec()));
+                played.push(mesh.map_err(|error| error.to_string()));
+                std::ops::ControlFlow::Continue(())
+            });
         assert!(played == expected[range], "{capacity}");
     };
     with_watchdog(Duration::from_secs(120), || {
@@ -169,17 +212,23 @@ fn playing_goes_on_while_the_caller_works_and_ends_where_it_panics() {
         let (mut inner, all) = (Vec::new(), proxy.snapshot_count());
         pool.install(|| {
             proxy.play(0..all).capacity(1 << 20).for_each(|_, _| {
-                proxy.play(0..all).capacity(1 << 20).for_each(|index, mesh| {
-                    inner.push(mesh.map(|_| index).unwrap());
-                    std::ops::ControlFlow::Continue(())
-                });
+                proxy
+                    .play(0..all)
+                    .capacity(1 << 20)
+                    .for_each(|index, mesh| {
+                        inner.push(mesh.map(|_| index).unwrap());
+                        std::ops::ControlFlow::Continue(())
+                    });
                 std::ops::ControlFlow::Continue(())
             });
         });
         assert_eq!(inner, (0..all).flat_map(|_| 0..all).collect::<Vec<_>>());
         let play = || {
             pool.install(|| {
-                proxy.play(0..all).capacity(1 << 20).for_each(|index, _| std::panic::panic_any(index))
+                proxy
+                    .play(0..all)
+                    .capacity(1 << 20)
+                    .for_each(|index, _| std::panic::panic_any(index))
             })
         };
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play));
@@ -205,7 +254,9 @@ fn long_streams_are_the_same_for_any_number_of_threads() {
     let (intact, damaged) = (Source::from_bytes(stream.clone()), damaged(&stream));
     let decode = |source: &Source, parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        block.decode(source, &options, &mut meshmap::Scratch::default()).map_err(|error| error.to_string())
+        block
+            .decode(source, &options, &mut meshmap::Scratch::default())
+            .map_err(|error| error.to_string())
     };
     let expected = [&intact, &damaged].map(|source| decode(source, Parallelism::Off));
     assert!(expected[0].as_ref().unwrap() == &content && expected[1].is_err());
@@ -239,7 +290,10 @@ fn long_base_is_decoded_while_others_wait_for_it() {
             assert_eq!(positions.len(), 300 * 300);
         });
         let proxy = open::proxy(file.clone());
-        assert!(pool(threads).install(|| played(&proxy)) == expected, "{threads} threads");
+        assert!(
+            pool(threads).install(|| played(&proxy)) == expected,
+            "{threads} threads"
+        );
     }
 }
 
@@ -248,8 +302,13 @@ fn long_base_is_decoded_while_others_wait_for_it() {
 fn base_is_decoded_once_whoever_asks() {
     let proxy = sheets(60, 8);
     let bases: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..32).map(|_| scope.spawn(|| proxy.base().unwrap())).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let threads: Vec<_> = (0..32)
+            .map(|_| scope.spawn(|| proxy.base().unwrap()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
     assert!(bases.iter().all(|base| Arc::ptr_eq(base, &bases[0])));
 }
@@ -257,7 +316,10 @@ fn base_is_decoded_once_whoever_asks() {
 /// A proxy that is longer than what opening reads.
 fn long_proxy() -> Vec<u8> {
     let (_, snapshots) = fixtures::cgeo::animation(40, 4);
-    fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored))
+    fixtures::cgeo::file(
+        &snapshots,
+        Dialect::default().with_codec(meshmap::Codec::Stored),
+    )
 }
 
 /// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
@@ -280,9 +342,13 @@ fn parallel(bytes: Vec<u8>) -> (Source, Arc<AtomicBool>) {
 fn readers_that_use_rayon_do_not_hang_what_is_made_once() {
     let body = rough_sheet(fixtures::openctm::MG1, 240);
     let mesh = meshmap::openctm::Mesh::at(&parallel(body).0, 0, &Options::default()).unwrap();
-    from_outside(2, move || assert_eq!(mesh.positions().unwrap().len(), 240 * 240));
+    from_outside(2, move || {
+        assert_eq!(mesh.positions().unwrap().len(), 240 * 240)
+    });
     let proxy = Proxy::from_source(parallel(long_proxy()).0, &Options::default()).unwrap();
-    from_outside(2, move || assert_eq!(proxy.base().unwrap().positions.len(), 40 * 40));
+    from_outside(2, move || {
+        assert_eq!(proxy.base().unwrap().positions.len(), 40 * 40)
+    });
 }
 
 /// Does a job many times in a pool, beginning with one worker while the others are busy for a moment.
@@ -318,7 +384,12 @@ mod cache {
         let proxy = Proxy::from_source(parallel(long_proxy()).0, &Options::default()).unwrap();
         let cache = SnapshotCache::new(1 << 20);
         let all = cache.clone();
-        from_outside(2, move || assert_eq!(all.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40));
+        from_outside(2, move || {
+            assert_eq!(
+                all.get(&proxy, 1, Parts::ALL).unwrap().positions.len(),
+                40 * 40
+            )
+        });
         assert!(cache.stats().decodes >= 1);
     }
 
@@ -326,35 +397,59 @@ mod cache {
     #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn reader_that_panics_ends_a_prefetch_and_not_the_program() {
         let (source, panics) = parallel(long_proxy());
-        let (proxy, cache) =
-            (Proxy::from_source(source, &Options::default()).unwrap(), SnapshotCache::new(1 << 20));
+        let (proxy, cache) = (
+            Proxy::from_source(source, &Options::default()).unwrap(),
+            SnapshotCache::new(1 << 20),
+        );
         panics.store(true, std::sync::atomic::Ordering::SeqCst);
         let pool = pool(2);
         pool.install(|| cache.prefetch(&proxy, 0..4, Parts::ALL));
-        pool.install(|| (0..64).into_par_iter().for_each(|_| std::thread::yield_now()));
+        pool.install(|| {
+            (0..64)
+                .into_par_iter()
+                .for_each(|_| std::thread::yield_now())
+        });
         while cache.stats().misses < 4 {
             std::thread::yield_now();
         }
         panics.store(false, std::sync::atomic::Ordering::SeqCst);
-        assert_eq!(cache.get(&proxy, 1, Parts::ALL).unwrap().positions.len(), 40 * 40);
+        assert_eq!(
+            cache.get(&proxy, 1, Parts::ALL).unwrap().positions.len(),
+            40 * 40
+        );
     }
 
     #[test]
     fn empty_map_channels_weigh_what_they_take() {
-        let mesh = fixtures::cgeo::Mesh { texcoords: vec![Vec::new(); 4096], ..Default::default() };
+        let mesh = fixtures::cgeo::Mesh {
+            texcoords: vec![Vec::new(); 4096],
+            ..Default::default()
+        };
         let complete = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.complete())];
         let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
-        let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
+        let snapshots: Vec<_> = std::iter::once(complete)
+            .chain(vec![difference; 31])
+            .collect();
         let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
         let proxy = open::proxy(bytes);
         let cache = SnapshotCache::new(1 << 20);
         let held = |kept: &usize| cache.try_get(&proxy, *kept, Parts::ALL).is_some();
         (0..32).for_each(|index| {
-            assert_eq!(cache.get(&proxy, index, Parts::ALL).unwrap().texcoords.len(), 4096)
+            assert_eq!(
+                cache
+                    .get(&proxy, index, Parts::ALL)
+                    .unwrap()
+                    .texcoords
+                    .len(),
+                4096
+            )
         });
         assert!((0..32).filter(held).count() <= 8);
         let small = SnapshotCache::new(64 << 10);
-        assert!(small.get(&proxy, 3, Parts::ALL).is_ok() && small.try_get(&proxy, 3, Parts::ALL).is_none());
+        assert!(
+            small.get(&proxy, 3, Parts::ALL).is_ok()
+                && small.try_get(&proxy, 3, Parts::ALL).is_none()
+        );
     }
 
     use super::*;
@@ -363,13 +458,24 @@ mod cache {
     fn snapshot_that_64_threads_ask_for_is_decoded_once() {
         let (proxy, cache) = (sheets(60, 4), SnapshotCache::new(64 << 20));
         let meshes: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap())).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            let threads: Vec<_> = (0..64)
+                .map(|_| scope.spawn(|| cache.get(&proxy, 2, Parts::ALL).unwrap()))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
         });
         assert!(meshes.iter().all(|mesh| Arc::ptr_eq(mesh, &meshes[0])));
         let stats = cache.stats();
-        assert_eq!((stats.decodes, stats.repeated_decodes, stats.hits + stats.misses), (1, 0, 64));
+        assert_eq!(
+            (
+                stats.decodes,
+                stats.repeated_decodes,
+                stats.hits + stats.misses
+            ),
+            (1, 0, 64)
+        );
     }
 
     /// Bytes are read before a thread waits, so each thread may read them; one of them decodes.
@@ -423,7 +529,8 @@ mod cache {
                     });
                     let asked: std::collections::HashSet<_> = (0..6)
                         .flat_map(|outer| {
-                            (0..4).map(move |inner| (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS)
+                            (0..4)
+                                .map(move |inner| (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS)
                         })
                         .collect();
                     assert_eq!(cache.stats().decodes, asked.len() as u64);
@@ -452,7 +559,11 @@ mod cache {
         let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
             for request in 0..9 * 9 {
                 assert_eq!(
-                    cache.get(proxy, (request * 5 + thread) % 9, Parts::ALL).unwrap().positions.len(),
+                    cache
+                        .get(proxy, (request * 5 + thread) % 9, Parts::ALL)
+                        .unwrap()
+                        .positions
+                        .len(),
                     900
                 );
             }
@@ -467,11 +578,15 @@ mod cache {
                     if round % 2 == 0 {
                         let (cache, proxy) = (&cache, &proxy);
                         std::thread::scope(|scope| {
-                            (0..8).for_each(|thread| drop(scope.spawn(move || ask(cache, proxy, thread))));
+                            (0..8).for_each(|thread| {
+                                drop(scope.spawn(move || ask(cache, proxy, thread)))
+                            });
                         });
                     } else {
                         pool.install(|| {
-                            (0..8).into_par_iter().for_each(|thread| ask(&cache, &proxy, thread))
+                            (0..8)
+                                .into_par_iter()
+                                .for_each(|thread| ask(&cache, &proxy, thread))
                         });
                     }
                     let stats = cache.stats();
@@ -496,7 +611,10 @@ mod cache {
             let (stats, begun) = (cache.clone(), cache.stats().decodes);
             pool.spawn(move || done.send(stats.stats().decodes).unwrap());
             let before = wait.recv_timeout(Duration::from_secs(60)).unwrap() - begun;
-            assert!(before <= 2 * threads as u64 + 4, "{before} snapshots were decoded before the job ran");
+            assert!(
+                before <= 2 * threads as u64 + 4,
+                "{before} snapshots were decoded before the job ran"
+            );
             with_watchdog(Duration::from_secs(60), || {
                 while cache.stats().decodes < 40 {
                     std::thread::yield_now();
@@ -532,13 +650,17 @@ mod cache {
             cache.get(&proxy, index, Parts::ALL).unwrap();
         }
         // 2 was used longest ago.
-        let there: Vec<_> =
-            [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index, Parts::ALL).is_some()).into();
+        let there: Vec<_> = [1, 2, 3, 4]
+            .map(|index| cache.try_get(&proxy, index, Parts::ALL).is_some())
+            .into();
         assert_eq!(there, [true, false, true, true]);
         cache.get(&proxy, 2, Parts::ALL).unwrap();
         let stats = cache.stats();
         assert_eq!((stats.decodes, stats.repeated_decodes), (5, 1));
-        assert!(stats.bytes_held <= one * 3 && stats.peak_bytes <= one * 4, "{stats:?}");
+        assert!(
+            stats.bytes_held <= one * 3 && stats.peak_bytes <= one * 4,
+            "{stats:?}"
+        );
 
         let tiny = SnapshotCache::new(1);
         assert!(tiny.get(&proxy, 0, Parts::ALL).is_ok() && tiny.get(&proxy, 1, Parts::ALL).is_ok());
@@ -552,7 +674,14 @@ mod cache {
         let (a, b, cache) = (sheets(6, 3), sheets(7, 3), SnapshotCache::new(1 << 20));
         assert_eq!(cache.get(&a, 1, Parts::ALL).unwrap().positions.len(), 36);
         assert_eq!(cache.get(&b, 1, Parts::ALL).unwrap().positions.len(), 49);
-        assert_eq!(cache.get(&a.clone(), 1, Parts::ALL).unwrap().positions.len(), 36);
+        assert_eq!(
+            cache
+                .get(&a.clone(), 1, Parts::ALL)
+                .unwrap()
+                .positions
+                .len(),
+            36
+        );
         assert_eq!(cache.stats().decodes, 2);
     }
 
@@ -562,8 +691,15 @@ mod cache {
         for _ in 0..2 {
             let requests = |stats: CacheStats| stats.hits + stats.misses;
             let before = requests(cache.stats());
-            assert_eq!(cache.get(&proxy, 3, Parts::ALL).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
-            assert_eq!(requests(cache.stats()), before + 1, "every request is counted");
+            assert_eq!(
+                cache.get(&proxy, 3, Parts::ALL).unwrap_err().kind(),
+                meshmap::ErrorKind::OutOfRange
+            );
+            assert_eq!(
+                requests(cache.stats()),
+                before + 1,
+                "every request is counted"
+            );
         }
         assert_eq!(cache.stats().decodes, 0);
     }
@@ -594,20 +730,39 @@ fn rough_sheet(method: [u8; 4], side: u16) -> Vec<u8> {
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (noise >> 8) as f32 / 16_777_216.0
     };
-    body.positions.iter_mut().for_each(|position| position[2] += next());
-    body.uv_maps.iter_mut().flat_map(|map| &mut map.2).for_each(|coords| *coords = [next(), next()]);
-    body.attribute_maps[0].1.iter_mut().for_each(|values| *values = [next(); 4]);
-    body.normals.iter_mut().for_each(|normal| normal[1] += (next() * 64.0) as u32);
+    body.positions
+        .iter_mut()
+        .for_each(|position| position[2] += next());
+    body.uv_maps
+        .iter_mut()
+        .flat_map(|map| &mut map.2)
+        .for_each(|coords| *coords = [next(), next()]);
+    body.attribute_maps[0]
+        .1
+        .iter_mut()
+        .for_each(|values| *values = [next(); 4]);
+    body.normals
+        .iter_mut()
+        .for_each(|normal| normal[1] += (next() * 64.0) as u32);
     body.to_bytes()
 }
 
 /// The first wrong index is reported, whichever thread finds one first.
 #[test]
 fn errors_are_the_same_for_any_number_of_threads() {
-    let (first, count) = if cfg!(miri) { (701, 1000) } else { (70_001, 200_000) };
+    let (first, count) = if cfg!(miri) {
+        (701, 1000)
+    } else {
+        (70_001, 200_000)
+    };
     let mut numbers = vec![0; count];
-    (first..count).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
-    let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
+    (first..count)
+        .step_by(7)
+        .for_each(|place| numbers[place] = place as u64 | 1 << 32);
+    let file = fixtures::tmf::Writer::b()
+        .mesh("")
+        .indices(2, 33, 0, &numbers)
+        .to_bytes();
     let document = open::document(file);
     let array = document.mesh(0).unwrap().position_indices().unwrap();
     for threads in THREADS {
@@ -629,7 +784,8 @@ fn faces_of_a_file_are_decoded_without_a_hang() {
                 let file = meshmap::MeshFile::from_source(source, &Options::default()).unwrap();
                 pool(threads).install(|| {
                     (0..8).into_par_iter().for_each(|_| {
-                        let meshes: Vec<_> = file.meshes().unwrap().map(|entry| entry.address).collect();
+                        let meshes: Vec<_> =
+                            file.meshes().unwrap().map(|entry| entry.address).collect();
                         assert_eq!(meshes.len(), 32);
                         meshes.par_iter().for_each(|address| {
                             assert!(file.mesh(address).unwrap().vertex_count() > 0);

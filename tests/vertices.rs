@@ -7,8 +7,8 @@ use meshmap::cgeo::{
     Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Timing, Triangles, VertexWriter, Wrap,
 };
 use meshmap::{
-    ErrorKind, Limits, MeshFile, Options, Parallelism, Scratch, Semantic, Source, VertexFormat, VertexLayout,
-    iqm, openctm, slmesh,
+    ErrorKind, Limits, MeshFile, Options, Parallelism, Scratch, Semantic, Source, VertexFormat,
+    VertexLayout, iqm, openctm, slmesh,
 };
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{Mesh, animation, file, snapshot};
@@ -21,7 +21,11 @@ static ALLOCATOR: Counting = Counting;
 fn layout() -> VertexLayout {
     VertexLayout::new()
         .with(Semantic::Position, VertexFormat::FLOAT32X3)
-        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(
+            Semantic::Normal,
+            VertexFormat::SNORM8X4,
+            [0.0, 0.0, 1.0, 0.0],
+        )
         .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.5; 4])
         .with_stride(28)
 }
@@ -63,7 +67,9 @@ fn every_snapshot_has_the_vertices_of_its_view(root: &Path) {
     ];
     let (mut same, mut refused) = (0, 0);
     for path in data::files(&root.join("cgeo/valid")) {
-        let Ok(MeshFile::CGeo(proxy)) = MeshFile::open(&path) else { continue };
+        let Ok(MeshFile::CGeo(proxy)) = MeshFile::open(&path) else {
+            continue;
+        };
         for layout in &layouts {
             let mut writer = VertexWriter::new(layout.clone()).unwrap();
             for index in (0..proxy.snapshot_count()).chain([0]) {
@@ -74,10 +80,17 @@ fn every_snapshot_has_the_vertices_of_its_view(root: &Path) {
                         same += 1;
                     }
                     (Err(found), Err(expected)) => {
-                        assert_eq!(found.kind(), expected.kind(), "{}: {found} | {expected}", path.display());
+                        assert_eq!(
+                            found.kind(),
+                            expected.kind(),
+                            "{}: {found} | {expected}",
+                            path.display()
+                        );
                         refused += 1;
                     }
-                    (found, expected) => panic!("{}: {:?} {:?}", path.display(), found.err(), expected.err()),
+                    (found, expected) => {
+                        panic!("{}: {:?} {:?}", path.display(), found.err(), expected.err())
+                    }
                 }
             }
         }
@@ -95,36 +108,66 @@ fn between_snapshots_positions_normals_and_velocities_are_those_of_the_motion() 
     let layout = VertexLayout::new()
         .with(Semantic::Position, VertexFormat::FLOAT32X3)
         .with(Semantic::Normal, VertexFormat::FLOAT32X3)
-        .with_default(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3, [9.0; 4]);
+        .with_default(
+            Semantic::Custom("velocity".into()),
+            VertexFormat::FLOAT32X3,
+            [9.0; 4],
+        );
     let mut writer = VertexWriter::new(layout).unwrap();
     let remap = writer.remap(&proxy.snapshot(0).unwrap()).unwrap();
     let (mut out, mut scratch) = (vec![0; remap.vertex_count() * 36], Scratch::default());
     let cache = SnapshotCache::new(1 << 20);
-    for (seconds, wrap) in
-        [(0.0, Wrap::Clamp), (0.6, Wrap::Clamp), (1.0, Wrap::Clamp), (2.0, Wrap::Clamp), (2.2, Wrap::Loop)]
-    {
-        writer.write_at(&proxy, &timing, seconds, wrap, &mut [&mut out]).unwrap();
+    for (seconds, wrap) in [
+        (0.0, Wrap::Clamp),
+        (0.6, Wrap::Clamp),
+        (1.0, Wrap::Clamp),
+        (2.0, Wrap::Clamp),
+        (2.2, Wrap::Loop),
+    ] {
+        writer
+            .write_at(&proxy, &timing, seconds, wrap, &mut [&mut out])
+            .unwrap();
         let (mut positions, mut normals, mut cached) = (Vec::new(), Vec::new(), Vec::new());
-        proxy.positions_at(&timing, &[seconds], wrap, &mut positions, &mut scratch).unwrap();
-        proxy.normals_at(&timing, &[seconds], wrap, &mut normals, &mut scratch).unwrap();
-        cache.normals_at(&proxy, &timing, &[seconds], wrap, &mut cached).unwrap();
+        proxy
+            .positions_at(&timing, &[seconds], wrap, &mut positions, &mut scratch)
+            .unwrap();
+        proxy
+            .normals_at(&timing, &[seconds], wrap, &mut normals, &mut scratch)
+            .unwrap();
+        cache
+            .normals_at(&proxy, &timing, &[seconds], wrap, &mut cached)
+            .unwrap();
         assert_eq!(normals, cached);
         let key = timing.index_at(seconds, wrap).unwrap();
         // The last snapshot has no next one, and moves as before it.
-        let (from, to) = if key.from == key.to { (key.from - 1, key.to) } else { (key.from, key.to) };
-        let [from, to] = [from, to].map(|index| proxy.snapshot(index).unwrap().positions().unwrap().to_vec());
-        let velocity = |at: usize| std::array::from_fn(|axis| (to[at][axis] - from[at][axis]) * 2.0);
+        let (from, to) = if key.from == key.to {
+            (key.from - 1, key.to)
+        } else {
+            (key.from, key.to)
+        };
+        let [from, to] =
+            [from, to].map(|index| proxy.snapshot(index).unwrap().positions().unwrap().to_vec());
+        let velocity =
+            |at: usize| std::array::from_fn(|axis| (to[at][axis] - from[at][axis]) * 2.0);
         for (vertex, bytes) in out.chunks_exact(36).enumerate() {
-            let found: Vec<f32> =
-                bytes.chunks(4).map(|b| f32::from_ne_bytes(b.try_into().unwrap())).collect();
+            let found: Vec<f32> = bytes
+                .chunks(4)
+                .map(|b| f32::from_ne_bytes(b.try_into().unwrap()))
+                .collect();
             let [at, normal] = [0, 1].map(|stream| remap.sources(stream).unwrap()[vertex] as usize);
             let velocity: [f32; 3] = velocity(at);
-            assert_eq!(found, [positions[at], normals[normal], velocity].concat(), "{seconds} {vertex}");
+            assert_eq!(
+                found,
+                [positions[at], normals[normal], velocity].concat(),
+                "{seconds} {vertex}"
+            );
             assert!((normals[normal].iter().map(|n| n * n).sum::<f32>() - 1.0).abs() < 1e-5);
         }
     }
     // A snapshot by itself does not move.
-    writer.write(&proxy.snapshot(1).unwrap(), &mut [&mut out]).unwrap();
+    writer
+        .write(&proxy.snapshot(1).unwrap(), &mut [&mut out])
+        .unwrap();
     assert_eq!(out[24..28], 9.0_f32.to_ne_bytes());
 }
 
@@ -135,23 +178,42 @@ fn other_triangles_make_another_remap_and_no_motion() {
     snapshots[2] = snapshot(&other, other.complete());
     let proxy = proxy(file(&snapshots, Dialect::default()));
     let mut writer = VertexWriter::new(layout()).unwrap();
-    let sizes: Vec<usize> =
-        (0..4).map(|index| written(&mut writer, &proxy, index, 28).unwrap().len() / 28).collect();
-    assert!(sizes[0] == sizes[1] && sizes[1] == sizes[3] && sizes[2] > sizes[1], "{sizes:?}");
+    let sizes: Vec<usize> = (0..4)
+        .map(|index| written(&mut writer, &proxy, index, 28).unwrap().len() / 28)
+        .collect();
+    assert!(
+        sizes[0] == sizes[1] && sizes[1] == sizes[3] && sizes[2] > sizes[1],
+        "{sizes:?}"
+    );
     let clone = writer.clone();
     assert!(format!("{clone:?}").contains(&sizes[3].to_string()));
     let mut out = vec![0; sizes[2] * 28];
     let timing = Timing::new(0.0, 1.0, 4);
-    let error = writer.write_at(&proxy, &timing, 1.5, Wrap::Clamp, &mut [&mut out]).unwrap_err();
+    let error = writer
+        .write_at(&proxy, &timing, 1.5, Wrap::Clamp, &mut [&mut out])
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
     let at = |index: usize| proxy.snapshot(index).unwrap();
     let ids = [0, 2].map(|index| writer.write(&at(index), &mut [&mut out]).unwrap());
     assert_ne!(ids[0], ids[1]);
-    assert_eq!(writer.write(&at(0), &mut [&mut out[..28]]).unwrap_err().kind(), ErrorKind::OutOfRange);
-    let error = writer.write_at(&proxy, &timing, f64::NAN, Wrap::Clamp, &mut [&mut out]).unwrap_err();
+    assert_eq!(
+        writer
+            .write(&at(0), &mut [&mut out[..28]])
+            .unwrap_err()
+            .kind(),
+        ErrorKind::OutOfRange
+    );
+    let error = writer
+        .write_at(&proxy, &timing, f64::NAN, Wrap::Clamp, &mut [&mut out])
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
-    let overlapping = layout().with(Semantic::Normal, VertexFormat::FLOAT32X3).at(8);
-    assert_eq!(VertexWriter::new(overlapping).unwrap_err().kind(), ErrorKind::OutOfRange);
+    let overlapping = layout()
+        .with(Semantic::Normal, VertexFormat::FLOAT32X3)
+        .at(8);
+    assert_eq!(
+        VertexWriter::new(overlapping).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
 }
 
 #[test]
@@ -160,8 +222,11 @@ fn limits_hold_whatever_was_decoded_before() {
     let bytes = file(&snapshots, Dialect::default());
     let timing = Timing::new(0.0, 1.0, 3);
     let open = |most: u64| {
-        let options =
-            Options::default().with_limits(Limits::default().with_max_total_bytes(most).with_free_ratio(0));
+        let options = Options::default().with_limits(
+            Limits::default()
+                .with_max_total_bytes(most)
+                .with_free_ratio(0),
+        );
         Proxy::from_source(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
     let mut verdicts = Vec::new();
@@ -172,7 +237,11 @@ fn limits_hold_whatever_was_decoded_before() {
             let mut out = vec![0; 60 * 60 * 28 * 2];
             let results: Vec<bool> = times
                 .iter()
-                .map(|time| writer.write_at(&proxy, &timing, *time, Wrap::Clamp, &mut [&mut out]).is_ok())
+                .map(|time| {
+                    writer
+                        .write_at(&proxy, &timing, *time, Wrap::Clamp, &mut [&mut out])
+                        .is_ok()
+                })
                 .collect();
             *results.last().unwrap()
         };
@@ -187,24 +256,34 @@ fn velocities_follow_the_direction_of_the_time() {
     let (meshes, snapshots) = animation(5, 3);
     let proxy = proxy(file(&snapshots, Dialect::default()));
     let timing = Timing::new(0.0, 0.5, 3);
-    let layout = VertexLayout::new().with(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3);
+    let layout =
+        VertexLayout::new().with(Semantic::Custom("velocity".into()), VertexFormat::FLOAT32X3);
     let mut writer = VertexWriter::new(layout).unwrap();
     let remap = writer.remap(&proxy.snapshot(0).unwrap()).unwrap();
     let mut velocities = |seconds: f64, wrap: Wrap| {
         let mut out = vec![0xa5; remap.vertex_count() * 12];
-        writer.write_at(&proxy, &timing, seconds, wrap, &mut [&mut out]).unwrap();
-        out.chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect::<Vec<_>>()
+        writer
+            .write_at(&proxy, &timing, seconds, wrap, &mut [&mut out])
+            .unwrap();
+        out.chunks(4)
+            .map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()))
+            .collect::<Vec<_>>()
     };
     let sources = remap.sources(0).unwrap();
     let step = |from: usize, to: usize, sign: f32| -> Vec<f32> {
         let at = |index: usize, source: &u32| meshes[index].positions[*source as usize];
-        let of =
-            |source| (0..3).map(move |axis| (at(to, source)[axis] - at(from, source)[axis]) * 2.0 * sign);
+        let of = |source| {
+            (0..3).map(move |axis| (at(to, source)[axis] - at(from, source)[axis]) * 2.0 * sign)
+        };
         sources.iter().flat_map(of).collect()
     };
     let close = |found: Vec<f32>, expected: Vec<f32>| {
         assert!(expected.iter().any(|number| *number != 0.0) && found.len() == expected.len());
-        let differ = found.iter().zip(&expected).filter(|(a, b)| (*a - *b).abs() > 1e-5).count();
+        let differ = found
+            .iter()
+            .zip(&expected)
+            .filter(|(a, b)| (*a - *b).abs() > 1e-5)
+            .count();
         assert_eq!(differ, 0, "{found:?} {expected:?}");
     };
     close(velocities(0.7, Wrap::Clamp), step(1, 2, 1.0));
@@ -212,7 +291,12 @@ fn velocities_follow_the_direction_of_the_time() {
     close(velocities(1.2, Wrap::Loop), step(2, 0, 1.0));
     close(velocities(1.2, Wrap::PingPong), step(1, 2, -1.0));
     for seconds in [-0.1, 1.1] {
-        assert!(velocities(seconds, Wrap::Clamp).iter().all(|number| *number == 0.0), "{seconds}");
+        assert!(
+            velocities(seconds, Wrap::Clamp)
+                .iter()
+                .all(|number| *number == 0.0),
+            "{seconds}"
+        );
     }
 }
 
@@ -225,14 +309,25 @@ fn several_buffers_have_the_attributes_of_one() {
         .with(Semantic::Normal, VertexFormat::SNORM8X4)
         .with(Semantic::TexCoord(0), VertexFormat::FLOAT32X2)
         .with_stride(16);
-    let mut writer = VertexWriter::new(positions).unwrap().with_buffer(others).unwrap();
-    assert_eq!(writer.parts(), Parts::POSITIONS | Parts::NORMALS | Parts::TEXCOORDS);
+    let mut writer = VertexWriter::new(positions)
+        .unwrap()
+        .with_buffer(others)
+        .unwrap();
+    assert_eq!(
+        writer.parts(),
+        Parts::POSITIONS | Parts::NORMALS | Parts::TEXCOORDS
+    );
     let snapshot = proxy.snapshot(2).unwrap();
     let count = writer.remap(&snapshot).unwrap().vertex_count();
     let (mut first, mut second) = (vec![0xa5; count * 12], vec![0xa5; count * 16]);
-    writer.write(&snapshot, &mut [&mut first, &mut second]).unwrap();
+    writer
+        .write(&snapshot, &mut [&mut first, &mut second])
+        .unwrap();
     let expected = interleaved(&proxy, 2, &layout()).unwrap();
-    let vertices = first.chunks(12).zip(second.chunks(16)).map(|(first, second)| [first, second].concat());
+    let vertices = first
+        .chunks(12)
+        .zip(second.chunks(16))
+        .map(|(first, second)| [first, second].concat());
     assert_eq!(vertices.collect::<Vec<_>>().concat(), expected);
     let error = writer.write(&snapshot, &mut [&mut first]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
@@ -245,20 +340,27 @@ fn a_material_has_its_triangles_and_no_other_vertices() {
     let positions = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
     let snapshot = proxy.snapshot(2).unwrap();
     for material in 0..4 {
-        let mut writer = VertexWriter::new(positions.clone()).unwrap().with_material(material);
+        let mut writer = VertexWriter::new(positions.clone())
+            .unwrap()
+            .with_material(material);
         let remap = writer.remap(&snapshot).unwrap();
         let mut out = vec![0; remap.vertex_count() * 12];
         writer.write(&snapshot, &mut [&mut out]).unwrap();
         let vertices: Vec<&[u8]> = out.chunks(12).collect();
         let triangles = meshes[2].triangles.iter().enumerate();
         let of_material = triangles.filter(|(number, _)| number % 3 == material as usize);
-        let corners: Vec<u32> = of_material.flat_map(|(_, [positions, _])| *positions).collect();
+        let corners: Vec<u32> = of_material
+            .flat_map(|(_, [positions, _])| *positions)
+            .collect();
         assert_eq!(remap.indices().len(), corners.len(), "{material}");
         for (index, corner) in remap.indices().iter().zip(&corners) {
             let found = vertices[*index as usize].chunks(4);
             let found = found.map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));
             let expected = meshes[2].positions[*corner as usize];
-            assert!(found.zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{material} {corner}");
+            assert!(
+                found.zip(expected).all(|(a, b)| (a - b).abs() < 1e-6),
+                "{material} {corner}"
+            );
         }
         let used: std::collections::BTreeSet<u32> = remap.indices().iter().copied().collect();
         assert_eq!(used.len(), remap.vertex_count(), "{material}");
@@ -275,23 +377,36 @@ fn writers_of_a_cache_decode_each_snapshot_once() {
     let mut own = VertexWriter::new(layout()).unwrap();
     let mut shared = own.clone().with_cache(cache.clone());
     let mut others = shared.clone();
-    let count = own.remap(&proxy.snapshot(0).unwrap()).unwrap().vertex_count();
+    let count = own
+        .remap(&proxy.snapshot(0).unwrap())
+        .unwrap()
+        .vertex_count();
     for time in [0.0, 0.3, 1.0, 1.5, 2.9, 3.0, 3.5] {
         let mut outs = [0; 3].map(|_| vec![0xa5; count * 28]);
-        for (writer, out) in [&mut own, &mut shared, &mut others].into_iter().zip(&mut outs) {
-            writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [out]).unwrap();
+        for (writer, out) in [&mut own, &mut shared, &mut others]
+            .into_iter()
+            .zip(&mut outs)
+        {
+            writer
+                .write_at(&proxy, &timing, time, Wrap::Loop, &mut [out])
+                .unwrap();
         }
         assert!(outs[0] == outs[1] && outs[1] == outs[2], "{time}");
     }
     // Once all parts of the first one, for the vertices.
     let stats = cache.stats();
-    assert!(stats.decodes <= 5 && stats.repeated_decodes == 0, "{stats:?}");
+    assert!(
+        stats.decodes <= 5 && stats.repeated_decodes == 0,
+        "{stats:?}"
+    );
 }
 
 #[test]
 fn equal_triangles_that_are_stored_again_keep_the_vertices() {
     let meshes = [0.0, 0.3, 0.6, 0.9].map(|time| Mesh::sheet(6, 1, time));
-    let all = meshes.each_ref().map(|mesh| snapshot(mesh, mesh.complete()));
+    let all = meshes
+        .each_ref()
+        .map(|mesh| snapshot(mesh, mesh.complete()));
     let proxy = proxy(file(&all, Dialect::default()));
     let timing = Timing::new(0.0, 1.0, 4);
     let positions = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
@@ -301,14 +416,21 @@ fn equal_triangles_that_are_stored_again_keep_the_vertices() {
     let mut out = vec![0; remap.vertex_count() * 12];
     let mut ids = vec![writer.write(&at(0), &mut [&mut out]).unwrap()];
     for time in [0.5, 1.5, 2.5, 3.5] {
-        ids.push(writer.write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut out]).unwrap());
+        ids.push(
+            writer
+                .write_at(&proxy, &timing, time, Wrap::Loop, &mut [&mut out])
+                .unwrap(),
+        );
         let (from, to) = (&meshes[time as usize], &meshes[(time as usize + 1) % 4]);
         for (vertex, source) in out.chunks(12).zip(remap.sources(0).unwrap()) {
             let z = f32::from_ne_bytes(vertex[8..].try_into().unwrap());
             let [a, b] = [from, to].map(|mesh| mesh.positions[*source as usize][2]);
             assert!((z - (a + b) / 2.0).abs() < 1e-6, "{time}");
         }
-        assert!(std::sync::Arc::ptr_eq(&remap, &writer.remap(&at(time as usize)).unwrap()), "{time}");
+        assert!(
+            std::sync::Arc::ptr_eq(&remap, &writer.remap(&at(time as usize)).unwrap()),
+            "{time}"
+        );
     }
     ids.dedup();
     assert_eq!(ids.len(), 1);
@@ -345,8 +467,13 @@ fn the_page_has_what_each_call_allocates() {
         "| call | in memory or mapped | the same, `Parallelism::Off` | `Source::open` |\n|---|---|---|---|\n",
     );
     for (row, (call, _)) in columns[0].iter().enumerate() {
-        let cells =
-            columns.each_ref().map(|calls| if calls[row].1 == 0 { "nothing" } else { "the bytes read" });
+        let cells = columns.each_ref().map(|calls| {
+            if calls[row].1 == 0 {
+                "nothing"
+            } else {
+                "the bytes read"
+            }
+        });
         table += &format!("| {call} | {} |\n", cells.join(" | "));
         println!("{call}: {:?}", columns.each_ref().map(|calls| calls[row].1));
     }
@@ -361,7 +488,10 @@ fn the_page_has_what_each_call_allocates() {
         let text = format!("{before}<!-- table: allocations -->\n\n{table}\n<!-- end -->{after}");
         std::fs::write(&page, text).unwrap();
     } else {
-        assert!(stored == table, "docs/performance.md differs: run this with MESHMAP_ACCEPT=1\n{table}");
+        assert!(
+            stored == table,
+            "docs/performance.md differs: run this with MESHMAP_ACCEPT=1\n{table}"
+        );
     }
 }
 
@@ -371,9 +501,14 @@ fn cgeo(proxy: &Proxy) -> Calls {
     let first = proxy.snapshot(0).unwrap();
     // Another snapshot each time, because a file that is read by requests keeps the last bytes.
     let number = Cell::new(1);
-    let next = || proxy.snapshot(number.replace(number.get() % 3 + 1)).unwrap();
+    let next = || {
+        proxy
+            .snapshot(number.replace(number.get() % 3 + 1))
+            .unwrap()
+    };
     let mut s = Scratch::default();
-    let (mut vectors, mut mesh, mut triangles) = (Vec::new(), MeshBuffer::default(), Triangles::default());
+    let (mut vectors, mut mesh, mut triangles) =
+        (Vec::new(), MeshBuffer::default(), Triangles::default());
     let mut slice = vec![[0.0_f32; 3]; 245 * 245];
     let mut writer = VertexWriter::new(layout()).unwrap();
     let mut buffer = vec![0; writer.remap(&first).unwrap().vertex_count() * 28];
@@ -388,7 +523,10 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`Snapshot::positions_into` a slice",
         again(|| next().positions_into(&mut slice[..], &mut s).unwrap()),
     ));
-    table.push(("`Snapshot::normals_into`", again(|| next().normals_into(&mut vectors, &mut s).unwrap())));
+    table.push((
+        "`Snapshot::normals_into`",
+        again(|| next().normals_into(&mut vectors, &mut s).unwrap()),
+    ));
     table.push((
         "`Snapshot::texcoords_into`",
         again(|| next().texcoords_into(0, &mut vectors, &mut s).unwrap()),
@@ -401,7 +539,12 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`Snapshot::mesh_into`, a difference",
         again(|| next().mesh_into(Parts::ALL, &mut mesh, &mut s).unwrap()),
     ));
-    let masks = [Parts::POSITIONS, Parts::TRIANGLES, Parts::NORMALS | Parts::TEXCOORDS, Parts::ALL];
+    let masks = [
+        Parts::POSITIONS,
+        Parts::TRIANGLES,
+        Parts::NORMALS | Parts::TEXCOORDS,
+        Parts::ALL,
+    ];
     let mut mask = masks.iter().cycle();
     table.push((
         "`Snapshot::mesh_into`, other parts each time",
@@ -426,25 +569,55 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`Snapshot::position_differences_into`",
         again(|| drop(next().position_differences_into(&mut vectors, &mut s))),
     ));
-    table.push(("`Snapshot::counts`", again(|| assert!(next().counts(&mut s).is_ok()))));
-    table.push(("`Snapshot::bounding_box`", again(|| assert!(next().bounding_box(&mut s).is_ok()))));
-    table.push(("`Snapshot::topology`", again(|| assert!(next().topology(&mut s).is_ok()))));
-    table.push(("`Snapshot::is_complete`", again(|| assert!(next().is_complete(&mut s).is_ok()))));
-    table.push(("`Snapshot::samples`", again(|| assert!(next().samples(&mut s).is_ok()))));
-    table
-        .push(("`Timing::keys_into`", again(|| timing.keys_into(0.01, 0.1, Wrap::Loop, &mut keys).unwrap())));
+    table.push((
+        "`Snapshot::counts`",
+        again(|| assert!(next().counts(&mut s).is_ok())),
+    ));
+    table.push((
+        "`Snapshot::bounding_box`",
+        again(|| assert!(next().bounding_box(&mut s).is_ok())),
+    ));
+    table.push((
+        "`Snapshot::topology`",
+        again(|| assert!(next().topology(&mut s).is_ok())),
+    ));
+    table.push((
+        "`Snapshot::is_complete`",
+        again(|| assert!(next().is_complete(&mut s).is_ok())),
+    ));
+    table.push((
+        "`Snapshot::samples`",
+        again(|| assert!(next().samples(&mut s).is_ok())),
+    ));
+    table.push((
+        "`Timing::keys_into`",
+        again(|| timing.keys_into(0.01, 0.1, Wrap::Loop, &mut keys).unwrap()),
+    ));
     let times = [0.01, 0.05];
     table.push((
         "`Proxy::positions_at`",
-        again(|| proxy.positions_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s).unwrap()),
+        again(|| {
+            proxy
+                .positions_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s)
+                .unwrap()
+        }),
     ));
     table.push((
         "`Proxy::normals_at`",
-        again(|| proxy.normals_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s).unwrap()),
+        again(|| {
+            proxy
+                .normals_at(&timing, &times, Wrap::Loop, &mut vectors, &mut s)
+                .unwrap()
+        }),
     ));
-    table
-        .push(("`Proxy::velocities`", again(|| proxy.velocities(&timing, 1, &mut vectors, &mut s).unwrap())));
-    table.push(("`VertexWriter::remap`", again(|| drop(writer.remap(&next()).unwrap()))));
+    table.push((
+        "`Proxy::velocities`",
+        again(|| proxy.velocities(&timing, 1, &mut vectors, &mut s).unwrap()),
+    ));
+    table.push((
+        "`VertexWriter::remap`",
+        again(|| drop(writer.remap(&next()).unwrap())),
+    ));
     table.push((
         "`VertexWriter::write`, the same snapshot",
         again(|| assert!(writer.write(&first, &mut [&mut buffer]).is_ok())),
@@ -458,17 +631,30 @@ fn cgeo(proxy: &Proxy) -> Calls {
         "`VertexWriter::write_at`",
         again(|| {
             time += 0.03;
-            writer.write_at(proxy, &timing, time, Wrap::Loop, &mut [&mut buffer]).unwrap();
+            writer
+                .write_at(proxy, &timing, time, Wrap::Loop, &mut [&mut buffer])
+                .unwrap();
         }),
     ));
-    table.push(("`SnapshotCache::get`, cached", again(|| drop(cache.get(proxy, 1, Parts::ALL).unwrap()))));
+    table.push((
+        "`SnapshotCache::get`, cached",
+        again(|| drop(cache.get(proxy, 1, Parts::ALL).unwrap())),
+    ));
     table.push((
         "`SnapshotCache::positions_at`, cached",
-        again(|| cache.positions_at(proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+        again(|| {
+            cache
+                .positions_at(proxy, &timing, &times, Wrap::Loop, &mut vectors)
+                .unwrap()
+        }),
     ));
     table.push((
         "`SnapshotCache::normals_at`, cached",
-        again(|| cache.normals_at(proxy, &timing, &times, Wrap::Loop, &mut vectors).unwrap()),
+        again(|| {
+            cache
+                .normals_at(proxy, &timing, &times, Wrap::Loop, &mut vectors)
+                .unwrap()
+        }),
     ));
     cache_hits(&mut table);
     table
@@ -476,7 +662,12 @@ fn cgeo(proxy: &Proxy) -> Calls {
 
 /// Hits in caches with 1, 12 and 1,000 entries, in turn and at random, with masks of parts in turn.
 fn cache_hits(table: &mut Calls) {
-    const MASKS: [Parts; 4] = [Parts::POSITIONS, Parts::NORMALS, Parts::ALL, Parts::TRIANGLES];
+    const MASKS: [Parts; 4] = [
+        Parts::POSITIONS,
+        Parts::NORMALS,
+        Parts::ALL,
+        Parts::TRIANGLES,
+    ];
     let proxy = proxy(file(&animation(2, 1_000).1, Dialect::default()));
     let timing = proxy.timing().unwrap();
     let (mut get, mut try_get, mut motion, mut out) = (0, 0, 0, Vec::new());
@@ -492,7 +683,13 @@ fn cache_hits(table: &mut Calls) {
         let masks = || indices.iter().zip(MASKS.into_iter().cycle());
         get += again(|| {
             for (index, parts) in masks() {
-                assert!(cache.get(&proxy, *index, parts).unwrap().parts.contains(parts));
+                assert!(
+                    cache
+                        .get(&proxy, *index, parts)
+                        .unwrap()
+                        .parts
+                        .contains(parts)
+                );
             }
         });
         try_get += again(|| {
@@ -502,9 +699,16 @@ fn cache_hits(table: &mut Calls) {
         });
         motion += again(|| {
             for index in &indices {
-                let (time, other) = (timing.time_of(*index), timing.time_of(entries - 1 - index % entries));
-                cache.positions_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out).unwrap();
-                cache.normals_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out).unwrap();
+                let (time, other) = (
+                    timing.time_of(*index),
+                    timing.time_of(entries - 1 - index % entries),
+                );
+                cache
+                    .positions_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out)
+                    .unwrap();
+                cache
+                    .normals_at(&proxy, &timing, &[time, other], Wrap::Clamp, &mut out)
+                    .unwrap();
                 if entries == 1_000 {
                     cache.velocities(&proxy, &timing, *index, &mut out).unwrap();
                 }
@@ -513,8 +717,14 @@ fn cache_hits(table: &mut Calls) {
         assert_eq!(cache.stats().decodes, entries as u64);
     }
     table.push(("`SnapshotCache::get`, 1 to 1,000 cached snapshots", get));
-    table.push(("`SnapshotCache::try_get`, 1 to 1,000 cached snapshots", try_get));
-    table.push(("`SnapshotCache::velocities` and others, 1 to 1,000 cached snapshots", motion));
+    table.push((
+        "`SnapshotCache::try_get`, 1 to 1,000 cached snapshots",
+        try_get,
+    ));
+    table.push((
+        "`SnapshotCache::velocities` and others, 1 to 1,000 cached snapshots",
+        motion,
+    ));
 }
 
 /// Hits in a full cache change the policy of eviction, and allocate nothing either.
@@ -548,28 +758,49 @@ fn others(table: &mut Calls, source: &dyn Fn(&Path) -> Source, options: &Options
     let (frames, skeleton) = (model.frames(), model.skeleton().unwrap());
     let mut pose = vec![iqm::Trs::default(); frames.pose_count()];
     let mut matrices = vec![iqm::IDENTITY; pose.len()];
-    table.push(("`iqm::Frames::read_frame_into`", again(|| frames.read_frame_into(1, &mut pose).unwrap())));
+    table.push((
+        "`iqm::Frames::read_frame_into`",
+        again(|| frames.read_frame_into(1, &mut pose).unwrap()),
+    ));
     table.push((
         "`iqm::Frames::interpolate_into`",
         again(|| frames.interpolate_into(0, 1, 0.5, &mut pose).unwrap()),
     ));
     table.push((
         "`iqm::Skeleton::skinning_matrices_into`",
-        again(|| skeleton.skinning_matrices_into(&pose, &mut matrices).unwrap()),
+        again(|| {
+            skeleton
+                .skinning_matrices_into(&pose, &mut matrices)
+                .unwrap()
+        }),
     ));
     let mut s = Scratch::default();
     for (name, call) in [
         ("cyl_RAW_pn.ctm", "`openctm::Mesh::arrays_into`, RAW"),
-        ("conv_sphere_obj_MG1.ctm", "`openctm::Mesh::arrays_into`, MG1"),
+        (
+            "conv_sphere_obj_MG1.ctm",
+            "`openctm::Mesh::arrays_into`, MG1",
+        ),
     ] {
         let mesh = openctm::Mesh::at(&bytes("openctm", name), 0, options).unwrap();
         let mut buffer = openctm::MeshBuffer::default();
-        table.push((call, again(|| mesh.arrays_into(&mut buffer, &mut s).unwrap())));
+        table.push((
+            call,
+            again(|| mesh.arrays_into(&mut buffer, &mut s).unwrap()),
+        ));
     }
-    let asset = slmesh::Asset::from_source(bytes("slmesh", "nodemv_02_static_4lod.slmesh"), options).unwrap();
+    let asset =
+        slmesh::Asset::from_source(bytes("slmesh", "nodemv_02_static_4lod.slmesh"), options)
+            .unwrap();
     let mut buffer = slmesh::MeshBuffer::default();
     table.push((
         "`slmesh::Asset::lod_into`",
-        again(|| assert!(asset.lod_into(slmesh::Lod::High, &mut buffer, &mut s).unwrap())),
+        again(|| {
+            assert!(
+                asset
+                    .lod_into(slmesh::Lod::High, &mut buffer, &mut s)
+                    .unwrap()
+            )
+        }),
     ));
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{
-    Attribute, Axis, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry, MeshFile,
-    MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout, Winding,
+    Attribute, Axis, Conventions, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshEntry,
+    MeshFile, MeshView, Options, Role, Semantic, Source, VOrigin, VertexFormat, VertexLayout,
+    Winding,
 };
 use meshmap_testing::{Recorder, data, fixtures, in_steps, open, test_files};
 
@@ -14,7 +15,11 @@ use meshmap_testing::{Recorder, data, fixtures, in_steps, open, test_files};
 fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
     let paths = |format: Format| data::files(&root.join(format.name()).join("valid"));
     let read = |path: PathBuf| fs::read(&path).map(|bytes| (path, bytes)).unwrap();
-    Format::ALL.into_iter().flat_map(paths).map(read).filter(|(_, bytes)| open(bytes).is_some())
+    Format::ALL
+        .into_iter()
+        .flat_map(paths)
+        .map(read)
+        .filter(|(_, bytes)| open(bytes).is_some())
 }
 
 /// A file of meshes; containers of assets, bare LLSD and textless files of other kinds lie next to them.
@@ -28,8 +33,14 @@ fn meshes(root: &Path) -> impl Iterator<Item = (String, MeshFile, MeshView)> {
         let file = open(&bytes).unwrap();
         let entries: Vec<MeshEntry> = file.meshes().unwrap().collect();
         let mesh = |entry: MeshEntry| {
-            let mesh = file.mesh(&entry.address).unwrap_or_else(|error| panic!("{error}"));
-            (format!("{}: {}", path.display(), entry.address), file.clone(), mesh)
+            let mesh = file
+                .mesh(&entry.address)
+                .unwrap_or_else(|error| panic!("{error}"));
+            (
+                format!("{}: {}", path.display(), entry.address),
+                file.clone(),
+                mesh,
+            )
         };
         entries.into_iter().map(mesh).collect::<Vec<_>>()
     })
@@ -37,7 +48,10 @@ fn meshes(root: &Path) -> impl Iterator<Item = (String, MeshFile, MeshView)> {
 
 fn attributes(mesh: &MeshView) -> Vec<meshmap::Result<Attribute>> {
     let attribute = |semantic: &Semantic| Ok(mesh.attribute(semantic)?.expect("the view lists it"));
-    mesh.attributes().iter().map(|info| attribute(&info.semantic)).collect()
+    mesh.attributes()
+        .iter()
+        .map(|info| attribute(&info.semantic))
+        .collect()
 }
 
 /// The attributes of a mesh none of which is damaged.
@@ -50,7 +64,10 @@ fn intact(mesh: &MeshView) -> Vec<Attribute> {
 
 /// The elements of an attribute, as stored.
 fn elements(attribute: &Attribute) -> Vec<&[u8]> {
-    attribute.as_bytes().chunks_exact(attribute.format().size()).collect()
+    attribute
+        .as_bytes()
+        .chunks_exact(attribute.format().size())
+        .collect()
 }
 
 // -- The loader of the README ------------------------------------------------------------------------------------------
@@ -59,10 +76,18 @@ fn elements(attribute: &Attribute) -> Vec<&[u8]> {
 fn load(file: &MeshFile) -> meshmap::Result<usize> {
     let layout = VertexLayout::new()
         .with(Semantic::Position, VertexFormat::FLOAT32X3)
-        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(
+            Semantic::Normal,
+            VertexFormat::SNORM8X4,
+            [0.0, 0.0, 1.0, 0.0],
+        )
         .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.0; 4])
         .with_default(Semantic::Joints(0), VertexFormat::UINT8X4, [0.0; 4])
-        .with_default(Semantic::Weights(0), VertexFormat::UNORM8X4, [1.0, 0.0, 0.0, 0.0]);
+        .with_default(
+            Semantic::Weights(0),
+            VertexFormat::UNORM8X4,
+            [1.0, 0.0, 0.0, 0.0],
+        );
     let mut draws = 0;
     for entry in file.meshes_where(Role::is_drawn_by_default)? {
         let mesh = file.mesh(&entry.address)?;
@@ -72,7 +97,9 @@ fn load(file: &MeshFile) -> meshmap::Result<usize> {
         let mesh = mesh.by_material()?.load()?;
         let (mut vertices, mut indices) = (Vec::new(), Vec::new());
         mesh.write_interleaved(&layout, |_, bytes| vertices.extend_from_slice(bytes))?;
-        let format = mesh.indices().write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
+        let format = mesh
+            .indices()
+            .write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
         assert!(!vertices.is_empty() && vertices.len() == mesh.vertex_count() * layout.stride());
         assert!(!indices.is_empty() && indices.len() >= mesh.triangle_count() * 3 * format.size());
         draws += mesh.groups().count();
@@ -88,7 +115,10 @@ fn the_loader_of_the_readme_draws_everything_that_can_be_drawn(root: &Path) {
         let file = open(&bytes).unwrap();
         match load(&file) {
             Ok(0) => {
-                let mut entries = file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default());
+                let mut entries = file
+                    .meshes()
+                    .unwrap()
+                    .filter(|entry| entry.role.is_drawn_by_default());
                 assert!(
                     entries.all(|entry| file.mesh(&entry.address).unwrap().is_empty()),
                     "{}",
@@ -121,10 +151,15 @@ fn entries_know_which_meshes_are_empty(root: &Path) {
         for entry in file.meshes().unwrap() {
             let name = format!("{}: {}", path.display(), entry.address);
             let mesh = file.mesh(&entry.address).unwrap();
-            let is_empty =
-                mesh.vertex_count() == 0 || mesh.triangle_count() == 0 || !mesh.has(&Semantic::Position);
+            let is_empty = mesh.vertex_count() == 0
+                || mesh.triangle_count() == 0
+                || !mesh.has(&Semantic::Position);
             assert_eq!(mesh.is_empty(), is_empty, "{name}");
-            assert_eq!(file.counts(&entry.address).unwrap().is_empty(), is_empty, "{name}");
+            assert_eq!(
+                file.counts(&entry.address).unwrap().is_empty(),
+                is_empty,
+                "{name}"
+            );
             let is_known = entry.counts.is_some();
             assert_eq!(is_known, file.format() != Format::CGeo, "{name}");
             let expected = entry.role.is_drawn_by_default() && !(is_known && is_empty);
@@ -144,7 +179,11 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
     for (path, bytes) in files(root) {
         let recorder = Recorder::new(bytes);
         let file = open::file(recorder.clone());
-        for entry in file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default()) {
+        for entry in file
+            .meshes()
+            .unwrap()
+            .filter(|entry| entry.role.is_drawn_by_default())
+        {
             let name = format!("{}: {}", path.display(), entry.address);
             let mesh = file.mesh(&entry.address).unwrap();
             let loaded = mesh.load().unwrap();
@@ -154,10 +193,22 @@ fn loaded_meshes_have_the_same_values_and_read_nothing(root: &Path) {
             let bounds = loaded.bounds().unwrap();
             assert_eq!(reads(), before, "{name}");
             for (first, second) in first.iter().zip(&second) {
-                assert_eq!(first.as_bytes().as_ptr(), second.as_bytes().as_ptr(), "{name}: decoded again");
+                assert_eq!(
+                    first.as_bytes().as_ptr(),
+                    second.as_bytes().as_ptr(),
+                    "{name}: decoded again"
+                );
             }
-            assert_eq!((first, bounds), (intact(&mesh), mesh.bounds().unwrap()), "{name}");
-            assert_eq!((loaded.address(), loaded.indices()), (mesh.address(), mesh.indices()), "{name}");
+            assert_eq!(
+                (first, bounds),
+                (intact(&mesh), mesh.bounds().unwrap()),
+                "{name}"
+            );
+            assert_eq!(
+                (loaded.address(), loaded.indices()),
+                (mesh.address(), mesh.indices()),
+                "{name}"
+            );
             assert_eq!(loaded.attributes(), mesh.attributes(), "{name}");
             count += 1;
         }
@@ -174,7 +225,10 @@ fn loading_spares_later_reads() {
     let read = |mesh: &MeshView| {
         let before = recorder.reads().len();
         mesh.attribute(&Semantic::Position).unwrap();
-        recorder.reads()[before..].iter().map(|read| read.end - read.start).sum::<u64>()
+        recorder.reads()[before..]
+            .iter()
+            .map(|read| read.end - read.start)
+            .sum::<u64>()
     };
     // The table of costs in the documentation of `attribute`.
     assert!(read(&mesh) >= 12 * mesh.vertex_count() as u64 && read(&mesh) > 0);
@@ -185,14 +239,26 @@ fn loading_spares_later_reads() {
 fn damaged_attributes_spoil_only_themselves() {
     let mut bytes = fs::read(data::valid("openctm", "conv_sphere_obj_MG1.ctm")).unwrap();
     let items: Vec<_> = open(&bytes).unwrap().items().collect();
-    let normals = items.iter().find(|item| item.address.to_string() == "bodies[0].normals").unwrap();
+    let normals = items
+        .iter()
+        .find(|item| item.address.to_string() == "bodies[0].normals")
+        .unwrap();
     // After the five bytes of properties, which are read when the file is opened.
     bytes[normals.range.start as usize + 5..normals.range.end as usize].fill(0xff);
-    let mesh = open(&bytes).unwrap().mesh(&"bodies[0]".parse().unwrap()).unwrap();
+    let mesh = open(&bytes)
+        .unwrap()
+        .mesh(&"bodies[0]".parse().unwrap())
+        .unwrap();
     let expected = mesh.attribute(&Semantic::Normal).unwrap_err();
     let loaded = mesh.load().unwrap();
-    assert_eq!(loaded.attribute(&Semantic::Normal).unwrap_err().to_string(), expected.to_string());
-    assert_eq!(loaded.attribute(&Semantic::Position).unwrap(), mesh.attribute(&Semantic::Position).unwrap());
+    assert_eq!(
+        loaded.attribute(&Semantic::Normal).unwrap_err().to_string(),
+        expected.to_string()
+    );
+    assert_eq!(
+        loaded.attribute(&Semantic::Position).unwrap(),
+        mesh.attribute(&Semantic::Position).unwrap()
+    );
 }
 
 #[test]
@@ -200,14 +266,23 @@ fn all_attributes_together_are_charged_to_one_call() {
     const VERTICES: usize = 1000;
     let file = fixtures::tmf::Writer::b()
         .mesh("points")
-        .vertices([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], [1; 3], &[[0, 1, 0]; VERTICES])
+        .vertices(
+            [0.0, 1.0, 0.0, 1.0, 0.0, 1.0],
+            [1; 3],
+            &[[0, 1, 0]; VERTICES],
+        )
         .uvs(1, &[[1, 0]; VERTICES]);
     // Either array fits, but not both.
-    let limits = Limits::default().with_max_total_bytes(15 * VERTICES as u64).with_free_ratio(0);
+    let limits = Limits::default()
+        .with_max_total_bytes(15 * VERTICES as u64)
+        .with_free_ratio(0);
     let source = Source::from_bytes(file.to_bytes());
     let file = MeshFile::from_source(source, &Options::default().with_limits(limits)).unwrap();
     let mesh = file.mesh(&"meshes[0]".parse().unwrap()).unwrap();
-    let sizes: Vec<usize> = intact(&mesh).iter().map(|attribute| attribute.as_bytes().len()).collect();
+    let sizes: Vec<usize> = intact(&mesh)
+        .iter()
+        .map(|attribute| attribute.as_bytes().len())
+        .collect();
     assert_eq!(sizes, [12 * VERTICES, 8 * VERTICES]);
     let error = mesh.load().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
@@ -222,7 +297,11 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
     let field = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let (count, table) = (field(&bytes, 44) as usize, field(&bytes, 52) as usize);
     let stored: Vec<u8> = bytes[table..table + count * 20].to_vec();
-    let position: Vec<u8> = stored.chunks(20).find(|array| field(array, 0) == 0).unwrap().to_vec();
+    let position: Vec<u8> = stored
+        .chunks(20)
+        .find(|array| field(array, 0) == 0)
+        .unwrap()
+        .to_vec();
     let end = bytes.len() as u32;
     bytes.extend(&stored);
     // Texture coordinates, of which a file may have any number of sets.
@@ -243,7 +322,9 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
     // Views of memory are free.
     assert!(mesh(Source::from_bytes(bytes.clone())).load().is_ok());
     let read = mesh(Source::ranged(Recorder::new(bytes)));
-    assert!(read.attributes().len() > ARRAYS as usize && read.attribute(&Semantic::Position).is_ok());
+    assert!(
+        read.attributes().len() > ARRAYS as usize && read.attribute(&Semantic::Position).is_ok()
+    );
     assert_eq!(read.load().unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
@@ -252,7 +333,8 @@ fn loading_asks_fragments_for_all_attributes_at_once() {
     let bytes = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 60).to_bytes();
     let fragments = Fragments::new(Some(bytes.len() as u64));
     let open = |source: &Source| {
-        MeshFile::from_source(source.clone(), &Options::default())?.mesh(&"bodies[0]".parse().unwrap())
+        MeshFile::from_source(source.clone(), &Options::default())?
+            .mesh(&"bodies[0]".parse().unwrap())
     };
     let (mesh, _) = in_steps(&fragments, &bytes, open).unwrap();
     assert!(mesh.attributes().len() > 1);
@@ -265,21 +347,38 @@ fn loading_asks_fragments_for_all_attributes_at_once() {
 /// Checks that a group has the corners of its triangles and no other vertex.
 fn check_group(name: &str, whole: &MeshView, triangles: Range<usize>, part: &MeshView) {
     assert_eq!(part.triangle_count(), triangles.len(), "{name}");
-    let corners: Vec<[u32; 3]> =
-        whole.indices().triangles().skip(triangles.start).take(triangles.len()).collect();
+    let corners: Vec<[u32; 3]> = whole
+        .indices()
+        .triangles()
+        .skip(triangles.start)
+        .take(triangles.len())
+        .collect();
     let mut sources = vec![None; part.vertex_count()];
     for (from, to) in corners.as_flattened().iter().zip(part.indices().iter()) {
         let source = sources[to as usize].get_or_insert(*from);
         assert_eq!(source, from, "{name}: a vertex that is two");
     }
-    let sources: Vec<u32> = sources.into_iter().map(|source| source.expect("no vertex is unused")).collect();
-    assert!(sources.is_sorted_by(|a, b| a < b), "{name}: vertices in another order, or twice");
+    let sources: Vec<u32> = sources
+        .into_iter()
+        .map(|source| source.expect("no vertex is unused"))
+        .collect();
+    assert!(
+        sources.is_sorted_by(|a, b| a < b),
+        "{name}: vertices in another order, or twice"
+    );
     assert_eq!(part.attributes(), whole.attributes(), "{name}");
     for (from, to) in intact(whole).iter().zip(&intact(part)) {
-        assert_eq!((from.semantic(), from.dequant()), (to.semantic(), to.dequant()), "{name}");
+        assert_eq!(
+            (from.semantic(), from.dequant()),
+            (to.semantic(), to.dequant()),
+            "{name}"
+        );
         let from = elements(from);
         assert!(
-            sources.iter().map(|source| from[*source as usize]).eq(elements(to)),
+            sources
+                .iter()
+                .map(|source| from[*source as usize])
+                .eq(elements(to)),
             "{name}: {}",
             to.semantic()
         );
@@ -294,16 +393,26 @@ fn groups_have_their_own_vertices_and_every_attribute(root: &Path) {
         let mesh = mesh.load().unwrap();
         let is_small = mesh.triangle_count() < 10_000;
         // Each run of a mesh whose materials alternate is also a group.
-        let orders = [Some(mesh.by_material().unwrap()), Some(mesh.clone()).filter(|_| is_small)];
+        let orders = [
+            Some(mesh.by_material().unwrap()),
+            Some(mesh.clone()).filter(|_| is_small),
+        ];
         for whole in orders.into_iter().flatten() {
             let groups: Vec<_> = whole.groups().collect();
             for (index, group) in groups.iter().take(20).enumerate() {
                 assert_eq!(group.index, index, "{name}");
                 let part = whole.group(index).unwrap();
                 check_group(&name, &whole, group.triangles.clone(), &part);
-                let only: Vec<_> = part.groups().map(|group| (group.index, group.material)).collect();
+                let only: Vec<_> = part
+                    .groups()
+                    .map(|group| (group.index, group.material))
+                    .collect();
                 assert_eq!(only, [(0, group.material)], "{name}");
-                assert_eq!((part.name(), part.address()), (whole.name(), whole.address()), "{name}");
+                assert_eq!(
+                    (part.name(), part.address()),
+                    (whole.name(), whole.address()),
+                    "{name}"
+                );
                 let again = part.group(0).unwrap();
                 assert_eq!(
                     (again.indices().to_vec(), intact(&again)),
@@ -314,7 +423,10 @@ fn groups_have_their_own_vertices_and_every_attribute(root: &Path) {
             let error = whole.group(groups.len()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::OutOfRange, "{name}");
             assert!(
-                error.message().replace(',', "").contains(&format!("less than {}", groups.len())),
+                error
+                    .message()
+                    .replace(',', "")
+                    .contains(&format!("less than {}", groups.len())),
                 "{error}"
             );
             several += usize::from(groups.len() > 1);
@@ -326,7 +438,11 @@ fn groups_have_their_own_vertices_and_every_attribute(root: &Path) {
 #[test]
 fn groups_fill_vertex_buffers_like_whole_meshes() {
     let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
-    let mesh = file.mesh(&"snapshots[0]".parse().unwrap()).unwrap().by_material().unwrap();
+    let mesh = file
+        .mesh(&"snapshots[0]".parse().unwrap())
+        .unwrap()
+        .by_material()
+        .unwrap();
     let layout = VertexLayout::new()
         .with(Semantic::Position, VertexFormat::FLOAT32X3)
         .with(Semantic::Normal, VertexFormat::FLOAT32X3);
@@ -337,15 +453,32 @@ fn groups_fill_vertex_buffers_like_whole_meshes() {
     };
     let corners = |mesh: &MeshView, triangles: Range<usize>| {
         let vertices = vertices(mesh);
-        let corners: Vec<[u32; 3]> =
-            mesh.indices().triangles().skip(triangles.start).take(triangles.len()).collect();
+        let corners: Vec<[u32; 3]> = mesh
+            .indices()
+            .triangles()
+            .skip(triangles.start)
+            .take(triangles.len())
+            .collect();
         let vertex = |corner: &u32| vertices.chunks(24).nth(*corner as usize).unwrap().to_vec();
-        corners.as_flattened().iter().map(vertex).collect::<Vec<_>>()
+        corners
+            .as_flattened()
+            .iter()
+            .map(vertex)
+            .collect::<Vec<_>>()
     };
     for group in mesh.groups() {
         let part = mesh.group(group.index).unwrap();
-        assert_eq!(corners(&part, 0..part.triangle_count()), corners(&mesh, group.triangles));
-        assert_eq!(part.bounds().unwrap(), part.attribute(&Semantic::Position).unwrap().unwrap().bounds());
+        assert_eq!(
+            corners(&part, 0..part.triangle_count()),
+            corners(&mesh, group.triangles)
+        );
+        assert_eq!(
+            part.bounds().unwrap(),
+            part.attribute(&Semantic::Position)
+                .unwrap()
+                .unwrap()
+                .bounds()
+        );
     }
     assert!(mesh.groups().count() > 1);
 }
@@ -357,12 +490,20 @@ fn conventions(format: Format) -> Conventions {
     let stored = format.conventions();
     let known = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom);
     let known = stored.up.map_or(known, |up| known.with_up(up));
-    let known = stored.front_face.map_or(known, |front| known.with_front_face(front));
-    stored.v_origin.map_or(known, |origin| known.with_v_origin(origin))
+    let known = stored
+        .front_face
+        .map_or(known, |front| known.with_front_face(front));
+    stored
+        .v_origin
+        .map_or(known, |origin| known.with_v_origin(origin))
 }
 
 fn bits<const N: usize>(attribute: &Attribute) -> Vec<[u32; N]> {
-    attribute.to_f32::<N>().into_iter().map(|value| value.map(f32::to_bits)).collect()
+    attribute
+        .to_f32::<N>()
+        .into_iter()
+        .map(|value| value.map(f32::to_bits))
+        .collect()
 }
 
 test_files!(turned_meshes_have_other_axes_winding_and_coordinates);
@@ -372,11 +513,23 @@ fn turned_meshes_have_other_axes_winding_and_coordinates(root: &Path) {
     for (name, file, mesh) in meshes(root) {
         let from = conventions(file.format());
         let same = mesh.turned(from, from).unwrap();
-        assert_eq!((same.indices(), intact(&same)), (mesh.indices(), intact(&mesh)), "{name}");
+        assert_eq!(
+            (same.indices(), intact(&same)),
+            (mesh.indices(), intact(&mesh)),
+            "{name}"
+        );
         let still = mesh.turned(from, Conventions::default()).unwrap();
-        assert_eq!((still.indices(), intact(&still)), (mesh.indices(), intact(&mesh)), "{name}");
+        assert_eq!(
+            (still.indices(), intact(&still)),
+            (mesh.indices(), intact(&mesh)),
+            "{name}"
+        );
 
-        let to = Conventions::default().with_up(if from.up == Some(Axis::X) { Axis::Y } else { Axis::X });
+        let to = Conventions::default().with_up(if from.up == Some(Axis::X) {
+            Axis::Y
+        } else {
+            Axis::X
+        });
         let to = to.with_front_face(match from.front_face {
             Some(Winding::Clockwise) => Winding::CounterClockwise,
             _ => Winding::Clockwise,
@@ -396,20 +549,35 @@ fn turned_meshes_have_other_axes_winding_and_coordinates(root: &Path) {
                         Some(Axis::Z) => [z, -x, -y, w],
                         _ => [y, -x, z, w],
                     };
-                    let expected =
-                        stored.to_f32::<4>().into_iter().map(|value| rotate(value).map(f32::to_bits));
-                    assert!(expected.eq(bits::<4>(found)), "{name}: {}", stored.semantic());
+                    let expected = stored
+                        .to_f32::<4>()
+                        .into_iter()
+                        .map(|value| rotate(value).map(f32::to_bits));
+                    assert!(
+                        expected.eq(bits::<4>(found)),
+                        "{name}: {}",
+                        stored.semantic()
+                    );
                 }
                 Semantic::TexCoord(_) => {
-                    let expected =
-                        stored.to_f32::<2>().into_iter().map(|[u, v]| [u, 1.0 - v].map(f32::to_bits));
-                    assert!(expected.eq(bits::<2>(found)), "{name}: {}", stored.semantic());
+                    let expected = stored
+                        .to_f32::<2>()
+                        .into_iter()
+                        .map(|[u, v]| [u, 1.0 - v].map(f32::to_bits));
+                    assert!(
+                        expected.eq(bits::<2>(found)),
+                        "{name}: {}",
+                        stored.semantic()
+                    );
                 }
                 _ => assert_eq!(stored, found, "{name}"),
             }
         }
         let infos: Vec<_> = intact(&turned).iter().map(Attribute::format).collect();
-        assert!(turned.attributes().iter().map(|info| info.format).eq(infos), "{name}");
+        assert!(
+            turned.attributes().iter().map(|info| info.format).eq(infos),
+            "{name}"
+        );
         // There and back, positions equal the file's.
         let back = turned.turned(to, from).unwrap();
         assert_eq!(back.indices(), mesh.indices(), "{name}");
@@ -440,12 +608,25 @@ fn conventions_that_are_not_known_are_errors_that_name_them() {
         let error = mesh.turned(from, to).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mismatch);
         let message = error.message();
-        assert!(message.starts_with("openctm: conventions") && message.contains(text), "{message}");
-        assert!(error.path().is_some_and(|path| path.ends_with("conv_sphere_obj_MG1.ctm")));
+        assert!(
+            message.starts_with("openctm: conventions") && message.contains(text),
+            "{message}"
+        );
+        assert!(
+            error
+                .path()
+                .is_some_and(|path| path.ends_with("conv_sphere_obj_MG1.ctm"))
+        );
     }
     // Conventions that the target does not state stay, known or not.
     assert!(mesh.turned(stored, Conventions::default()).is_ok());
-    assert!(mesh.turned(Conventions::Y_UP_CCW, Conventions::Y_UP_CCW.with_up(Axis::Z)).is_ok());
+    assert!(
+        mesh.turned(
+            Conventions::Y_UP_CCW,
+            Conventions::Y_UP_CCW.with_up(Axis::Z)
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -458,9 +639,18 @@ fn groups_can_be_turned_and_turned_meshes_grouped() {
         if mesh.is_empty() {
             continue;
         }
-        let one = mesh.group(0).unwrap().turned(from, to).unwrap().load().unwrap();
+        let one = mesh
+            .group(0)
+            .unwrap()
+            .turned(from, to)
+            .unwrap()
+            .load()
+            .unwrap();
         let other = mesh.turned(from, to).unwrap().group(0).unwrap();
-        assert_eq!((one.indices().to_vec(), intact(&one)), (other.indices().to_vec(), intact(&other)));
+        assert_eq!(
+            (one.indices().to_vec(), intact(&one)),
+            (other.indices().to_vec(), intact(&other))
+        );
         assert_eq!(one.indices().format(), IndexFormat::Uint32);
     }
 }

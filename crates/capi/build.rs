@@ -15,7 +15,9 @@ fn main() {
             println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
         }
         Ok("macos") => {
-            println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libmeshmap.{compatible}.dylib");
+            println!(
+                "cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libmeshmap.{compatible}.dylib"
+            );
         }
         _ => {}
     }

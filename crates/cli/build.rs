@@ -14,7 +14,8 @@ fn main() -> io::Result<()> {
         Some(named) => {
             let folder = PathBuf::from(named);
             if !folder.is_absolute() || !folder.join("index.html.gz").is_file() {
-                let problem = "MESHMAP_PAGE is not the absolute path of a folder with index.html.gz";
+                let problem =
+                    "MESHMAP_PAGE is not the absolute path of a folder with index.html.gz";
                 return Err(io::Error::other(problem));
             }
             folder
@@ -31,7 +32,10 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed=.");
     }
     list.push(']');
-    fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("page.in"), list)
+    fs::write(
+        PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("page.in"),
+        list,
+    )
 }
 
 /// Adds the files of a folder, each by its address on the page: its path without the extension `.gz`.
@@ -39,11 +43,19 @@ fn add(folder: &Path, prefix: &str, list: &mut String) -> io::Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let (path, name) = (
+            entry.path(),
+            entry.file_name().to_string_lossy().into_owned(),
+        );
         if path.is_dir() {
             add(&path, &format!("{prefix}{name}/"), list)?;
         } else if let Some(name) = name.strip_suffix(".gz") {
-            let line = writeln!(list, "    ({:?}, include_bytes!({:?})),", format!("{prefix}{name}"), path);
+            let line = writeln!(
+                list,
+                "    ({:?}, include_bytes!({:?})),",
+                format!("{prefix}{name}"),
+                path
+            );
             line.map_err(io::Error::other)?;
         }
     }

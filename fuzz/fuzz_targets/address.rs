@@ -12,18 +12,34 @@ fuzz_target!(|data: &[u8]| {
             assert_survives(&address);
         }
         Err(error) => {
-            assert_eq!(meshmap::Error::from(error.clone()).kind(), ErrorKind::OutOfRange);
+            assert_eq!(
+                meshmap::Error::from(error.clone()).kind(),
+                ErrorKind::OutOfRange
+            );
             assert_one_line(&error.to_string());
         }
     }
-    let index = data.iter().fold(0, |index: u64, byte| index.wrapping_mul(251).wrapping_add((*byte).into()));
-    assert_survives(&Address::field("meshes").index(index).name(&*text).name("").then("faces").index(0));
+    let index = data.iter().fold(0, |index: u64, byte| {
+        index.wrapping_mul(251).wrapping_add((*byte).into())
+    });
+    assert_survives(
+        &Address::field("meshes")
+            .index(index)
+            .name(&*text)
+            .name("")
+            .then("faces")
+            .index(0),
+    );
 });
 
 fn assert_survives(address: &Address) {
     let printed = address.to_string();
     assert_one_line(&printed);
-    assert_eq!(printed.parse::<Address>().as_ref().ok(), Some(address), "{printed}");
+    assert_eq!(
+        printed.parse::<Address>().as_ref().ok(),
+        Some(address),
+        "{printed}"
+    );
 }
 
 fn assert_one_line(text: &str) {

@@ -32,13 +32,25 @@ fn agree(body: &Bytes) {
     let memory = Source::from_bytes(body.clone());
     let expected = all(&memory).expect("memory has all bytes");
     let file = MeshFile::from_source(memory, &exercise::options()).map_err(exercise::seen);
-    for tells_length in if needs_length(&file) { &[true][..] } else { &[true, false] } {
+    for tells_length in if needs_length(&file) {
+        &[true][..]
+    } else {
+        &[true, false]
+    } {
         let tells_length = *tells_length;
-        let reader = Source::ranged(Store { body: body.clone(), tells_length });
+        let reader = Source::ranged(Store {
+            body: body.clone(),
+            tells_length,
+        });
         let found = all(&reader).expect("the reader has all bytes");
         assert_same("by ranges", &found, &expected, tells_length);
         let fragments = Fragments::new(tells_length.then_some(body.len() as u64));
-        assert_same("in steps", &stepped(&fragments, body), &expected, tells_length);
+        assert_same(
+            "in steps",
+            &stepped(&fragments, body),
+            &expected,
+            tells_length,
+        );
     }
 }
 
@@ -59,15 +71,25 @@ impl ReadRange for Store {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        assert!(range.start <= range.end && range.end - range.start <= 16 << 20, "{range:?}");
-        assert!(!self.tells_length || range.end <= self.body.len() as u64, "{range:?}");
+        assert!(
+            range.start <= range.end && range.end - range.start <= 16 << 20,
+            "{range:?}"
+        );
+        assert!(
+            !self.tells_length || range.end <= self.body.len() as u64,
+            "{range:?}"
+        );
         Ok(part(&self.body, &range))
     }
 }
 
 /// The bytes of a range, as far as there are any.
 fn part(body: &Bytes, range: &Range<u64>) -> Bytes {
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(body.len());
+    let at = |offset: u64| {
+        usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(body.len())
+    };
     body.slice(at(range.start)..at(range.end))
 }
 
@@ -81,10 +103,18 @@ fn stepped(fragments: &Fragments, body: &Bytes) -> Vec<Digest> {
             Ok(found) => return found,
             Err(ranges) => {
                 assert!(!ranges.is_empty() && ranges.iter().all(|range| range.start < range.end));
-                assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
+                assert!(
+                    ranges.windows(2).all(|pair| pair[0].end < pair[1].start),
+                    "{ranges:?}"
+                );
                 let end = ranges.last().map_or(0, |range| range.end);
-                assert!(known.is_none_or(|known| end <= known), "{ranges:?} of {known:?}");
-                ranges.iter().for_each(|range| supply(fragments, body, range));
+                assert!(
+                    known.is_none_or(|known| end <= known),
+                    "{ranges:?} of {known:?}"
+                );
+                ranges
+                    .iter()
+                    .for_each(|range| supply(fragments, body, range));
             }
         }
     }

@@ -15,20 +15,31 @@ static PROXY: LazyLock<(Proxy, Vec<Option<Mesh>>)> = LazyLock::new(|| {
     let (_, snapshots) = fixtures::animation(5, SNAPSHOTS);
     let mut file = fixtures::file(&snapshots, Dialect::default());
     let proxy = |file: &Vec<u8>| {
-        Proxy::from_source(Source::from_bytes(file.clone()), &Options::default()).expect("a good file")
+        Proxy::from_source(Source::from_bytes(file.clone()), &Options::default())
+            .expect("a good file")
     };
-    let damaged = proxy(&file).snapshot(7).and_then(|snapshot| snapshot.sections()).expect("sections");
+    let damaged = proxy(&file)
+        .snapshot(7)
+        .and_then(|snapshot| snapshot.sections())
+        .expect("sections");
     let content = damaged.last().expect("a mesh").content.clone();
     file[content.start as usize + 20] ^= 0xff;
     let proxy = proxy(&file);
     let meshes = (0..SNAPSHOTS)
-        .map(|index| proxy.snapshot(index).and_then(|snapshot| snapshot.mesh(Parts::ALL)).ok())
+        .map(|index| {
+            proxy
+                .snapshot(index)
+                .and_then(|snapshot| snapshot.mesh(Parts::ALL))
+                .ok()
+        })
         .collect();
     (proxy, meshes)
 });
 
 fuzz_target!(|data: &[u8]| {
-    let Some((capacity, requests)) = data.split_first() else { return };
+    let Some((capacity, requests)) = data.split_first() else {
+        return;
+    };
     let (proxy, meshes) = &*PROXY;
     let cache = SnapshotCache::new(u64::from(*capacity) << 8);
     let mut held = Vec::new();
@@ -41,13 +52,18 @@ fuzz_target!(|data: &[u8]| {
             2 => {
                 expected_requests += 1;
                 if let Some(mesh) = cache.try_get(proxy, index, Parts::ALL) {
-                    assert_eq!(Some(&mesh.positions), meshes[index].as_ref().map(|mesh| &mesh.positions));
+                    assert_eq!(
+                        Some(&mesh.positions),
+                        meshes[index].as_ref().map(|mesh| &mesh.positions)
+                    );
                 }
             }
             3 => {
                 expected_requests += 1;
-                let parts = Parts::from_bits((held.len() * 5 + index) as u8 & 15).expect("four bits");
-                if let (Ok(mesh), Some(Some(expected))) = (cache.get(proxy, index, parts), meshes.get(index))
+                let parts =
+                    Parts::from_bits((held.len() * 5 + index) as u8 & 15).expect("four bits");
+                if let (Ok(mesh), Some(Some(expected))) =
+                    (cache.get(proxy, index, parts), meshes.get(index))
                 {
                     assert!(mesh.parts.contains(parts));
                     let there = |part| mesh.parts.contains(part);

@@ -22,7 +22,9 @@ const FILL: u8 = 0xa5;
 
 /// The last byte is the length of the script before it, in units of two bytes.
 fn parts(data: &[u8]) -> (&[u8], Choices<'_>) {
-    let Some((length, rest)) = data.split_last() else { return (data, Choices::new(&[])) };
+    let Some((length, rest)) = data.split_last() else {
+        return (data, Choices::new(&[]));
+    };
     let (file, script) = rest.split_at(rest.len().saturating_sub(usize::from(*length) * 2));
     (file, Choices::new(script))
 }
@@ -36,7 +38,13 @@ fuzz_target!(|data: &[u8]| {
         shown: Vec::new(),
         addresses: BTreeSet::new(),
         is_bad: false,
-        dialect: mm_cgeo_dialect { size: 0, codec: 0, prefix: 0, section_size: 0, offset: 0 },
+        dialect: mm_cgeo_dialect {
+            size: 0,
+            codec: 0,
+            prefix: 0,
+            section_size: 0,
+            offset: 0,
+        },
     };
     caller.open_memory();
     for _ in 0..MOST_CALLS {
@@ -45,7 +53,14 @@ fuzz_target!(|data: &[u8]| {
         }
         caller.is_bad = false;
         caller.next();
-        assert_eq!(mm_handle_count(), caller.handles.iter().filter(|handle| handle.is_open).count());
+        assert_eq!(
+            mm_handle_count(),
+            caller
+                .handles
+                .iter()
+                .filter(|handle| handle.is_open)
+                .count()
+        );
     }
     caller.finish();
     // The next run begins without a flag.
@@ -119,21 +134,28 @@ fn sum(start: *const u8, length: usize) -> u64 {
     }
     // SAFETY: the library shows this number of bytes.
     let bytes = unsafe { std::slice::from_raw_parts(start, length) };
-    bytes.iter().fold(length as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()))
+    bytes.iter().fold(length as u64, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add((*byte).into())
+    })
 }
 
 /// A text of the library's.
 fn text<'a>(start: *const c_char) -> &'a str {
     assert!(!start.is_null(), "a text is NULL");
     // SAFETY: texts of the library end with a byte 0.
-    unsafe { CStr::from_ptr(start) }.to_str().expect("text in UTF-8")
+    unsafe { CStr::from_ptr(start) }
+        .to_str()
+        .expect("text in UTF-8")
 }
 
 /// Shape and bytes of an array fit together.
 fn assert_whole(array: &mm_array_info) {
     assert!((1..=3).contains(&array.rank));
     let numbers: u64 = array.shape[..array.rank as usize].iter().product();
-    assert_eq!(numbers as usize * mm_scalar_size(array.scalar), array.byte_length);
+    assert_eq!(
+        numbers as usize * mm_scalar_size(array.scalar),
+        array.byte_length
+    );
 }
 
 /// Memory that is lent to the library.
@@ -182,7 +204,9 @@ unsafe extern "C" fn read(
     // SAFETY: from `lend`, and not yet returned.
     let lent = unsafe { &*user.cast::<Lent>() };
     let call = lent.calls.fetch_add(1, SeqCst);
-    let start = usize::try_from(offset).unwrap_or(usize::MAX).min(lent.bytes.len());
+    let start = usize::try_from(offset)
+        .unwrap_or(usize::MAX)
+        .min(lent.bytes.len());
     let bytes = &lent.bytes[start..(start.saturating_add(length)).min(lent.bytes.len())];
     let mut count = bytes.len();
     let is_hit = call == lent.amount % 16;
@@ -217,7 +241,13 @@ unsafe extern "C" fn read(
 fn lend(bytes: &[u8], fault: u8, amount: usize) -> *mut Lent {
     LENT.fetch_add(1, SeqCst);
     let (calls, file) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    Box::into_raw(Box::new(Lent { bytes: bytes.into(), fault, amount, calls, file }))
+    Box::into_raw(Box::new(Lent {
+        bytes: bytes.into(),
+        fault,
+        amount,
+        calls,
+        file,
+    }))
 }
 
 /// The state of callbacks for arrays and texts.
@@ -252,7 +282,8 @@ unsafe extern "C" fn each_text(
 
 impl Listening {
     fn see(&mut self, address: &str) -> c_int {
-        self.addresses.insert(CString::new(address).expect("no byte 0"));
+        self.addresses
+            .insert(CString::new(address).expect("no byte 0"));
         self.left = self.left.saturating_sub(1);
         (self.left == 0).into()
     }
@@ -271,14 +302,23 @@ impl Caller<'_> {
 
     fn pick<T>(&mut self, kind: Kind, may_be_null: bool) -> *mut T {
         let choice = self.script.byte();
-        let own = || self.handles.iter().rev().filter(|handle| handle.kind == kind && handle.is_open);
+        let own = || {
+            self.handles
+                .iter()
+                .rev()
+                .filter(|handle| handle.kind == kind && handle.is_open)
+        };
         let number = match choice {
-            0..224 => own().nth(usize::from(choice) % own().count().max(1)).map_or(0, |handle| handle.number),
+            0..224 => own()
+                .nth(usize::from(choice) % own().count().max(1))
+                .map_or(0, |handle| handle.number),
             224..232 => 0,
             // A handle of any kind, open or closed.
             232..250 => {
                 let count = self.handles.len().max(1);
-                self.handles.get(usize::from(choice) % count).map_or(0, |handle| handle.number)
+                self.handles
+                    .get(usize::from(choice) % count)
+                    .map_or(0, |handle| handle.number)
             }
             // Numbers that never were a handle.
             250..253 => usize::from(choice) << 4,
@@ -306,8 +346,18 @@ impl Caller<'_> {
             assert_eq!(unsafe { mm_last_error(&mut error) }, MM_OK);
             assert_eq!(error.status, status);
             assert_line(text(error.text));
-            for part in [error.what, error.address, error.path, error.expected, error.found] {
-                assert!(!text(part).chars().any(char::is_control), "{:?}", text(part));
+            for part in [
+                error.what,
+                error.address,
+                error.path,
+                error.expected,
+                error.found,
+            ] {
+                assert!(
+                    !text(part).chars().any(char::is_control),
+                    "{:?}",
+                    text(part)
+                );
             }
             assert!(!error.has_byte_range || error.byte_begin <= error.byte_end);
             assert!(!error.has_decoded_range || error.decoded_begin <= error.decoded_end);
@@ -318,12 +368,19 @@ impl Caller<'_> {
     }
 
     /// A call that makes a handle.
-    fn make<T>(&mut self, kind: Kind, call: impl FnOnce(*mut *mut T) -> mm_status) -> Option<usize> {
+    fn make<T>(
+        &mut self,
+        kind: Kind,
+        call: impl FnOnce(*mut *mut T) -> mm_status,
+    ) -> Option<usize> {
         let unset = without_provenance_mut(usize::MAX);
         let mut out: *mut T = unset;
         if self.script.byte() >= 248 {
             let status = call(null_mut());
-            assert!(status > MM_ABSENT || status == MM_ABSENT, "{kind:?} without a place for it");
+            assert!(
+                status > MM_ABSENT || status == MM_ABSENT,
+                "{kind:?} without a place for it"
+            );
             self.check(status);
             return None;
         }
@@ -332,8 +389,15 @@ impl Caller<'_> {
             return None;
         }
         let number = out.addr();
-        assert!(!self.handles.iter().any(|handle| handle.number == number), "a handle is used again");
-        self.handles.push(Handle { kind, number, is_open: true });
+        assert!(
+            !self.handles.iter().any(|handle| handle.number == number),
+            "a handle is used again"
+        );
+        self.handles.push(Handle {
+            kind,
+            number,
+            is_open: true,
+        });
         Some(number)
     }
 
@@ -351,7 +415,8 @@ impl Caller<'_> {
             243 => usize::MAX,
             _ => own + 16,
         };
-        let mut memory = vec![u64::from_ne_bytes([FILL; 8]); own.max(size.min(own + 16)).div_ceil(8)];
+        let mut memory =
+            vec![u64::from_ne_bytes([FILL; 8]); own.max(size.min(own + 16)).div_ceil(8)];
         memory[0] = size as u64;
         let is_good = size >= own && size < 4096;
         let before = memory.clone();
@@ -361,7 +426,10 @@ impl Caller<'_> {
             return None;
         }
         assert!(is_good, "a struct of {size} bytes for one of {own}");
-        assert!(memory[own.div_ceil(8)..].iter().all(|number| *number == 0), "fields of a later version");
+        assert!(
+            memory[own.div_ceil(8)..].iter().all(|number| *number == 0),
+            "fields of a later version"
+        );
         // SAFETY: as long as the struct, and aligned like its first field.
         Some(unsafe { memory.as_ptr().cast::<T>().read_unaligned() })
     }
@@ -369,16 +437,27 @@ impl Caller<'_> {
     /// A call that writes one value.
     fn plain<T: Copy + Default>(&mut self, call: impl FnOnce(*mut T) -> mm_status) -> Option<T> {
         let mut out = T::default();
-        let place = if self.script.byte() >= 248 { null_mut() } else { &raw mut out };
+        let place = if self.script.byte() >= 248 {
+            null_mut()
+        } else {
+            &raw mut out
+        };
         (self.check(call(place)) && !place.is_null()).then_some(out)
     }
 
     /// A call that fills an array of elements of `size` bytes: first with the question how many there are.
-    fn fill(&mut self, size: usize, call: impl Fn(*mut c_void, usize, usize, *mut usize) -> mm_status) {
+    fn fill(
+        &mut self,
+        size: usize,
+        call: impl Fn(*mut c_void, usize, usize, *mut usize) -> mm_status,
+    ) {
         let choice = self.script.byte();
         let mut count = usize::MAX;
         if choice >= 252 {
-            assert!(call(null_mut(), 0, 0, null_mut()) != MM_OK, "neither memory nor a count");
+            assert!(
+                call(null_mut(), 0, 0, null_mut()) != MM_OK,
+                "neither memory nor a count"
+            );
             return;
         }
         let status = call(null_mut(), 0, 7, &mut count);
@@ -400,12 +479,17 @@ impl Caller<'_> {
             _ => count + 2,
         };
         let step = if stride == 0 { size } else { stride };
-        let length =
-            |elements: usize| elements.saturating_sub(1) * step + if elements == 0 { 0 } else { size };
+        let length = |elements: usize| {
+            elements.saturating_sub(1) * step + if elements == 0 { 0 } else { size }
+        };
         // Exactly as long, so that the sanitizer finds what is written behind it. Never at NULL.
         let mut memory = vec![FILL; length(capacity).max(1)].into_boxed_slice();
         let mut found = usize::MAX;
-        let place = if choice < 128 { &raw mut found } else { null_mut() };
+        let place = if choice < 128 {
+            &raw mut found
+        } else {
+            null_mut()
+        };
         let status = call(memory.as_mut_ptr().cast(), stride, capacity, place);
         let is_untouched = |bytes: &[u8]| bytes.iter().all(|byte| *byte == FILL);
         if stride != 0 && stride < size {
@@ -416,13 +500,27 @@ impl Caller<'_> {
         }
         if self.check(status) {
             let written = if place.is_null() { count } else { found };
-            assert!(written <= capacity, "{written} elements in memory for {capacity}");
-            assert!(is_untouched(&memory[length(written)..]) || capacity == 0, "bytes behind the elements");
-            let gaps = memory[..length(written)].chunks(step).filter_map(|element| element.get(size..));
+            assert!(
+                written <= capacity,
+                "{written} elements in memory for {capacity}"
+            );
+            assert!(
+                is_untouched(&memory[length(written)..]) || capacity == 0,
+                "bytes behind the elements"
+            );
+            let gaps = memory[..length(written)]
+                .chunks(step)
+                .filter_map(|element| element.get(size..));
             assert!(gaps.into_iter().all(is_untouched), "bytes between elements");
         } else if status == MM_ERROR_BUFFER {
-            assert!(is_untouched(&memory), "memory that is too small is written to");
-            assert!(place.is_null() || found > capacity, "{found} elements do not fit {capacity}");
+            assert!(
+                is_untouched(&memory),
+                "memory that is too small is written to"
+            );
+            assert!(
+                place.is_null() || found > capacity,
+                "{found} elements do not fit {capacity}"
+            );
         }
     }
 
@@ -442,7 +540,10 @@ impl Caller<'_> {
         let mut found = usize::MAX;
         let status = call(memory.as_mut_ptr().cast(), capacity, &mut found);
         if self.check(status) {
-            assert!(found <= capacity && memory[found..].iter().all(|byte| *byte == FILL) || capacity == 0);
+            assert!(
+                found <= capacity && memory[found..].iter().all(|byte| *byte == FILL)
+                    || capacity == 0
+            );
         } else if status == MM_ERROR_BUFFER {
             assert!(found > capacity && memory.iter().all(|byte| *byte == FILL));
         }
@@ -450,7 +551,12 @@ impl Caller<'_> {
 
     fn show(&mut self, owner: usize, start: *const c_void, length: usize) {
         let start = start.cast();
-        self.shown.push(Shown { owner, start, length, sum: sum(start, length) });
+        self.shown.push(Shown {
+            owner,
+            start,
+            length,
+            sum: sum(start, length),
+        });
     }
 
     fn show_text(&mut self, owner: usize, start: *const c_char) {
@@ -461,7 +567,10 @@ impl Caller<'_> {
     fn hide(&mut self, owner: usize) {
         self.shown.retain(|shown| {
             let is_own = shown.owner == owner;
-            assert!(!is_own || sum(shown.start, shown.length) == shown.sum, "what was shown has changed");
+            assert!(
+                !is_own || sum(shown.start, shown.length) == shown.sum,
+                "what was shown has changed"
+            );
             !is_own
         });
     }
@@ -492,7 +601,10 @@ impl Caller<'_> {
 
     fn number(&mut self) -> f64 {
         let choice = self.script.byte();
-        NUMBERS.get(usize::from(choice)).copied().unwrap_or(f64::from(choice) / 64.0 - 1.0)
+        NUMBERS
+            .get(usize::from(choice))
+            .copied()
+            .unwrap_or(f64::from(choice) / 64.0 - 1.0)
     }
 
     fn index(&mut self) -> usize {
@@ -512,9 +624,16 @@ impl Caller<'_> {
         // SAFETY: numbers, for which zeros are values.
         let mut options: mm_options = unsafe { std::mem::zeroed() };
         // SAFETY: a struct of its size.
-        assert_eq!(unsafe { mm_options_init(&mut options, size_of::<mm_options>()) }, MM_OK);
+        assert_eq!(
+            unsafe { mm_options_init(&mut options, size_of::<mm_options>()) },
+            MM_OK
+        );
         // The memory of a run is limited.
-        (options.max_block_bytes, options.max_total_bytes, options.free_ratio) = (1 << 20, 8 << 20, 4);
+        (
+            options.max_block_bytes,
+            options.max_total_bytes,
+            options.free_ratio,
+        ) = (1 << 20, 8 << 20, 4);
         let flags = self.script.flags();
         let [strict, threads, reference, ignore, dialect, small, wrong, _] = flags.map(u32::from);
         options.strictness = strict;
@@ -534,7 +653,11 @@ impl Caller<'_> {
             options.cgeo_dialect = &raw const self.dialect;
         }
         if small == 1 {
-            (options.max_block_bytes, options.max_total_bytes, options.free_ratio) = (512, 4096, 0);
+            (
+                options.max_block_bytes,
+                options.max_total_bytes,
+                options.free_ratio,
+            ) = (512, 4096, 0);
         }
         if wrong == 1 {
             match self.script.byte() % 6 {
@@ -552,7 +675,11 @@ impl Caller<'_> {
     fn timing(&mut self) -> Option<mm_timing> {
         let choice = self.script.byte();
         (choice & 1 == 0).then(|| mm_timing {
-            size: if choice < 250 { size_of::<mm_timing>() } else { 7 },
+            size: if choice < 250 {
+                size_of::<mm_timing>()
+            } else {
+                7
+            },
             clock: u32::from(choice >> 1 & 3),
             reserved: 0,
             count: self.index(),
@@ -581,14 +708,20 @@ impl Caller<'_> {
         let lent = lend(self.file, fault % 11, amount.into());
         let options = self.options();
         let reader = mm_reader {
-            size: if fault < 250 { size_of::<mm_reader>() } else { 1 },
+            size: if fault < 250 {
+                size_of::<mm_reader>()
+            } else {
+                1
+            },
             user: lent.cast(),
             length: (fault & 16 == 0).then_some(length),
             read: (fault != 249).then_some(read),
             release: Some(release),
         };
         // SAFETY: callbacks that keep to the header.
-        let file = self.make(Kind::File, |out| unsafe { mm_open_reader(&reader, &options, out) });
+        let file = self.make(Kind::File, |out| unsafe {
+            mm_open_reader(&reader, &options, out)
+        });
         if reader.size == 1 {
             // A struct that is not read has lent nothing.
             // SAFETY: nobody else has it.
@@ -628,17 +761,30 @@ impl Caller<'_> {
             self.hide(number);
         }
         let status = close(kind, number);
-        assert_eq!(status == MM_OK, is_own || number == 0, "{kind:?}: {}", text(mm_status_name(status)));
+        assert_eq!(
+            status == MM_OK,
+            is_own || number == 0,
+            "{kind:?}: {}",
+            text(mm_status_name(status))
+        );
         self.check(status);
         if is_own {
-            let own = self.handles.iter_mut().filter(|handle| handle.number == number);
+            let own = self
+                .handles
+                .iter_mut()
+                .filter(|handle| handle.number == number);
             own.for_each(|handle| handle.is_open = false);
         }
     }
 
     /// Frees everything.
     fn finish(mut self) {
-        let open: Vec<Handle> = self.handles.iter().copied().filter(|handle| handle.is_open).collect();
+        let open: Vec<Handle> = self
+            .handles
+            .iter()
+            .copied()
+            .filter(|handle| handle.is_open)
+            .collect();
         for handle in open {
             self.hide(handle.number);
             assert_eq!(close(handle.kind, handle.number), MM_OK);
@@ -648,7 +794,11 @@ impl Caller<'_> {
         // Threads of the pool may still be decoding ahead.
         let start = Instant::now();
         while LENT.load(SeqCst) > 0 {
-            assert!(start.elapsed() < Duration::from_secs(5), "{} were not returned", LENT.load(SeqCst));
+            assert!(
+                start.elapsed() < Duration::from_secs(5),
+                "{} were not returned",
+                LENT.load(SeqCst)
+            );
             std::thread::sleep(Duration::from_micros(50));
         }
     }
@@ -700,19 +850,29 @@ impl Caller<'_> {
             12 => {
                 let (list, index) = (self.handle(Kind::Meshes), self.index());
                 let count = self.plain(|out| unsafe { mm_mesh_list_count(list, out) });
-                let entry = self.sized::<mm_mesh_entry>(|out| unsafe { mm_mesh_list_get(list, index, out) });
+                let entry = self
+                    .sized::<mm_mesh_entry>(|out| unsafe { mm_mesh_list_get(list, index, out) });
                 if let Some(entry) = entry {
                     assert!(count.is_none_or(|count| index < count));
                     self.show_text(list.addr(), entry.name);
                     self.show_text(list.addr(), entry.address);
-                    self.addresses.insert(CString::new(text(entry.address)).expect("no byte 0"));
+                    self.addresses
+                        .insert(CString::new(text(entry.address)).expect("no byte 0"));
                 }
             }
             13 => self.free(Kind::Meshes),
             14 => {
                 let choice = self.script.byte();
-                let mesh = if choice % 3 == 2 { self.handle(Kind::Mesh) } else { null_mut() };
-                let file = if choice % 3 < 2 { self.handle(Kind::File) } else { null_mut() };
+                let mesh = if choice % 3 == 2 {
+                    self.handle(Kind::Mesh)
+                } else {
+                    null_mut()
+                };
+                let file = if choice % 3 < 2 {
+                    self.handle(Kind::File)
+                } else {
+                    null_mut()
+                };
                 self.make(Kind::Findings, |out| unsafe {
                     match choice % 3 {
                         0 => mm_findings(file, out),
@@ -724,8 +884,8 @@ impl Caller<'_> {
             15 => {
                 let (list, index) = (self.handle(Kind::Findings), self.index());
                 self.plain(|out| unsafe { mm_finding_list_count(list, out) });
-                let finding =
-                    self.sized::<mm_finding>(|out| unsafe { mm_finding_list_get(list, index, out) });
+                let finding = self
+                    .sized::<mm_finding>(|out| unsafe { mm_finding_list_get(list, index, out) });
                 if let Some(finding) = finding {
                     assert_line(text(finding.text));
                     assert_line(text(finding.rule));
@@ -738,12 +898,18 @@ impl Caller<'_> {
             16 => self.free(Kind::Findings),
             17 => {
                 let (file, address) = (self.handle(Kind::File), self.address());
-                self.sized::<mm_mesh_counts>(|out| unsafe { mm_mesh_get_counts(file, address, out) });
+                self.sized::<mm_mesh_counts>(|out| unsafe {
+                    mm_mesh_get_counts(file, address, out)
+                });
                 self.make(Kind::Mesh, |out| unsafe { mm_mesh_at(file, address, out) });
             }
             18 => {
                 let (mesh, choice) = (self.handle(Kind::Mesh), self.script.byte());
-                let call = if choice & 1 == 0 { mm_mesh_ref } else { mm_mesh_by_material };
+                let call = if choice & 1 == 0 {
+                    mm_mesh_ref
+                } else {
+                    mm_mesh_by_material
+                };
                 self.make(Kind::Mesh, |out| unsafe { call(mesh, out) });
             }
             19 => self.free(Kind::Mesh),
@@ -779,7 +945,10 @@ impl Caller<'_> {
 
     fn list(&mut self) {
         let (file, choice) = (self.handle(Kind::File), self.script.byte());
-        let mut listening = Listening { left: usize::from(choice >> 1), addresses: BTreeSet::new() };
+        let mut listening = Listening {
+            left: usize::from(choice >> 1),
+            addresses: BTreeSet::new(),
+        };
         let user = (&raw mut listening).cast();
         let is_absent = choice == 255;
         let status = unsafe {
@@ -797,7 +966,9 @@ impl Caller<'_> {
         let choice = self.script.byte();
         match choice % 12 {
             0 | 5 => {
-                if let Some(info) = self.sized::<mm_mesh_info>(|out| unsafe { mm_mesh_get_info(mesh, out) }) {
+                if let Some(info) =
+                    self.sized::<mm_mesh_info>(|out| unsafe { mm_mesh_get_info(mesh, out) })
+                {
                     for text in [info.address, info.name, info.material] {
                         self.show_text(mesh.addr(), text);
                     }
@@ -807,14 +978,20 @@ impl Caller<'_> {
                 self.plain(|out: *mut mm_bounds| unsafe { mm_mesh_bounds(mesh, out) });
             }
             2 => {
-                let info =
-                    self.sized::<mm_attribute_info>(|out| unsafe { mm_mesh_attribute(mesh, index, out) });
+                let info = self.sized::<mm_attribute_info>(|out| unsafe {
+                    mm_mesh_attribute(mesh, index, out)
+                });
                 if let Some(info) = info {
                     self.show_text(mesh.addr(), info.name);
-                    let name = if info.semantic == MM_SEMANTIC_CUSTOM { info.name } else { null() };
+                    let name = if info.semantic == MM_SEMANTIC_CUSTOM {
+                        info.name
+                    } else {
+                        null()
+                    };
                     let mut found = usize::MAX;
-                    let status =
-                        unsafe { mm_mesh_find_attribute(mesh, info.semantic, info.set, name, &mut found) };
+                    let status = unsafe {
+                        mm_mesh_find_attribute(mesh, info.semantic, info.set, name, &mut found)
+                    };
                     assert_eq!(status, MM_OK);
                     assert!(found <= index);
                 }
@@ -824,8 +1001,9 @@ impl Caller<'_> {
                 self.plain(|out| unsafe { mm_mesh_find_attribute(mesh, semantic, set, name, out) });
             }
             4 => {
-                let array =
-                    self.sized::<mm_array_info>(|out| unsafe { mm_mesh_attribute_view(mesh, index, out) });
+                let array = self.sized::<mm_array_info>(|out| unsafe {
+                    mm_mesh_attribute_view(mesh, index, out)
+                });
                 if let Some(array) = array {
                     assert_whole(&array);
                     self.show(mesh.addr(), array.data, array.byte_length);
@@ -839,15 +1017,16 @@ impl Caller<'_> {
                 if size > 0 {
                     self.fill(size, |out, stride, capacity, count| unsafe {
                         mm_mesh_read_attribute(
-                            mesh, index, scalar, components, normalized, out, stride, capacity, count,
+                            mesh, index, scalar, components, normalized, out, stride, capacity,
+                            count,
                         )
                     });
                 }
             }
             7 => self.interleaved(mesh),
             8 => {
-                let format =
-                    [MM_INDEX_NARROWEST, MM_INDEX_U16, MM_INDEX_U32, 3][usize::from(choice / 12) % 4];
+                let format = [MM_INDEX_NARROWEST, MM_INDEX_U16, MM_INDEX_U32, 3]
+                    [usize::from(choice / 12) % 4];
                 self.fill_bytes(|out, capacity, bytes| unsafe {
                     mm_mesh_write_indices(mesh, format, out, capacity, bytes, null_mut())
                 });
@@ -855,9 +1034,12 @@ impl Caller<'_> {
             9 => self.fill(12, |out, stride, capacity, count| unsafe {
                 mm_mesh_triangles(mesh, out.cast(), stride, capacity, count)
             }),
-            10 => self.fill(size_of::<mm_group>(), |out, stride, capacity, count| unsafe {
-                mm_mesh_groups(mesh, out.cast(), stride, capacity, count)
-            }),
+            10 => self.fill(
+                size_of::<mm_group>(),
+                |out, stride, capacity, count| unsafe {
+                    mm_mesh_groups(mesh, out.cast(), stride, capacity, count)
+                },
+            ),
             _ => self.fill(4, |out, stride, capacity, count| unsafe {
                 mm_mesh_material_ids(mesh, out.cast(), stride, capacity, count)
             }),
@@ -870,7 +1052,11 @@ impl Caller<'_> {
             let flags = self.script.flags();
             let [wrong_size, normalized, has_default, at, named, ..] = flags;
             attributes.push(mm_layout_attribute {
-                size: if wrong_size { 8 } else { size_of::<mm_layout_attribute>() },
+                size: if wrong_size {
+                    8
+                } else {
+                    size_of::<mm_layout_attribute>()
+                },
                 semantic: self.which() % 10,
                 set: self.which() % 3,
                 name: if named { c"custom".as_ptr() } else { null() },
@@ -885,8 +1071,8 @@ impl Caller<'_> {
         let mut resolved = attributes.clone();
         // No handle is part of this call.
         let is_bad = std::mem::take(&mut self.is_bad);
-        let stride =
-            self.plain(|out| unsafe { mm_layout_resolve(resolved.as_mut_ptr(), resolved.len(), out) });
+        let stride = self
+            .plain(|out| unsafe { mm_layout_resolve(resolved.as_mut_ptr(), resolved.len(), out) });
         self.is_bad = is_bad;
         let stride = match (self.script.byte() % 4, stride) {
             (1, Some(stride)) => stride,
@@ -930,22 +1116,29 @@ impl Caller<'_> {
             match choice % 16 {
                 0 => drop(self.sized::<mm_cgeo_info>(|out| unsafe { mm_cgeo_get_info(file, out) })),
                 1 => {
-                    let name =
-                        [null(), c"Original object name".as_ptr(), c"Scale".as_ptr(), c"\xff".as_ptr()];
+                    let name = [
+                        null(),
+                        c"Original object name".as_ptr(),
+                        c"Scale".as_ptr(),
+                        c"\xff".as_ptr(),
+                    ];
                     let name = self.script.of(&name);
                     self.fill_text(|out, capacity, length| unsafe {
                         mm_cgeo_property(file, name, out, capacity, length)
                     });
                 }
-                2 => drop(self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) })),
+                2 => drop(
+                    self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) }),
+                ),
                 _ => {
                     let scratch = self.handle_or_null(Kind::Scratch);
                     self.plain(|out: *mut mm_topology| unsafe {
                         mm_cgeo_topology(file, snapshot, scratch, out)
                     });
                     let (mut complete, mut samples) = (9, 0);
-                    let status =
-                        unsafe { mm_cgeo_storage(file, snapshot, scratch, &mut complete, &mut samples) };
+                    let status = unsafe {
+                        mm_cgeo_storage(file, snapshot, scratch, &mut complete, &mut samples)
+                    };
                     assert!(!self.check(status) || complete <= 1 && samples > 0);
                 }
             }
@@ -996,7 +1189,9 @@ impl Caller<'_> {
         let size = mm_scalar_size(scalar) * components as usize;
         if size > 0 {
             self.fill(size, |out, stride, capacity, count| unsafe {
-                mm_read_into(file, address, scalar, components, scratch, out, stride, capacity, count)
+                mm_read_into(
+                    file, address, scalar, components, scratch, out, stride, capacity, count,
+                )
             });
         }
     }
@@ -1023,7 +1218,14 @@ impl Caller<'_> {
         for capacity in [length, length + 1] {
             let mut memory = vec![FILL; capacity.max(1)].into_boxed_slice();
             let status = call(memory.as_mut_ptr().cast(), capacity, &mut length);
-            assert_eq!(status, if capacity > length { MM_OK } else { MM_ERROR_BUFFER });
+            assert_eq!(
+                status,
+                if capacity > length {
+                    MM_OK
+                } else {
+                    MM_ERROR_BUFFER
+                }
+            );
             if status == MM_OK {
                 assert_eq!(memory[length], 0);
             }
@@ -1061,12 +1263,16 @@ impl Caller<'_> {
                 });
             }
             5 | 6 => {
-                let (scratch, times) = (self.handle_or_null(Kind::Scratch), usize::from(choice / 8) % 4);
+                let (scratch, times) = (
+                    self.handle_or_null(Kind::Scratch),
+                    usize::from(choice / 8) % 4,
+                );
                 let cache = self.handle_or_null(Kind::Cache);
                 self.fill(12, |out, stride, capacity, count| unsafe {
                     let (start, out) = (seconds.as_ptr(), out.cast());
                     mm_cgeo_positions_at(
-                        file, timing, start, times, wrap, cache, scratch, out, stride, capacity, count,
+                        file, timing, start, times, wrap, cache, scratch, out, stride, capacity,
+                        count,
                     )
                 });
             }
@@ -1075,7 +1281,9 @@ impl Caller<'_> {
                 let cache = self.handle_or_null(Kind::Cache);
                 self.fill(12, |out, stride, capacity, count| unsafe {
                     let out = out.cast();
-                    mm_cgeo_velocities(file, timing, snapshot, cache, scratch, out, stride, capacity, count)
+                    mm_cgeo_velocities(
+                        file, timing, snapshot, cache, scratch, out, stride, capacity, count,
+                    )
                 });
             }
         }
@@ -1101,12 +1309,17 @@ impl Caller<'_> {
                 let parts = u32::from(self.script.byte()) % 20;
                 self.check(unsafe { mm_snapshot_read(file, index, sample, parts, scratch, place) });
             }
-            6 => drop(self.sized::<mm_snapshot_info>(|out| unsafe { mm_snapshot_get_info(place, out) })),
+            6 => drop(
+                self.sized::<mm_snapshot_info>(|out| unsafe { mm_snapshot_get_info(place, out) }),
+            ),
             7..10 => {
-                let (name, scratch) = (self.script.of(&ARRAYS).as_ptr(), self.handle_or_null(Kind::Scratch));
-                if let Some(array) =
-                    self.sized::<mm_array_info>(|out| unsafe { mm_snapshot_view(place, name, scratch, out) })
-                {
+                let (name, scratch) = (
+                    self.script.of(&ARRAYS).as_ptr(),
+                    self.handle_or_null(Kind::Scratch),
+                );
+                if let Some(array) = self.sized::<mm_array_info>(|out| unsafe {
+                    mm_snapshot_view(place, name, scratch, out)
+                }) {
                     assert!(array.is_aligned);
                     assert_whole(&array);
                     if text(name).starts_with("triangles.") {
@@ -1117,7 +1330,10 @@ impl Caller<'_> {
                 }
             }
             _ => {
-                let (name, scratch) = (self.script.of(&ARRAYS).as_ptr(), self.handle_or_null(Kind::Scratch));
+                let (name, scratch) = (
+                    self.script.of(&ARRAYS).as_ptr(),
+                    self.handle_or_null(Kind::Scratch),
+                );
                 let (scalar, components) = self.element();
                 let size = mm_scalar_size(scalar) * components as usize;
                 if size > 0 {
@@ -1157,18 +1373,28 @@ impl Caller<'_> {
             5 => {
                 let file = self.handle(Kind::File);
                 let indices = [self.index(), self.index(), 0];
-                let start = if choice >= 240 { null() } else { indices.as_ptr() };
+                let start = if choice >= 240 {
+                    null()
+                } else {
+                    indices.as_ptr()
+                };
                 let (count, parts) = (usize::from(choice / 12) % 4, u32::from(choice & 15));
                 self.check(unsafe { mm_cache_prefetch(cache, file, start, count, parts) });
             }
-            6 => drop(self.sized::<mm_cache_stats>(|out| unsafe { mm_cache_get_stats(cache, out) })),
+            6 => {
+                drop(self.sized::<mm_cache_stats>(|out| unsafe { mm_cache_get_stats(cache, out) }))
+            }
             other => {
                 let (file, index) = (self.handle(Kind::File), self.index());
                 let parts = u32::from(choice >> 4);
                 let place = self.handle::<mm_snapshot>(Kind::Snapshot);
                 let number = place.addr();
                 self.shown.retain(|shown| shown.owner != number);
-                let call = if other < 10 { mm_cache_get } else { mm_cache_try_get };
+                let call = if other < 10 {
+                    mm_cache_get
+                } else {
+                    mm_cache_try_get
+                };
                 self.check(unsafe { call(cache, file, index, parts, place) });
             }
         }
@@ -1190,21 +1416,29 @@ impl Caller<'_> {
         match choice % 8 {
             3 => {
                 self.sized::<mm_rig_info>(|out| unsafe { mm_rig_get_info(rig, out) });
-                if let Some(joint) = self.sized::<mm_joint>(|out| unsafe { mm_rig_joint(rig, index, out) }) {
+                if let Some(joint) =
+                    self.sized::<mm_joint>(|out| unsafe { mm_rig_joint(rig, index, out) })
+                {
                     self.show_text(rig.addr(), joint.name);
                     assert!(joint.parent < index as i64);
                 }
             }
             4 => {
-                if let Some(anim) = self.sized::<mm_anim>(|out| unsafe { mm_rig_anim(rig, index, out) }) {
+                if let Some(anim) =
+                    self.sized::<mm_anim>(|out| unsafe { mm_rig_anim(rig, index, out) })
+                {
                     self.show_text(rig.addr(), anim.name);
                 }
             }
             5 => {
                 let (mut from, mut to, mut fraction) = (0, 0, 9.0);
-                let status =
-                    unsafe { mm_rig_frames_at(rig, index, seconds, rate, &mut from, &mut to, &mut fraction) };
-                assert!(!self.check(status) || (0.0..=1.0).contains(&fraction), "{fraction}");
+                let status = unsafe {
+                    mm_rig_frames_at(rig, index, seconds, rate, &mut from, &mut to, &mut fraction)
+                };
+                assert!(
+                    !self.check(status) || (0.0..=1.0).contains(&fraction),
+                    "{fraction}"
+                );
             }
             6 => {
                 let (scratch, frame) = (self.handle_or_null(Kind::Scratch), self.which());
@@ -1232,12 +1466,23 @@ impl Caller<'_> {
     }
 
     fn slmesh(&mut self) {
-        const NAMES: [&CStr; 6] = [c"high_lod", c"medium_lod", c"low_lod", c"lowest_lod", c"skin", c"\xff"];
+        const NAMES: [&CStr; 6] = [
+            c"high_lod",
+            c"medium_lod",
+            c"low_lod",
+            c"lowest_lod",
+            c"skin",
+            c"\xff",
+        ];
         let (file, choice) = (self.handle(Kind::File), self.script.byte());
-        let name = NAMES.get(usize::from(choice / 4) % 7).map_or(null(), |name| name.as_ptr());
+        let name = NAMES
+            .get(usize::from(choice / 4) % 7)
+            .map_or(null(), |name| name.as_ptr());
         match choice % 4 {
             0 | 1 => {
-                self.make(Kind::Meshes, |out| unsafe { mm_slmesh_lod(file, name, out) });
+                self.make(Kind::Meshes, |out| unsafe {
+                    mm_slmesh_lod(file, name, out)
+                });
             }
             2 => {
                 let mut best = null();
@@ -1248,7 +1493,8 @@ impl Caller<'_> {
             }
             _ => {
                 let (mut begin, mut end) = (1, 0);
-                let status = unsafe { mm_slmesh_lod_range(file, name, &mut begin, &mut end, null_mut()) };
+                let status =
+                    unsafe { mm_slmesh_lod_range(file, name, &mut begin, &mut end, null_mut()) };
                 assert!(!self.check(status) || begin <= end);
             }
         }

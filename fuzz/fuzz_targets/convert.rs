@@ -48,16 +48,30 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
         Ok(outcome) => outcome,
         Err(error) => {
             assert_error(&error);
-            assert!(folder.files().is_empty(), "{error}, and {:?}", folder.files());
+            assert!(
+                folder.files().is_empty(),
+                "{error}, and {:?}",
+                folder.files()
+            );
             return;
         }
     };
-    outcome.left_out.iter().chain(&outcome.notes).for_each(|line| assert_line(line));
+    outcome
+        .left_out
+        .iter()
+        .chain(&outcome.notes)
+        .for_each(|line| assert_line(line));
     let mut written = outcome.paths();
     written.sort();
-    assert_eq!(written, folder.files(), "files in the folder and in the outcome");
+    assert_eq!(
+        written,
+        folder.files(),
+        "files in the folder and in the outcome"
+    );
     assert!(written.contains(&path), "{written:?}");
-    let sizes = written.iter().map(|path| path.metadata().expect("a file that was written").len());
+    let sizes = written
+        .iter()
+        .map(|path| path.metadata().expect("a file that was written").len());
     let size: u64 = sizes.sum();
     assert!(size <= most, "{size} bytes, the limit is {most}");
     // Options that are all zero check.
@@ -67,7 +81,11 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
                 checked.lines.iter().for_each(|line| assert_line(line));
                 // Morph targets are differences, which round where a coordinate leaps from 1e30 to 1.
                 let is_rounded = matches!(target, Target::Glb | Target::Gltf);
-                assert!(is_rounded || checked.differs.is_empty(), "{target:?}: {:?}", checked.differs);
+                assert!(
+                    is_rounded || checked.differs.is_empty(),
+                    "{target:?}: {:?}",
+                    checked.differs
+                );
             }
             Err(error) => {
                 // Checking also reads arrays that the target does not hold, and these may be damaged.
@@ -80,16 +98,32 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
         }
     }
     if again {
-        let read = || written.iter().map(|path| std::fs::read(path).expect("a file")).collect::<Vec<_>>();
+        let read = || {
+            written
+                .iter()
+                .map(|path| std::fs::read(path).expect("a file"))
+                .collect::<Vec<_>>()
+        };
         let before = read();
-        let second = convert.write_file(file, &path).expect("the same conversion");
+        let second = convert
+            .write_file(file, &path)
+            .expect("the same conversion");
         assert_eq!(outcome, second);
         assert!(before == read(), "the same conversion wrote other bytes");
     }
 }
 
 fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) -> Convert {
-    let [zero, flip, dense, quantized, nest, morph_normals, attach, named] = choices.flags();
+    let [
+        zero,
+        flip,
+        dense,
+        quantized,
+        nest,
+        morph_normals,
+        attach,
+        named,
+    ] = choices.flags();
     // Options that a target has no use for are an error, which would end the conversion.
     let is_gltf = matches!(convert.target, Target::Glb | Target::Gltf);
     let has_units = is_gltf || convert.target == Target::Usdc;
@@ -101,8 +135,16 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
         quantized: quantized && is_gltf,
         nest: nest && is_gltf,
         morph_normals: morph_normals && is_gltf,
-        lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
-        up: choices.of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)]).filter(|_| has_units),
+        lod: choices.of(&[
+            Lods::Finest,
+            Lods::All,
+            Lods::Only(0),
+            Lods::Only(3),
+            Lods::Only(u32::MAX),
+        ]),
+        up: choices
+            .of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)])
+            .filter(|_| has_units),
         ..convert
     };
     let number = NUMBERS[choices.below(NUMBERS.len())];
@@ -127,8 +169,10 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
         convert.animations.push(("again".to_owned(), model.clone()));
     }
     if let (true, Some(model)) = (named, file.as_iqm()) {
-        let name =
-            model.anims().nth(usize::from(index & 7)).map(|anim| anim.name.to_string_lossy().into_owned());
+        let name = model
+            .anims()
+            .nth(usize::from(index & 7))
+            .map(|anim| anim.name.to_string_lossy().into_owned());
         convert.anim = Some(name.unwrap_or_else(|| "no such animation".to_owned()));
     }
     for _ in 0..choices.below(4) {
@@ -143,7 +187,10 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
 fn assert_error(error: &Error) {
     let text = error.to_string();
     assert_line(&text);
-    assert!(!matches!(error, Error::Write(_)), "nothing fails to write here: {text}");
+    assert!(
+        !matches!(error, Error::Write(_)),
+        "nothing fails to write here: {text}"
+    );
     // Limits of the library, which opened the file, are its caller's to raise.
     if matches!(error, Error::LimitExceeded { .. }) {
         assert!(text.contains("raise"), "the limit can be raised: {text}");

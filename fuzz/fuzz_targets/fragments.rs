@@ -46,14 +46,23 @@ struct Model {
 
 impl Model {
     fn end(&self) -> u64 {
-        self.bytes.last_key_value().map_or(0, |(offset, _)| offset + 1)
+        self.bytes
+            .last_key_value()
+            .map_or(0, |(offset, _)| offset + 1)
     }
 
     /// Supplies bytes to both.
     fn supply(&mut self, fragments: &Fragments, offset: u64, bytes: &[u8]) {
-        let end = offset.checked_add(bytes.len() as u64).filter(|end| self.len.is_none_or(|len| *end <= len));
+        let end = offset
+            .checked_add(bytes.len() as u64)
+            .filter(|end| self.len.is_none_or(|len| *end <= len));
         let result = fragments.supply(offset, bytes.to_vec());
-        assert_eq!(result.is_ok(), end.is_some(), "{result:?} for {} bytes at {offset}", bytes.len());
+        assert_eq!(
+            result.is_ok(),
+            end.is_some(),
+            "{result:?} for {} bytes at {offset}",
+            bytes.len()
+        );
         match result {
             Ok(()) => (offset..).zip(bytes).for_each(|(offset, byte)| {
                 self.bytes.entry(offset).or_insert(*byte);
@@ -69,7 +78,11 @@ impl Model {
             Err(error) => assert_mismatch(&error),
         }
         assert_eq!(self.len == Some(len), fits || self.len == Some(len));
-        assert!(!fits || self.len == Some(len), "{len} is the length of {} bytes", self.end());
+        assert!(
+            !fits || self.len == Some(len),
+            "{len} is the length of {} bytes",
+            self.end()
+        );
     }
 
     fn remove(&mut self, fragments: &Fragments, range: Range<u64>) {
@@ -83,22 +96,39 @@ impl Model {
         if self.len.is_some_and(|len| range.end > len) || range.start > range.end {
             return;
         }
-        let expected: Option<Vec<u8>> =
-            range.clone().map(|offset| self.bytes.get(&offset).copied()).collect();
+        let expected: Option<Vec<u8>> = range
+            .clone()
+            .map(|offset| self.bytes.get(&offset).copied())
+            .collect();
         match (fragments.source().read(range.clone()), expected) {
             (Ok(found), Some(expected)) => assert!(found == expected, "other bytes in {range:?}"),
-            (Err(error), None) => assert!(matches!(error.kind(), ErrorKind::NeedBytes(_)), "{error}"),
+            (Err(error), None) => {
+                assert!(matches!(error.kind(), ErrorKind::NeedBytes(_)), "{error}")
+            }
             (found, expected) => panic!("{range:?}: {:?}, {}", found.map(drop), expected.is_some()),
         }
     }
 
     /// Ascending, apart, within the length, and nothing that was supplied before.
     fn assert_missing(&self, ranges: &[Range<u64>]) {
-        assert!(!ranges.is_empty() && ranges.iter().all(|range| range.start < range.end), "{ranges:?}");
-        assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
+        assert!(
+            !ranges.is_empty() && ranges.iter().all(|range| range.start < range.end),
+            "{ranges:?}"
+        );
+        assert!(
+            ranges.windows(2).all(|pair| pair[0].end < pair[1].start),
+            "{ranges:?}"
+        );
         for range in ranges {
-            assert!(self.bytes.range(range.clone()).next().is_none(), "{range:?} was supplied in part");
-            assert!(self.len.is_none_or(|len| range.end <= len), "{range:?} of {:?}", self.len);
+            assert!(
+                self.bytes.range(range.clone()).next().is_none(),
+                "{range:?} was supplied in part"
+            );
+            assert!(
+                self.len.is_none_or(|len| range.end <= len),
+                "{range:?} of {:?}",
+                self.len
+            );
         }
     }
 }
@@ -110,7 +140,11 @@ fn assert_mismatch(error: &Error) {
 
 /// The bytes of a range, as far as there are any.
 fn part(body: &[u8], range: &Range<u64>) -> Vec<u8> {
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(body.len());
+    let at = |offset: u64| {
+        usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(body.len())
+    };
     body[at(range.start)..at(range.end)].to_vec()
 }
 
@@ -118,7 +152,10 @@ fn part(body: &[u8], range: &Range<u64>) -> Vec<u8> {
 fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
     let len = body.len() as u64;
     let fragments = Fragments::new(is_known.then_some(len));
-    let mut model = Model { len: is_known.then_some(len), ..Model::default() };
+    let mut model = Model {
+        len: is_known.then_some(len),
+        ..Model::default()
+    };
     let mut honest = 0;
     let mut was_removed = false;
     let done = loop {
@@ -135,8 +172,13 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
                 }
                 if choices.is_empty() {
                     honest += 1;
-                    assert!(honest <= MOST_STEPS, "not done after {MOST_STEPS} honest answers: {ranges:?}");
-                    ranges.iter().for_each(|range| answer(&fragments, &mut model, body, range));
+                    assert!(
+                        honest <= MOST_STEPS,
+                        "not done after {MOST_STEPS} honest answers: {ranges:?}"
+                    );
+                    ranges
+                        .iter()
+                        .for_each(|range| answer(&fragments, &mut model, body, range));
                 }
                 for range in &ranges {
                     if choices.is_empty() {
@@ -161,7 +203,13 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
         Ok(known) if known as u64 <= LONGEST => {
             let own = |offset: usize| body.get(offset).copied().unwrap_or(0);
             (0..known)
-                .map(|offset| model.bytes.get(&(offset as u64)).copied().unwrap_or_else(|| own(offset)))
+                .map(|offset| {
+                    model
+                        .bytes
+                        .get(&(offset as u64))
+                        .copied()
+                        .unwrap_or_else(|| own(offset))
+                })
                 .collect()
         }
         _ => return,
@@ -200,9 +248,10 @@ fn hostile(
         // The second half first, then the first one with bytes before and after it.
         3 => {
             let middle = range.start + at(some) as u64;
-            for piece in
-                [middle..range.end, range.start.saturating_sub(some.into())..middle.saturating_add(7)]
-            {
+            for piece in [
+                middle..range.end,
+                range.start.saturating_sub(some.into())..middle.saturating_add(7),
+            ] {
                 model.supply(fragments, piece.start, &part(body, &piece));
             }
         }
@@ -210,7 +259,11 @@ fn hostile(
         5 => model.supply(fragments, range.start, &[]),
         6 => model.supply(fragments, range.start + at(some) as u64, &bytes[at(some)..]),
         // More than was asked for, beyond the end of the file.
-        7 => model.supply(fragments, range.start, &[&bytes[..], &vec![some; 1 + usize::from(some)]].concat()),
+        7 => model.supply(
+            fragments,
+            range.start,
+            &[&bytes[..], &vec![some; 1 + usize::from(some)]].concat(),
+        ),
         // Bytes that contradict others.
         8 => {
             let wrong: Vec<u8> = bytes.iter().map(|byte| byte ^ some).collect();
@@ -218,9 +271,16 @@ fn hostile(
         }
         9 => {
             let start = range.start.saturating_sub(some.into());
-            model.supply(fragments, start, &vec![some; bytes.len().min(256) + usize::from(some)]);
+            model.supply(
+                fragments,
+                start,
+                &vec![some; bytes.len().min(256) + usize::from(some)],
+            );
         }
-        10 => model.set_len(fragments, len.wrapping_add(u64::from(some)).wrapping_sub(128)),
+        10 => model.set_len(
+            fragments,
+            len.wrapping_add(u64::from(some)).wrapping_sub(128),
+        ),
         11 => model.set_len(
             fragments,
             [0, 1, len, len / 2, len * 2, len + 4096, 1 << 40, u64::MAX][usize::from(some) % 8],
@@ -239,11 +299,15 @@ fn hostile(
             return true;
         }
         // A byte in each place, from the last one to the first.
-        14 => (range.start..).zip(bytes).take(64).collect::<Vec<_>>().into_iter().rev().for_each(
-            |(offset, byte)| {
+        14 => (range.start..)
+            .zip(bytes)
+            .take(64)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .for_each(|(offset, byte)| {
                 model.supply(fragments, offset, &[byte]);
-            },
-        ),
+            }),
         // Nothing at all.
         _ => {}
     }
@@ -257,8 +321,14 @@ fn drive(body: &[u8], is_known: bool, choices: Choices<'_>) {
     let fetch = |ranges: Vec<Range<u64>>| {
         let (choices, calls, is_honest) = &mut *state.borrow_mut();
         *calls += 1;
-        assert!(*calls <= MOST_STEPS, "not done after {MOST_STEPS} answers: {ranges:?}");
-        let mut parts: Vec<Bytes> = ranges.iter().map(|range| part(body, range).into()).collect();
+        assert!(
+            *calls <= MOST_STEPS,
+            "not done after {MOST_STEPS} answers: {ranges:?}"
+        );
+        let mut parts: Vec<Bytes> = ranges
+            .iter()
+            .map(|range| part(body, range).into())
+            .collect();
         let some = choices.byte();
         let hit = usize::from(choices.byte()) % parts.len();
         *is_honest &= some % 8 == 0;

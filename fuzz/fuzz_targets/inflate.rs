@@ -7,24 +7,37 @@ mod reference;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Address, Block, Bytes, Codec, Decoder, Limits, Options, Scratch, Source};
-use meshmap_inflate::{Decoded, ErrorKind, Format, Helpers, Inflater, RawDecoder, Status, Stream, inflate};
+use meshmap_inflate::{
+    Decoded, ErrorKind, Format, Helpers, Inflater, RawDecoder, Status, Stream, inflate,
+};
 use reference::Reference;
 
 /// Content beyond this is not asked for.
 const MOST: usize = 1 << 20;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((choice, stream)) = data.split_first() else { return };
+    let Some((choice, stream)) = data.split_first() else {
+        return;
+    };
     let codec = [Codec::Zlib, Codec::Gzip, Codec::Deflate, Codec::Stored][usize::from(choice % 4)];
     let decoded_len = (choice & 4 != 0).then_some(u64::from(choice >> 3) * 7);
     let source = Source::from_bytes(stream.to_vec());
-    let block = Block::new("stream", Address::field("stream"), 0..stream.len() as u64, codec, decoded_len);
+    let block = Block::new(
+        "stream",
+        Address::field("stream"),
+        0..stream.len() as u64,
+        codec,
+        decoded_len,
+    );
     let decode = |decoder, limit| {
-        let limits = Limits::default().with_max_block_bytes(limit).with_free_ratio(0);
+        let limits = Limits::default()
+            .with_max_block_bytes(limit)
+            .with_free_ratio(0);
         let options = Options::default().with_limits(limits).with_decoder(decoder);
         block.decode(&source, &options, &mut Scratch::default())
     };
-    let [fast, second] = [Decoder::Fast, Decoder::Reference].map(|decoder| decode(decoder, 1 << 20));
+    let [fast, second] =
+        [Decoder::Fast, Decoder::Reference].map(|decoder| decode(decoder, 1 << 20));
     match (&fast, &second) {
         (Ok(fast), Ok(second)) => assert_eq!(fast, second),
         (fast, second) => assert_eq!(fast.is_err(), second.is_err(), "{fast:?} {second:?}"),
@@ -57,13 +70,19 @@ fuzz_target!(|data: &[u8]| {
 
 /// The first bytes are the lengths of pieces.
 fn in_pieces(data: &[u8]) {
-    let Some(([scale, lengths @ ..], input)) = data.split_first_chunk::<4>() else { return };
+    let Some(([scale, lengths @ ..], input)) = data.split_first_chunk::<4>() else {
+        return;
+    };
     let mut pieces = lengths.map(|length| usize::from(length) << (scale % 10));
     pieces[0] += 1;
     let input = Bytes::copy_from_slice(input);
     let (mut inflater, mut reference) = (Inflater::new(), Reference::default());
-    let mut fast =
-        |pieces: &[usize]| read(Stream::new(&mut inflater, &input, Format::Raw).expect("no header"), pieces);
+    let mut fast = |pieces: &[usize]| {
+        read(
+            Stream::new(&mut inflater, &input, Format::Raw).expect("no header"),
+            pieces,
+        )
+    };
     let (content, is_error, consumed) = fast(&pieces);
     if content.len() <= MOST {
         assert!((content.clone(), is_error, consumed) == fast(&[MOST + 1]));
@@ -71,7 +90,11 @@ fn in_pieces(data: &[u8]) {
     let second = Stream::with_decoder(&mut reference, &input, Format::Raw).expect("no header");
     let second = read(second, &pieces);
     // A block without a code for its end is refused before its symbols by one, and after some of them by the other.
-    assert!(if is_error { second.0.starts_with(&content) } else { second.0 == content });
+    assert!(if is_error {
+        second.0.starts_with(&content)
+    } else {
+        second.0 == content
+    });
     assert_eq!((is_error, consumed), (second.1, second.2));
     // Other threads begin parts wherever something looks like a block.
     let mut helped = Stream::new(&mut inflater, &input, Format::Raw).expect("no header");

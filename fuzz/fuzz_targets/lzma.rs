@@ -8,15 +8,27 @@ use lzma_rust2::LzmaReader;
 use meshmap::{Address, Block, Codec, Decoder, Options, Scratch, Source, Strictness};
 
 fuzz_target!(|data: &[u8]| {
-    let Some(([properties, low, high], stream)) = data.split_first_chunk() else { return };
+    let Some(([properties, low, high], stream)) = data.split_first_chunk() else {
+        return;
+    };
     let length = u16::from_le_bytes([*low, *high]);
     let source = Source::from_bytes(stream.to_vec());
-    let codec = Codec::Lzma { properties: [*properties, 0, 0, 0, 0] };
+    let codec = Codec::Lzma {
+        properties: [*properties, 0, 0, 0, 0],
+    };
     let range = 0..stream.len() as u64;
-    let block = Block::new("stream", Address::field("stream"), range, codec, Some(length.into()));
+    let block = Block::new(
+        "stream",
+        Address::field("stream"),
+        range,
+        codec,
+        Some(length.into()),
+    );
     let mut scratch = Scratch::default();
     let mut decode = |decoder, strictness| {
-        let options = Options::default().with_decoder(decoder).with_strictness(strictness);
+        let options = Options::default()
+            .with_decoder(decoder)
+            .with_strictness(strictness);
         block.decode(&source, &options, &mut scratch)
     };
     let fast = decode(Decoder::Fast, Strictness::Tolerant);

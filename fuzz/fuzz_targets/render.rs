@@ -21,27 +21,52 @@ fuzz_target!(|data: &[u8]| {
     let [threads, difference, ..] = choices.flags();
     let mut size = || [16, 1, 3, 24, 40][choices.below(5)];
     let size = [size(), size()];
-    let render = with_options(&file, Render { size: Some(size), ..Render::default() }, &mut choices);
+    let render = with_options(
+        &file,
+        Render {
+            size: Some(size),
+            ..Render::default()
+        },
+        &mut choices,
+    );
     let folder = Folder::new("render");
     let path = folder.file("out.png");
     let rendered = match render.write_file(&file, &path) {
         Ok(rendered) => rendered,
         Err(error) => {
             assert_error(&error);
-            assert!(folder.files().is_empty(), "{error}, and {:?}", folder.files());
+            assert!(
+                folder.files().is_empty(),
+                "{error}, and {:?}",
+                folder.files()
+            );
             return;
         }
     };
     assert_eq!(folder.files(), [path.clone()]);
-    assert_eq!((rendered.file.map(|file| file.path), rendered.size), (Some(path.clone()), size));
+    assert_eq!(
+        (rendered.file.map(|file| file.path), rendered.size),
+        (Some(path.clone()), size)
+    );
     rendered.notes.iter().for_each(|line| assert_line(line));
-    assert!(!rendered.moment.chars().any(char::is_control), "{:?}", rendered.moment);
+    assert!(
+        !rendered.moment.chars().any(char::is_control),
+        "{:?}",
+        rendered.moment
+    );
     assert_png(&path, &rendered);
     if threads {
         let before = std::fs::read(&path).expect("the picture");
-        let second = Render { parallelism: Parallelism::Off, ..render.clone() }.write_file(&file, &path);
+        let second = Render {
+            parallelism: Parallelism::Off,
+            ..render.clone()
+        }
+        .write_file(&file, &path);
         assert_eq!(second.expect("the same picture"), rendered);
-        assert!(before == std::fs::read(&path).expect("the picture"), "one thread draws another picture");
+        assert!(
+            before == std::fs::read(&path).expect("the picture"),
+            "one thread draws another picture"
+        );
     }
     if difference {
         match render.write_difference(&file, &file, folder.file("difference.png")) {
@@ -58,7 +83,13 @@ fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> R
         mode: choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]),
         zero_non_finite: !refuse,
         turn: if quarter { Turn::Quarter } else { Turn::None },
-        lod: choices.of(&[Lods::Finest, Lods::All, Lods::Only(0), Lods::Only(3), Lods::Only(u32::MAX)]),
+        lod: choices.of(&[
+            Lods::Finest,
+            Lods::All,
+            Lods::Only(0),
+            Lods::Only(3),
+            Lods::Only(u32::MAX),
+        ]),
         up: choices.of(&[None, Some(Axis::X), Some(Axis::NegY), Some(Axis::Z)]),
         ..render
     };
@@ -79,8 +110,10 @@ fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> R
     // Pictures of thousands of frames take longer than an input should.
     render.every = NonZero::new(64 + usize::from(index) * 16);
     if let (true, Some(model)) = (named, file.as_iqm()) {
-        let name =
-            model.anims().nth(usize::from(index & 7)).map(|anim| anim.name.to_string_lossy().into_owned());
+        let name = model
+            .anims()
+            .nth(usize::from(index & 7))
+            .map(|anim| anim.name.to_string_lossy().into_owned());
         render.anim = Some(name.unwrap_or_else(|| "no such animation".to_owned()));
     }
     for _ in 0..choices.below(4) {
@@ -95,9 +128,13 @@ fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> R
 /// Decodes all pictures of a file.
 fn assert_png(path: &Path, rendered: &Rendered) {
     let file = File::open(path).expect("the picture");
-    let mut reader = png::Decoder::new(BufReader::new(file)).read_info().expect("a header");
+    let mut reader = png::Decoder::new(BufReader::new(file))
+        .read_info()
+        .expect("a header");
     let info = reader.info();
-    let frames = info.animation_control().map_or(1, |animation| animation.num_frames);
+    let frames = info
+        .animation_control()
+        .map_or(1, |animation| animation.num_frames);
     // A sheet is one picture of many.
     if info.animation_control().is_some() || rendered.pictures == 1 {
         assert_eq!(frames, rendered.pictures);
@@ -105,15 +142,23 @@ fn assert_png(path: &Path, rendered: &Rendered) {
     assert!(info.width >= rendered.size[0] && info.height >= rendered.size[1]);
     let mut pixels = vec![0; reader.output_buffer_size().expect("a small picture")];
     for frame in 0..frames {
-        reader.next_frame(&mut pixels).unwrap_or_else(|error| panic!("picture {frame}: {error}"));
+        reader
+            .next_frame(&mut pixels)
+            .unwrap_or_else(|error| panic!("picture {frame}: {error}"));
     }
 }
 
 fn assert_error(error: &Error) {
     let text = error.to_string();
     assert_line(&text);
-    assert!(!matches!(error, Error::Write(_)), "nothing fails to write here: {text}");
+    assert!(
+        !matches!(error, Error::Write(_)),
+        "nothing fails to write here: {text}"
+    );
     // Limits of the library, which opened the file, are its caller's to raise.
     let is_limit = matches!(error, Error::LimitExceeded { .. });
-    assert!(!is_limit || text.contains("raise"), "the limit can be raised: {text}");
+    assert!(
+        !is_limit || text.contains("raise"),
+        "the limit can be raised: {text}"
+    );
 }

@@ -39,7 +39,13 @@ struct Streams {
 }
 
 static STREAMS: LazyLock<Mutex<Streams>> = LazyLock::new(|| {
-    let unnamed = || tempfile::tempfile_in(if cfg!(target_os = "linux") { "/dev/shm" } else { "." });
+    let unnamed = || {
+        tempfile::tempfile_in(if cfg!(target_os = "linux") {
+            "/dev/shm"
+        } else {
+            "."
+        })
+    };
     // SAFETY: the new descriptor belongs to the file.
     let own = unsafe { File::from_raw_fd(libc::dup(2)) };
     Mutex::new(Streams {
@@ -57,7 +63,12 @@ fn redirect(descriptor: i32, file: &File) {
 
 /// Messages of panics go to the process' own standard error.
 fn prepare() {
-    let own = STREAMS.lock().expect("no panic").own.try_clone().expect("a descriptor");
+    let own = STREAMS
+        .lock()
+        .expect("no panic")
+        .own
+        .try_clone()
+        .expect("a descriptor");
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         redirect(2, &own);
@@ -102,26 +113,44 @@ fuzz_target!(init: prepare(), |data: &[u8]| {
 
 fn check(line: &[&str], path: &str, length: usize, mut choices: Choices<'_>) {
     let memory = choices.of(&["8MiB", "64KiB", "1KiB", "0"]);
-    let words = [&["meshmap"], line, &["--jobs", "1", "--max-memory", memory, path]].concat();
+    let words = [
+        &["meshmap"],
+        line,
+        &["--jobs", "1", "--max-memory", memory, path],
+    ]
+    .concat();
     let (status, [out, err]) = run(&words);
     // A list of snapshots is for CGeo files.
     let is_usage = status == 2 && line.contains(&"--snapshots");
-    assert!(status <= 1 || is_usage, "{words:?} ends with {status}: {err}");
+    assert!(
+        status <= 1 || is_usage,
+        "{words:?} ends with {status}: {err}"
+    );
     assert_lines(&out);
     assert_lines(&err);
     assert!(err.lines().count() <= 1, "{words:?}: {err}");
-    assert!(status == 0 || !(out.is_empty() && err.is_empty()), "{words:?} does not say what is wrong");
+    assert!(
+        status == 0 || !(out.is_empty() && err.is_empty()),
+        "{words:?} does not say what is wrong"
+    );
     if !line.contains(&"--json") {
         return;
     }
-    assert!(out.len() <= MOST, "{words:?}: {} bytes for a file of {length}", out.len());
+    assert!(
+        out.len() <= MOST,
+        "{words:?}: {} bytes for a file of {length}",
+        out.len()
+    );
     assert_eq!(out.lines().count(), 1, "{words:?}: {out}");
     let object: serde_json::Value =
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"));
     assert_eq!(object["path"], path);
     assert_eq!(object["bytes"], length);
     assert!(
-        status == 0 || line[0] == "verify" || object["error"].is_object() || object["parts"].is_array(),
+        status == 0
+            || line[0] == "verify"
+            || object["error"].is_object()
+            || object["parts"].is_array(),
         "{out}"
     );
 }

@@ -9,7 +9,9 @@ fuzz_target!(|data: &[u8]| {
     exercise::slmesh::bytes(data);
     exercise::calls(data);
     // No mutation of a compressed block is still one; what is in it is mutated like this.
-    let Some((choice, content)) = data.split_first() else { return };
+    let Some((choice, content)) = data.split_first() else {
+        return;
+    };
     let names = ["high_lod", "skin", "physics_convex", "physics_mesh"];
     let name = names[usize::from(*choice) % names.len()];
     let block = miniz_oxide::deflate::compress_to_vec_zlib(content, 0);
@@ -22,7 +24,10 @@ fuzz_target!(|data: &[u8]| {
     };
     key(name, b"{\0\0\0\x02");
     key("offset", b"i\0\0\0\0");
-    key("size", &[&b"i"[..], &(block.len() as u32).to_be_bytes()].concat());
+    key(
+        "size",
+        &[&b"i"[..], &(block.len() as u32).to_be_bytes()].concat(),
+    );
     file.extend(b"}}");
     file.extend(block);
     assert!(exercise::slmesh::bytes(&file), "the header is good");

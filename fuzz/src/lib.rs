@@ -29,7 +29,9 @@ impl<'a> Choices<'a> {
 
     /// The next byte.
     pub fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         *first
     }
@@ -52,15 +54,27 @@ impl<'a> Choices<'a> {
 }
 
 /// Numbers for options that accept any `f64`.
-pub const NUMBERS: [f64; 10] =
-    [0.0, 24.0, -1.0, 0.041, 1e300, -1e300, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+pub const NUMBERS: [f64; 10] = [
+    0.0,
+    24.0,
+    -1.0,
+    0.041,
+    1e300,
+    -1e300,
+    f64::MIN_POSITIVE,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+];
 
 /// The memory that one call of a reader may hold.
 pub const MEMORY: u64 = 8 << 20;
 
 /// Reading within [`MEMORY`].
 pub fn options() -> Options {
-    let limits = Limits::default().with_max_block_bytes(1 << 20).with_max_total_bytes(MEMORY);
+    let limits = Limits::default()
+        .with_max_block_bytes(1 << 20)
+        .with_max_total_bytes(MEMORY);
     Options::default().with_limits(limits.with_free_ratio(4))
 }
 
@@ -71,12 +85,18 @@ pub fn open(file: &[u8]) -> Result<MeshFile> {
 
 /// Asserts that a text is one line without characters that control a terminal.
 pub fn assert_line(text: &str) {
-    assert!(!text.is_empty() && !text.chars().any(char::is_control), "{text:?}");
+    assert!(
+        !text.is_empty() && !text.chars().any(char::is_control),
+        "{text:?}"
+    );
 }
 
 /// Asserts that every line of an output can be printed on a terminal.
 pub fn assert_lines(text: &str) {
-    assert!(!text.chars().any(|c| c != '\n' && c.is_control()), "{text:?}");
+    assert!(
+        !text.chars().any(|c| c != '\n' && c.is_control()),
+        "{text:?}"
+    );
 }
 
 /// A folder for the files of one run, in memory if the system has such a file system.
@@ -87,7 +107,11 @@ impl Folder {
     /// An empty folder, which is removed when this is dropped.
     pub fn new(target: &str) -> Self {
         let memory = Path::new("/dev/shm");
-        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let parent = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
         let folder = parent.join(format!("meshmap-fuzz-{target}-{}", std::process::id()));
         // A run that was killed may have left it.
         let _ = std::fs::remove_dir_all(&folder);
@@ -103,7 +127,9 @@ impl Folder {
     /// The paths of all its files, sorted.
     pub fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.0).expect("the folder");
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        let mut files: Vec<PathBuf> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
         files.sort();
         files
     }

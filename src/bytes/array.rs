@@ -43,7 +43,10 @@ impl<T: Element> Array<T> {
     pub(crate) fn new(mut bytes: Bytes) -> Self {
         let rest = bytes.len().checked_rem(Self::SIZE).unwrap_or(0);
         bytes.truncate(bytes.len().saturating_sub(rest));
-        Self { bytes, element: PhantomData }
+        Self {
+            bytes,
+            element: PhantomData,
+        }
     }
 
     /// Takes over a vector, without a copy on little-endian hosts.
@@ -64,7 +67,10 @@ impl<T: Element> Array<T> {
             }
         }
         if cfg!(target_endian = "little") || Self::SIZE == 1 {
-            return Self { bytes: Bytes::from_owner(Owner(elements)), element: PhantomData };
+            return Self {
+                bytes: Bytes::from_owner(Owner(elements)),
+                element: PhantomData,
+            };
         }
         // Numbers of `T` are all of the same size, and stored the other way round.
         let scalar = T::SHAPE.map_or(1, |(scalar, _)| scalar.size());
@@ -104,7 +110,10 @@ impl<T: Element> Array<T> {
 
     /// The elements as stored: `&[[le::F32; 3]]` for an `Array<[f32; 3]>`.
     pub(crate) fn as_slice(&self) -> &[T::Stored] {
-        #[expect(clippy::expect_used, reason = "`new` keeps whole elements only, and they need no alignment")]
+        #[expect(
+            clippy::expect_used,
+            reason = "`new` keeps whole elements only, and they need no alignment"
+        )]
         <[T::Stored]>::ref_from_bytes(&self.bytes).expect("a whole number of elements")
     }
 
@@ -116,7 +125,8 @@ impl<T: Element> Array<T> {
 
     /// The elements as a plain slice, copied only where alignment or byte order require it.
     pub(crate) fn to_native(&self) -> Cow<'_, [T]> {
-        self.as_native().map_or_else(|| Cow::Owned(self.iter().collect()), Cow::Borrowed)
+        self.as_native()
+            .map_or_else(|| Cow::Owned(self.iter().collect()), Cow::Borrowed)
     }
 
     /// A copy of the elements.
@@ -144,7 +154,8 @@ impl<T: Element> Array<T> {
     /// The elements of a range as files count them, cut at the end of the array.
     pub(crate) fn slice_u64(&self, range: Range<u64>) -> Self {
         let at = |index: u64| usize::try_from(index).unwrap_or(usize::MAX).min(self.len());
-        self.slice(at(range.start)..at(range.end)).unwrap_or_else(|| Self::new(Bytes::new()))
+        self.slice(at(range.start)..at(range.end))
+            .unwrap_or_else(|| Self::new(Bytes::new()))
     }
 
     /// The number of elements, as files count them.
@@ -196,11 +207,19 @@ mod tests {
     fn elements_are_the_same_at_every_alignment() {
         for (shift, array) in misaligned() {
             assert_eq!(array.len(), 3, "{shift}");
-            assert_eq!(array.to_vec(), [[0., 1., 2.], [3., 4., 5.], [6., 7., 8.]], "{shift}");
+            assert_eq!(
+                array.to_vec(),
+                [[0., 1., 2.], [3., 4., 5.], [6., 7., 8.]],
+                "{shift}"
+            );
             assert_eq!(array.get(1), Some([3., 4., 5.]), "{shift}");
             assert_eq!(array.get(3), None, "{shift}");
             assert_eq!(array.iter().next_back(), Some([6., 7., 8.]), "{shift}");
-            assert_eq!(array.as_slice()[2].map(|lane| lane.get()), [6., 7., 8.], "{shift}");
+            assert_eq!(
+                array.as_slice()[2].map(|lane| lane.get()),
+                [6., 7., 8.],
+                "{shift}"
+            );
         }
     }
 
@@ -211,7 +230,11 @@ mod tests {
             let expected = aligned && cfg!(target_endian = "little");
             assert_eq!(array.as_native().is_some(), expected, "{shift}");
         }
-        assert!(Array::<u8>::new(Bytes::from_static(&[1, 2])).as_native().is_some());
+        assert!(
+            Array::<u8>::new(Bytes::from_static(&[1, 2]))
+                .as_native()
+                .is_some()
+        );
     }
 
     #[test]

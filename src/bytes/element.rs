@@ -4,7 +4,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, little_endian as le
 
 /// The type of one component of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Scalar {
     /// Unsigned, 8 bits.
@@ -104,7 +108,9 @@ pub(crate) mod sealed {
 }
 
 /// An IEEE 754 binary16 number, as its bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 #[repr(transparent)]
 pub struct F16(pub u16);
@@ -146,7 +152,9 @@ impl F16 {
             0x7c00
         } else if magnitude < NORMAL {
             // The last bit of 0.5 counts what the last bit of such a half does: adding rounds.
-            (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits())
+            (f32::from_bits(magnitude) + 0.5)
+                .to_bits()
+                .wrapping_sub(0.5_f32.to_bits())
         } else {
             let is_odd = (magnitude >> 13) & 1;
             let rounded = magnitude.wrapping_add(0xfff).wrapping_add(is_odd) >> 13;
@@ -179,7 +187,10 @@ impl<T: sealed::Stored + Copy + Send + Sync + 'static> Element for T {}
 impl<T: sealed::Number, const N: usize> sealed::Stored for [T; N] {
     type Stored = [T::Stored; N];
     const SHAPE: Option<(Scalar, u32)> = match T::SHAPE {
-        #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the widths that are used are single digits"
+        )]
         Some((scalar, _)) => Some((scalar, N as u32)),
         None => None,
     };
@@ -192,7 +203,9 @@ impl<T: sealed::Number, const N: usize> sealed::Stored for [T; N] {
     }
     fn triples(elements: &mut [Self]) -> Option<&mut [[f32; 3]]> {
         let is_same = Self::SHAPE == Some((Scalar::F32, 3));
-        <[[f32; 3]]>::mut_from_bytes(elements.as_mut_bytes()).ok().filter(|_| is_same)
+        <[[f32; 3]]>::mut_from_bytes(elements.as_mut_bytes())
+            .ok()
+            .filter(|_| is_same)
     }
 }
 
@@ -274,7 +287,12 @@ mod tests {
                 assert_eq!(F16::from_f32(-number).0, expected | 0x8000, "{number}");
             }
         }
-        for (number, expected) in [(f32::INFINITY, 0x7c00), (1e30, 0x7c00), (-1e30, 0xfc00), (1e-30, 0)] {
+        for (number, expected) in [
+            (f32::INFINITY, 0x7c00),
+            (1e30, 0x7c00),
+            (-1e30, 0xfc00),
+            (1e-30, 0),
+        ] {
             assert_eq!(F16::from_f32(number).0, expected, "{number}");
         }
         for bits in 0x7c01..=0x7fff_u16 {

@@ -49,7 +49,10 @@ impl FragmentStore {
     /// Notes every gap in these ranges as wanted, and returns the first one.
     pub(super) fn want_all(&self, ranges: &[Range<u64>]) -> Option<Range<u64>> {
         let mut state = self.lock();
-        let gaps: Vec<_> = ranges.iter().filter_map(|range| state.want(range)).collect();
+        let gaps: Vec<_> = ranges
+            .iter()
+            .filter_map(|range| state.want(range))
+            .collect();
         gaps.into_iter().next()
     }
 
@@ -114,7 +117,8 @@ impl State {
         let range = piece_range(offset, bytes);
         for gap in self.gaps(&range) {
             let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
-            self.pieces.insert(gap.start, part_of(bytes, part(gap.start)..part(gap.end)));
+            self.pieces
+                .insert(gap.start, part_of(bytes, part(gap.start)..part(gap.end)));
         }
     }
 
@@ -123,14 +127,24 @@ impl State {
             return;
         }
         let first = self.first_touching(range);
-        let touching: Vec<u64> = self.pieces.range(first..range.end).map(|(start, _)| *start).collect();
+        let touching: Vec<u64> = self
+            .pieces
+            .range(first..range.end)
+            .map(|(start, _)| *start)
+            .collect();
         for start in touching {
-            let Some(bytes) = self.pieces.remove(&start) else { continue };
+            let Some(bytes) = self.pieces.remove(&start) else {
+                continue;
+            };
             let piece = piece_range(start, &bytes);
             for kept in [piece.start..range.start, range.end..piece.end] {
-                let part = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len());
+                let part =
+                    |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len());
                 if kept.start < kept.end {
-                    self.pieces.insert(kept.start, part_of(&bytes, part(kept.start)..part(kept.end)));
+                    self.pieces.insert(
+                        kept.start,
+                        part_of(&bytes, part(kept.start)..part(kept.end)),
+                    );
                 }
             }
         }
@@ -143,14 +157,17 @@ impl State {
         let first = self.first_touching(range);
         let touching = || self.pieces.range(first..range.end);
         let part = |at: u64, start: u64, bytes: &Bytes| {
-            usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len()).min(bytes.len())
+            usize::try_from(at.saturating_sub(start))
+                .unwrap_or(bytes.len())
+                .min(bytes.len())
         };
         let within = |start: u64, bytes: &Bytes| {
             bytes.slice(part(range.start, start, bytes)..part(range.end, start, bytes))
         };
         let mut pieces = touching();
         let (Some((start, bytes)), None) = (pieces.next(), pieces.next()) else {
-            let whole = touching().fold(0, |sum: usize, (_, bytes)| sum.saturating_add(bytes.len()));
+            let whole =
+                touching().fold(0, |sum: usize, (_, bytes)| sum.saturating_add(bytes.len()));
             let is_larger_part = as_u64(whole) <= range.length().saturating_mul(2);
             let mut joined = Vec::new();
             for (start, bytes) in touching() {
@@ -179,5 +196,9 @@ pub(super) fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
 /// A part of these bytes. A small one does not hold the memory of all.
 fn part_of(bytes: &Bytes, range: Range<usize>) -> Bytes {
     let part = bytes.slice(range);
-    if part.len() < bytes.len() / 2 { Bytes::copy_from_slice(&part) } else { part }
+    if part.len() < bytes.len() / 2 {
+        Bytes::copy_from_slice(&part)
+    } else {
+        part
+    }
 }

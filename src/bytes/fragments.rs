@@ -47,8 +47,18 @@ impl Fragments {
     /// Starts without bytes, for a file of length `len`, if the length is known.
     #[must_use]
     pub fn new(len: Option<u64>) -> Self {
-        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0, far_steps: 0 };
-        Self { store: Arc::new(FragmentStore { state: Mutex::new(state) }) }
+        let state = State {
+            len,
+            pieces: BTreeMap::new(),
+            wanted: Vec::new(),
+            widened: 0,
+            far_steps: 0,
+        };
+        Self {
+            store: Arc::new(FragmentStore {
+                state: Mutex::new(state),
+            }),
+        }
     }
 
     /// Sets the length once it is known: from the head of a response, or because a response ended early.
@@ -60,7 +70,10 @@ impl Fragments {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if another length is known, or bytes after it were supplied.
     pub fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.store.lock();
-        let end = state.pieces.last_key_value().map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
+        let end = state
+            .pieces
+            .last_key_value()
+            .map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
         match state.len {
             Some(known) if known != len => Err(mismatch("length of the fragments", known, len)),
             _ if end > len => Err(mismatch("length of the fragments", end, len)),
@@ -99,7 +112,12 @@ impl Fragments {
     /// The number of bytes held so far.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.store.lock().pieces.values().map(|bytes| as_u64(bytes.len())).sum()
+        self.store
+            .lock()
+            .pieces
+            .values()
+            .map(|bytes| as_u64(bytes.len()))
+            .sum()
     }
 
     /// A source of the bytes so far. Reading others is [`NeedBytes`](ErrorKind::NeedBytes).
@@ -126,7 +144,9 @@ impl Fragments {
             Err(error) => {
                 let mut state = self.store.lock();
                 let mut wanted = std::mem::take(&mut state.wanted);
-                let ErrorKind::NeedBytes(missing) = error.kind() else { return Err(error) };
+                let ErrorKind::NeedBytes(missing) = error.kind() else {
+                    return Err(error);
+                };
                 // Another step, of another thread, may have taken what this one noted.
                 wanted.push(missing);
                 Ok(Err(coalesce(&wanted, 0)))
@@ -228,7 +248,9 @@ impl Fragments {
     fn supply_parts(&self, ranges: &[Range<u64>], parts: Vec<Bytes>) -> Result<()> {
         if parts.len() != ranges.len() {
             let error = Error::new(ErrorKind::Mismatch, "parts of a response");
-            return Err(error.expected(format!("{} of them", decimal(ranges.len()))).found(parts.len()));
+            return Err(error
+                .expected(format!("{} of them", decimal(ranges.len())))
+                .found(parts.len()));
         }
         for (range, mut part) in ranges.iter().zip(parts) {
             part.truncate(usize::try_from(range.length()).unwrap_or(usize::MAX));
@@ -262,7 +284,9 @@ impl fmt::Debug for Fragments {
 }
 
 fn mismatch(what: &'static str, known: u64, found: u64) -> Error {
-    Error::new(ErrorKind::Mismatch, what).expected(format!("{} bytes", at_most(known))).found(found)
+    Error::new(ErrorKind::Mismatch, what)
+        .expected(format!("{} bytes", at_most(known)))
+        .found(found)
 }
 
 #[cfg(test)]
@@ -282,18 +306,33 @@ mod tests {
         fragments.supply(0, vec![1, 2, 3]).unwrap();
         assert_eq!(fragments.step(job).unwrap(), Err(vec![3..10]));
         fragments.set_len(3).unwrap();
-        assert_eq!(fragments.step(job).unwrap_err().kind(), ErrorKind::Truncated);
+        assert_eq!(
+            fragments.step(job).unwrap_err().kind(),
+            ErrorKind::Truncated
+        );
     }
 
     #[test]
     fn lengths_that_contradict_are_errors() {
         let fragments = Fragments::new(Some(10));
-        assert_eq!(fragments.supply(8, vec![0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
-        assert_eq!(fragments.supply(u64::MAX, vec![0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
-        assert_eq!(fragments.set_len(11).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(
+            fragments.supply(8, vec![0; 3]).unwrap_err().kind(),
+            ErrorKind::Mismatch
+        );
+        assert_eq!(
+            fragments.supply(u64::MAX, vec![0; 3]).unwrap_err().kind(),
+            ErrorKind::Mismatch
+        );
+        assert_eq!(
+            fragments.set_len(11).unwrap_err().kind(),
+            ErrorKind::Mismatch
+        );
         let open_end = Fragments::new(None);
         open_end.supply(8, vec![0; 3]).unwrap();
-        assert_eq!(open_end.set_len(10).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(
+            open_end.set_len(10).unwrap_err().kind(),
+            ErrorKind::Mismatch
+        );
     }
 
     /// Polls a future that never waits, and returns its output.
@@ -321,7 +360,9 @@ mod tests {
             };
             let fetch = |ranges: Vec<Range<u64>>| {
                 let part = |range: &Range<u64>| {
-                    body[range.start as usize..(range.end as usize).min(200)].to_vec().into()
+                    body[range.start as usize..(range.end as usize).min(200)]
+                        .to_vec()
+                        .into()
                 };
                 let parts = ranges.iter().map(part).collect();
                 calls.push(ranges);
@@ -339,18 +380,42 @@ mod tests {
             let fragments = Fragments::new(len);
             let fetch = |_| respond(parts.clone());
             let result = now(fragments.drive(|source| source.get(range.clone(), "x"), fetch));
-            (result.map_err(|error| (error.kind(), error.what())), fragments.store.len())
+            (
+                result.map_err(|error| (error.kind(), error.what())),
+                fragments.store.len(),
+            )
         };
         let part = |len: usize| vec![Bytes::from(vec![7; len])];
-        assert_eq!(drive(Some(9), 0..4, part(4)), (Ok(part(4).remove(0)), Some(9)));
+        assert_eq!(
+            drive(Some(9), 0..4, part(4)),
+            (Ok(part(4).remove(0)), Some(9))
+        );
         // More than was asked for.
-        assert_eq!(drive(Some(4), 0..4, part(9)), (Ok(part(4).remove(0)), Some(4)));
-        assert_eq!(drive(None, 0..4, part(3)), (Err((ErrorKind::Truncated, "x")), Some(3)));
-        assert_eq!(drive(None, 0..4, part(0)), (Err((ErrorKind::Truncated, "x")), Some(0)));
+        assert_eq!(
+            drive(Some(4), 0..4, part(9)),
+            (Ok(part(4).remove(0)), Some(4))
+        );
+        assert_eq!(
+            drive(None, 0..4, part(3)),
+            (Err((ErrorKind::Truncated, "x")), Some(3))
+        );
+        assert_eq!(
+            drive(None, 0..4, part(0)),
+            (Err((ErrorKind::Truncated, "x")), Some(0))
+        );
         // No end of the loop, were it taken for the length.
-        assert_eq!(drive(None, 4..8, part(0)), (Err((ErrorKind::Truncated, "response")), None));
-        assert_eq!(drive(Some(9), 0..4, part(3)), (Err((ErrorKind::Truncated, "response")), Some(9)));
-        assert_eq!(drive(None, 0..4, Vec::new()).0, Err((ErrorKind::Mismatch, "parts of a response")));
+        assert_eq!(
+            drive(None, 4..8, part(0)),
+            (Err((ErrorKind::Truncated, "response")), None)
+        );
+        assert_eq!(
+            drive(Some(9), 0..4, part(3)),
+            (Err((ErrorKind::Truncated, "response")), Some(9))
+        );
+        assert_eq!(
+            drive(None, 0..4, Vec::new()).0,
+            Err((ErrorKind::Mismatch, "parts of a response"))
+        );
     }
 
     #[test]
@@ -358,7 +423,11 @@ mod tests {
         let fragments = Fragments::new(Some(100));
         fragments.supply(0, vec![1; 40]).unwrap();
         fragments.supply(50, vec![2; 40]).unwrap();
-        let get = |range: Range<u64>| fragments.step(|source| source.get(range.clone(), "x")).unwrap();
+        let get = |range: Range<u64>| {
+            fragments
+                .step(|source| source.get(range.clone(), "x"))
+                .unwrap()
+        };
         fragments.remove(10..60);
         assert_eq!(fragments.held(), 40);
         assert_eq!(get(0..10), Ok(vec![1; 10].into()));

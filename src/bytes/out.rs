@@ -67,7 +67,9 @@ impl<T: Element> Out<'_, T> {
                     let error = Error::new(ErrorKind::OutOfRange, "length of the slice");
                     return Err(error.because(Cause::Length { expected, found }));
                 }
-                out.iter_mut().zip(array.iter()).for_each(|(out, element)| *out = element);
+                out.iter_mut()
+                    .zip(array.iter())
+                    .for_each(|(out, element)| *out = element);
             }
         }
         Ok(())

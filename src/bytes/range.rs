@@ -9,12 +9,18 @@ use crate::report::{Error, ErrorKind};
 ///
 /// The result ascends. Empty ranges are left out.
 pub(crate) fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
-    let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+    let mut sorted: Vec<_> = ranges
+        .iter()
+        .filter(|range| !range.is_empty())
+        .cloned()
+        .collect();
     sorted.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end.saturating_add(gap) => {
+                last.end = last.end.max(range.end)
+            }
             _ => merged.push(range),
         }
     }
@@ -30,5 +36,7 @@ pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Byt
 
 /// The error of a source that ends inside a range.
 pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
-    Error::new(ErrorKind::Truncated, what).at(range.clone()).truncated(range.length(), found)
+    Error::new(ErrorKind::Truncated, what)
+        .at(range.clone())
+        .truncated(range.length(), found)
 }

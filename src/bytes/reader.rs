@@ -21,7 +21,10 @@ use crate::report::{Error, Result};
 /// [`Deadlock`](std::io::ErrorKind::Deadlock), not a deadlock. A reader must also not wait for another
 /// thread that uses the file: this deadlock is not detected.
 /// Workers of a rayon pool are exempt: a reader that waits for rayon may run another task that reads from the same source.
-#[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "a store of unknown length cannot tell"
+)]
 pub trait ReadRange: Send + Sync {
     /// The length in bytes, or `None` if the store does not know it.
     ///
@@ -89,7 +92,11 @@ impl ReadRange for File {
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let out_of_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-        let count = range.end.saturating_sub(range.start).try_into().map_err(out_of_memory)?;
+        let count = range
+            .end
+            .saturating_sub(range.start)
+            .try_into()
+            .map_err(out_of_memory)?;
         let mut buffer =
             u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let filled = self.read_into(range.start, &mut buffer)?;
@@ -123,7 +130,11 @@ fn read_ahead(file: &File, range: Range<u64>) {
         /// A damaged file can declare any length.
         const MOST: u64 = 16 << 20;
         let len = crate::num::as_usize(range.end.saturating_sub(range.start).min(MOST));
-        if let Ok(map) = memmap2::MmapOptions::new().offset(range.start).len(len).map_raw_read_only(file) {
+        if let Ok(map) = memmap2::MmapOptions::new()
+            .offset(range.start)
+            .len(len)
+            .map_raw_read_only(file)
+        {
             let _ = map.advise_range(memmap2::Advice::WillNeed, 0, len);
         }
     }
@@ -146,7 +157,9 @@ fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
     use std::io::{Read, Seek, SeekFrom};
     // Without positioned reads the position is shared; one reader at a time moves it.
     static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _guard = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _guard = POSITION
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     file.seek(SeekFrom::Start(offset))?;
     Read::read(&mut file, buffer)
 }
@@ -240,21 +253,31 @@ impl Reader {
     }
 
     /// The whole range, into memory of its length.
-    pub(super) fn read_to(&self, range: &Range<u64>, what: &'static str, out: &mut [u8]) -> Result<()> {
+    pub(super) fn read_to(
+        &self,
+        range: &Range<u64>,
+        what: &'static str,
+        out: &mut [u8],
+    ) -> Result<()> {
         let filled = self
             .call(|reader| reader.read_into(range.start, out))
             .map_err(|error| Error::io(error, what).at(range.clone()))?;
         let filled = as_u64(filled.min(out.len()));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(filled, Ordering::Relaxed);
-        if filled < as_u64(out.len()) { Err(truncated(range, filled, what)) } else { Ok(()) }
+        if filled < as_u64(out.len()) {
+            Err(truncated(range, filled, what))
+        } else {
+            Ok(())
+        }
     }
 
     fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let mut bytes = self
             .call(|reader| reader.read(range.clone()))
             .map_err(|error| Error::io(error, what).at(range.clone()))?;
-        bytes.truncate(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX));
+        bytes
+            .truncate(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
         let end = range.start.saturating_add(as_u64(bytes.len()));
@@ -291,7 +314,9 @@ impl Running {
     }
 
     fn is_on_this_thread(reader: &Reader) -> bool {
-        RUNNING.try_with(|running| running.borrow().contains(&Self::address(reader))).unwrap_or(false)
+        RUNNING
+            .try_with(|running| running.borrow().contains(&Self::address(reader)))
+            .unwrap_or(false)
     }
 
     fn address(reader: &Reader) -> usize {

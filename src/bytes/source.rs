@@ -47,11 +47,17 @@ fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
         const AT_ONCE: usize = 128 << 10;
         /// A damaged file can declare any length.
         const MOST: usize = 256 << 20;
-        let (start, end) = (crate::num::as_usize(range.start), crate::num::as_usize(range.end));
+        let (start, end) = (
+            crate::num::as_usize(range.start),
+            crate::num::as_usize(range.end),
+        );
         let end = end.min(start.saturating_add(MOST)).min(map.len());
         for piece in (start..end).step_by(AT_ONCE) {
             let length = end.saturating_sub(piece).min(AT_ONCE);
-            if map.advise_range(memmap2::Advice::WillNeed, piece, length).is_err() {
+            if map
+                .advise_range(memmap2::Advice::WillNeed, piece, length)
+                .is_err()
+            {
                 return;
             }
         }
@@ -102,7 +108,10 @@ impl Source {
         let reader = Reader::new(file);
         // The length at opening is the one that every range is checked against.
         let _ = reader.len.set(opened.identity.len);
-        Ok(Self::new(Backing::Reader(Arc::new(reader)), Some(Arc::new(opened))))
+        Ok(Self::new(
+            Backing::Reader(Arc::new(reader)),
+            Some(Arc::new(opened)),
+        ))
     }
 
     /// Maps a file into memory: views show the pages of the file itself. For files on local disks.
@@ -127,11 +136,17 @@ impl Source {
     /// references would change, and a page after the new end faults. Replace a file by renaming a new one over it;
     /// [`is_stale`](Self::is_stale) reports that this happened.
     #[cfg(feature = "mmap")]
-    #[allow(unsafe_code, reason = "memory maps cannot be made safely; this is the only place that makes one")]
+    #[allow(
+        unsafe_code,
+        reason = "memory maps cannot be made safely; this is the only place that makes one"
+    )]
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let (file, opened) = open_file(path.as_ref())?;
         if opened.identity.len == 0 {
-            return Ok(Self::new(Backing::Memory(Bytes::new()), Some(Arc::new(opened))));
+            return Ok(Self::new(
+                Backing::Memory(Bytes::new()),
+                Some(Arc::new(opened)),
+            ));
         }
         // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
         // in the reference-counted owner of those views.
@@ -139,7 +154,10 @@ impl Source {
             .map_err(|error| Error::io(error, "file").in_file(opened.path.as_ref()))?;
         let map = Arc::new(map);
         let bytes = Bytes::from_owner(Mapped(Arc::clone(&map)));
-        Ok(Self { map: Some(map), ..Self::new(Backing::Memory(bytes), Some(Arc::new(opened))) })
+        Ok(Self {
+            map: Some(map),
+            ..Self::new(Backing::Memory(bytes), Some(Arc::new(opened)))
+        })
     }
 
     /// Reads an open file lazily, as [`open`](Self::open) does. Its position is not used.
@@ -154,7 +172,13 @@ impl Source {
         let identity = Identity::of(&metadata);
         let reader = Reader::new(file);
         let _ = reader.len.set(identity.len);
-        Ok(Self::new(Backing::Reader(Arc::new(reader)), Some(Arc::new(OpenedFile { path: None, identity }))))
+        Ok(Self::new(
+            Backing::Reader(Arc::new(reader)),
+            Some(Arc::new(OpenedFile {
+                path: None,
+                identity,
+            })),
+        ))
     }
 
     /// This source with the path that errors name and [`is_stale`](Self::is_stale) compares with.
@@ -175,7 +199,13 @@ impl Source {
                 Identity::of(&metadata.map_err(fail)?)
             }
         };
-        Ok(Self { file: Some(Arc::new(OpenedFile { path: Some(path), identity })), ..self })
+        Ok(Self {
+            file: Some(Arc::new(OpenedFile {
+                path: Some(path),
+                identity,
+            })),
+            ..self
+        })
     }
 
     /// Takes bytes in memory: a `Vec<u8>`, a `&'static [u8]`, `Bytes`, `Bytes::from_owner` of anything.
@@ -207,12 +237,17 @@ impl Source {
 
     /// This source, naming `format` in its errors.
     pub(crate) fn for_format(&self, format: Format) -> Self {
-        Self { format: Some(format), ..self.clone() }
+        Self {
+            format: Some(format),
+            ..self.clone()
+        }
     }
 
     /// An error of these bytes, with the format and the path where it does not name them.
     pub(crate) fn locate(&self, error: Error) -> Error {
-        error.format_is(self.format).in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
+        error
+            .format_is(self.format)
+            .in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
     }
 
     /// The length in bytes, if it is known. The length of files and memory is always known.
@@ -223,9 +258,9 @@ impl Source {
     pub fn len(&self) -> Result<Option<u64>> {
         match &self.backing {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
-            Backing::Reader(reader) => {
-                reader.len().map_err(|error| self.locate(Error::io(error, "length of the source")))
-            }
+            Backing::Reader(reader) => reader
+                .len()
+                .map_err(|error| self.locate(Error::io(error, "length of the source"))),
             Backing::Fragments(store) => Ok(store.len()),
         }
     }
@@ -243,12 +278,15 @@ impl Source {
 
     /// Like `read`; errors call the range `what`.
     pub(crate) fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
-        self.try_get(range.clone(), what).map_err(|error| self.locate(error))
+        self.try_get(range.clone(), what)
+            .map_err(|error| self.locate(error))
     }
 
     fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         if range.end < range.start {
-            return Err(Error::new(ErrorKind::OutOfRange, what).at(range).expected("an end after the start"));
+            return Err(Error::new(ErrorKind::OutOfRange, what)
+                .at(range)
+                .expected("an end after the start"));
         }
         if let Some(len) = self.len()?
             && range.end > len
@@ -259,26 +297,35 @@ impl Source {
             return Ok(Bytes::new());
         }
         match &self.backing {
-            Backing::Memory(bytes) => slice(bytes, 0, &range).ok_or_else(|| truncated(&range, 0, what)),
+            Backing::Memory(bytes) => {
+                slice(bytes, 0, &range).ok_or_else(|| truncated(&range, 0, what))
+            }
             Backing::Reader(reader) => match self.look_cached(&range) {
                 Some(bytes) => Ok(bytes),
                 None => reader.read(&range, what),
             },
-            Backing::Fragments(store) => {
-                store.get(&range).map_err(|missing| Error::new(ErrorKind::NeedBytes(missing), what).at(range))
-            }
+            Backing::Fragments(store) => store
+                .get(&range)
+                .map_err(|missing| Error::new(ErrorKind::NeedBytes(missing), what).at(range)),
         }
     }
 
     /// Reads a range into memory of its length. A reader fills that memory itself.
-    pub(crate) fn read_to(&self, range: Range<u64>, what: &'static str, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn read_to(
+        &self,
+        range: Range<u64>,
+        what: &'static str,
+        out: &mut [u8],
+    ) -> Result<()> {
         match &self.backing {
             Backing::Reader(reader)
                 if !self.is_cached(&range)
                     && range.end.saturating_sub(range.start) == as_u64(out.len())
                     && self.len()?.is_some_and(|len| range.end <= len) =>
             {
-                reader.read_to(&range, what, out).map_err(|error| self.locate(error))
+                reader
+                    .read_to(&range, what, out)
+                    .map_err(|error| self.locate(error))
             }
             _ => {
                 let bytes = self.get(range, what)?;
@@ -291,7 +338,9 @@ impl Source {
     }
 
     fn look_cached(&self, range: &Range<u64>) -> Option<Bytes> {
-        self.cached.iter().find_map(|piece| slice(&piece.bytes, piece.range.start, range))
+        self.cached
+            .iter()
+            .find_map(|piece| slice(&piece.bytes, piece.range.start, range))
     }
 
     /// The structure at an offset.
@@ -300,7 +349,9 @@ impl Source {
         T: FromBytes,
     {
         if let Backing::Memory(bytes) = &self.backing
-            && let Some(rest) = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..))
+            && let Some(rest) = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| bytes.get(offset..))
             && let Ok((structure, _)) = T::read_from_prefix(rest)
         {
             return Ok(structure);
@@ -314,12 +365,21 @@ impl Source {
     }
 
     /// This source with its first `preferred` bytes read, or as many as there are. The first `required` must be there.
-    pub(crate) fn with_head(&self, required: u64, preferred: u64, what: &'static str) -> Result<Self> {
+    pub(crate) fn with_head(
+        &self,
+        required: u64,
+        preferred: u64,
+        what: &'static str,
+    ) -> Result<Self> {
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
             Backing::Reader(_) => {
                 let end = self.len()?.map_or(preferred, |len| len.min(preferred));
-                if self.is_cached(&(0..end)) { Ok(self.clone()) } else { self.fetch(&[0..end], what) }
+                if self.is_cached(&(0..end)) {
+                    Ok(self.clone())
+                } else {
+                    self.fetch(&[0..end], what)
+                }
             }
             Backing::Fragments(store) => {
                 let required = store.len().map_or(required, |len| len.min(required));
@@ -334,7 +394,8 @@ impl Source {
         /// Bytes between two ranges that are cheaper to read than another request.
         const GAP: u64 = 16 << 10;
         let end = self.len()?.unwrap_or(u64::MAX);
-        let absent = |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_cached(range);
+        let absent =
+            |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_cached(range);
         let wanted: Vec<_> = ranges.iter().filter(absent).cloned().collect();
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
@@ -343,16 +404,24 @@ impl Source {
                 None => Ok(self.clone()),
                 Some(missing) => {
                     let range = missing.clone();
-                    Err(Error::new(ErrorKind::NeedBytes(missing), what).at(range).format_is(self.format))
+                    Err(Error::new(ErrorKind::NeedBytes(missing), what)
+                        .at(range)
+                        .format_is(self.format))
                 }
             },
         }
     }
 
     /// For fragments: `Ok` where these ranges are there, else the request for all of them.
-    pub(crate) fn want(&self, ranges: impl Iterator<Item = Range<u64>>, what: &'static str) -> Result<()> {
+    pub(crate) fn want(
+        &self,
+        ranges: impl Iterator<Item = Range<u64>>,
+        what: &'static str,
+    ) -> Result<()> {
         match &self.backing {
-            Backing::Fragments(_) => self.with_ranges(&ranges.collect::<Vec<_>>(), what).map(drop),
+            Backing::Fragments(_) => self
+                .with_ranges(&ranges.collect::<Vec<_>>(), what)
+                .map(drop),
             Backing::Memory(_) | Backing::Reader(_) => Ok(()),
         }
     }
@@ -361,12 +430,20 @@ impl Source {
     /// bytes of an array, and memory is taken before they are read: not for bytes that only the file claims to have.
     pub(crate) fn require(&self, ranges: &[Range<u64>], what: &'static str) -> Result<()> {
         let is_filled = |range: &&Range<u64>| !range.is_empty();
-        let Some(last) = ranges.iter().filter(is_filled).max_by_key(|range| range.end) else { return Ok(()) };
+        let Some(last) = ranges
+            .iter()
+            .filter(is_filled)
+            .max_by_key(|range| range.end)
+        else {
+            return Ok(());
+        };
         let len = self.len()?;
         match &self.backing {
             Backing::Memory(_) => return Ok(()),
             _ if len.is_some_and(|len| last.end <= len) => return Ok(()),
-            Backing::Fragments(_) if len.is_none() => return self.want(ranges.iter().cloned(), what),
+            Backing::Fragments(_) if len.is_none() => {
+                return self.want(ranges.iter().cloned(), what);
+            }
             Backing::Fragments(_) | Backing::Reader(_) => {}
         }
         if self.get(last.end.saturating_sub(1)..last.end, what).is_ok() {
@@ -434,15 +511,25 @@ impl Source {
 
     /// Reads these ranges and keeps them, in place of pieces that they contain.
     pub(super) fn fetch(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
-        let Backing::Reader(reader) = &self.backing else { return Ok(self.clone()) };
+        let Backing::Reader(reader) = &self.backing else {
+            return Ok(self.clone());
+        };
         let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
         let mut pieces: Vec<Piece> = self.cached.iter().filter(kept).cloned().collect();
         for range in ranges.iter().filter(|range| !range.is_empty()) {
-            let bytes = reader.read_some(range, what).map_err(|error| self.locate(error))?;
+            let bytes = reader
+                .read_some(range, what)
+                .map_err(|error| self.locate(error))?;
             let end = range.start.saturating_add(as_u64(bytes.len()));
-            pieces.push(Piece { range: range.start..end, bytes });
+            pieces.push(Piece {
+                range: range.start..end,
+                bytes,
+            });
         }
-        Ok(Self { cached: pieces.into(), ..self.clone() })
+        Ok(Self {
+            cached: pieces.into(),
+            ..self.clone()
+        })
     }
 
     /// For fragments: `Ok` where `required` is there, else the request for the `preferred` range around it.
@@ -454,7 +541,9 @@ impl Source {
     ) -> Result<Self> {
         match &self.backing {
             Backing::Fragments(store) if !store.has(required) => {
-                let missing = store.want_all(&[preferred]).unwrap_or_else(|| required.clone());
+                let missing = store
+                    .want_all(&[preferred])
+                    .unwrap_or_else(|| required.clone());
                 let error = Error::new(ErrorKind::NeedBytes(missing), what).at(required.clone());
                 Err(error.format_is(self.format))
             }
@@ -486,7 +575,13 @@ impl Source {
     ///
     /// Returns [`Io`](ErrorKind::Io) if the system does not report the identity.
     pub fn is_stale(&self) -> Result<bool> {
-        let Some(OpenedFile { path: Some(path), identity }) = self.file.as_deref() else { return Ok(false) };
+        let Some(OpenedFile {
+            path: Some(path),
+            identity,
+        }) = self.file.as_deref()
+        else {
+            return Ok(false);
+        };
         match std::fs::metadata(path) {
             Ok(metadata) => Ok(Identity::of(&metadata) != *identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
@@ -502,7 +597,10 @@ impl fmt::Debug for Source {
             Backing::Reader(_) => "reader",
             Backing::Fragments(_) => "fragments",
         };
-        f.debug_struct("Source").field("kind", &kind).field("len", &self.len().ok().flatten()).finish()
+        f.debug_struct("Source")
+            .field("kind", &kind)
+            .field("len", &self.len().ok().flatten())
+            .finish()
     }
 }
 
@@ -529,14 +627,24 @@ impl Identity {
         };
         #[cfg(not(unix))]
         let file_id = None;
-        Self { len: metadata.len(), modified: metadata.modified().ok(), file_id }
+        Self {
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+            file_id,
+        }
     }
 }
 
 fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
     let path = Arc::from(path);
     let (file, metadata) = try_open(&path).map_err(|error| error.in_file(Some(&path)))?;
-    Ok((file, OpenedFile { identity: Identity::of(&metadata), path: Some(path) }))
+    Ok((
+        file,
+        OpenedFile {
+            identity: Identity::of(&metadata),
+            path: Some(path),
+        },
+    ))
 }
 
 fn try_open(path: &Path) -> Result<(File, Metadata)> {
@@ -557,7 +665,8 @@ fn check_file(file: &File) -> Result<Metadata> {
     refuse_other_kinds(&metadata)?;
     // Files of systems such as /proc have content, and do not report its length.
     if metadata.len() == 0 && !ReadRange::read(file, 0..1).map_err(fail)?.is_empty() {
-        let error = Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
+        let error =
+            Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
         return Err(error.found("one of length 0 that has content"));
     }
     Ok(metadata)
@@ -570,7 +679,10 @@ fn check_file(file: &File) -> Result<Metadata> {
 #[cfg(all(unix, not(miri)))]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
+    let opened = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path);
     match opened {
         // Another process holds a lease on the file, and is now asked to give it up.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),

@@ -14,7 +14,14 @@ impl Source {
             Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
             _ => Walk::FIRST_WINDOW,
         };
-        Walk { before: self.clone(), source: self.clone(), kept: 0, window, end: 0, far_steps: 0 }
+        Walk {
+            before: self.clone(),
+            source: self.clone(),
+            kept: 0,
+            window,
+            end: 0,
+            far_steps: 0,
+        }
     }
 }
 
@@ -53,7 +60,10 @@ impl Walk {
     where
         T: FromBytes,
     {
-        self.read_ahead(&(offset..offset.saturating_add(as_u64(size_of::<T>()))), what)?;
+        self.read_ahead(
+            &(offset..offset.saturating_add(as_u64(size_of::<T>()))),
+            what,
+        )?;
         self.source.read_struct(offset, what)
     }
 
@@ -74,7 +84,11 @@ impl Walk {
             let whole = self.source.len()?.unwrap_or(range.end);
             let is_near = step <= self.window.max(Self::NEAR)
                 || self.far_steps().saturating_mul(Self::FAR_STEP) >= whole;
-            let window = if is_near { self.window } else { Self::FIRST_WINDOW };
+            let window = if is_near {
+                self.window
+            } else {
+                Self::FIRST_WINDOW
+            };
             let start = range.start & !window.saturating_sub(1);
             let end = start.saturating_add(window).max(range.end).min(len);
             self.count(is_near);
@@ -84,7 +98,9 @@ impl Walk {
             }
             self.source = match &self.source.backing {
                 Backing::Fragments(_) => self.source.need(range, start..end, what)?,
-                _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
+                _ => self
+                    .source
+                    .fetch(std::slice::from_ref(&(start..end)), what)?,
             };
             self.kept = self.kept.saturating_add(length);
         }
@@ -116,6 +132,10 @@ impl Walk {
 
     /// The source, with the retained windows, if they are few.
     pub(crate) fn source(&self) -> Source {
-        if self.kept > Self::MOST_KEPT { self.before.clone() } else { self.source.clone() }
+        if self.kept > Self::MOST_KEPT {
+            self.before.clone()
+        } else {
+            self.source.clone()
+        }
     }
 }

@@ -16,7 +16,11 @@ pub(crate) fn field(bytes: &[u8], bit: u64, width: u32) -> u64 {
     let mut window = window(bytes, at) << shift;
     if width > 64_u32.wrapping_sub(shift) {
         // A number of more than 57 bits may reach into a ninth byte.
-        let ninth = at.checked_add(8).and_then(|at| bytes.get(at)).copied().unwrap_or(0);
+        let ninth = at
+            .checked_add(8)
+            .and_then(|at| bytes.get(at))
+            .copied()
+            .unwrap_or(0);
         window |= u64::from(ninth) >> 8_u32.wrapping_sub(shift);
     }
     top(window, width)
@@ -54,7 +58,10 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
         Some(window) => u64::from_be_bytes(*window),
         None => {
             let mut window = [0; 8];
-            window.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            window
+                .iter_mut()
+                .zip(rest)
+                .for_each(|(to, from)| *to = *from);
             u64::from_be_bytes(window)
         }
     }
@@ -63,14 +70,26 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
 /// Unpacks numbers of at most 32 bits, from a bit on, until `out` is full.
 pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     // Up to seven numbers, after which one begins a byte.
-    let head = (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
-    let head = head.and_then(|head| usize::try_from(head).ok()).unwrap_or(out.len()).min(out.len());
+    let head =
+        (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
+    let head = head
+        .and_then(|head| usize::try_from(head).ok())
+        .unwrap_or(out.len())
+        .min(out.len());
     let (first, rest) = out.split_at_mut(head);
     let bit = one_by_one(bytes, bit, width, first);
-    let aligned = usize::try_from(bit >> 3).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let aligned = usize::try_from(bit >> 3)
+        .ok()
+        .and_then(|at| bytes.get(at..))
+        .unwrap_or_default();
     let done = by_groups(aligned, width, rest);
     let last = rest.get_mut(done..).unwrap_or_default();
-    one_by_one(bytes, bit.wrapping_add(as_u64(done).wrapping_mul(width.into())), width, last);
+    one_by_one(
+        bytes,
+        bit.wrapping_add(as_u64(done).wrapping_mul(width.into())),
+        width,
+        last,
+    );
 }
 
 /// Unpacks numbers at any bit; returns the bit after the last.
@@ -121,7 +140,8 @@ const fn fours<const ENTRIES: usize>() -> [[u32; 4]; ENTRIES] {
     while entry < ENTRIES {
         let mut place = 0;
         while place < 4 {
-            table[entry][place as usize] = (entry >> (width * (3 - place)) & ((1 << width) - 1)) as u32;
+            table[entry][place as usize] =
+                (entry >> (width * (3 - place)) & ((1 << width) - 1)) as u32;
             place += 1;
         }
         entry += 1;
@@ -166,7 +186,9 @@ fn groups<const W: usize>(bytes: &[u8], out: &mut [u32]) -> usize {
             let bit = place * W;
             let at = bit / 8;
             // A load of eight bytes; an array made of eight bytes would be loaded a byte at a time.
-            let window = here[at..].first_chunk().map_or(0, |window| u64::from_be_bytes(*window));
+            let window = here[at..]
+                .first_chunk()
+                .map_or(0, |window| u64::from_be_bytes(*window));
             *value = (window << (bit % 8) >> (64 - W)) as u32;
         }
         rest = &rest[W..];
@@ -182,13 +204,17 @@ mod tests {
     /// One bit at a time.
     fn naive(bytes: &[u8], bit: usize, width: u32) -> u64 {
         (bit..bit + width as usize).fold(0, |value, bit| {
-            let set = bytes.get(bit / 8).is_some_and(|byte| byte >> (7 - bit % 8) & 1 != 0);
+            let set = bytes
+                .get(bit / 8)
+                .is_some_and(|byte| byte >> (7 - bit % 8) & 1 != 0);
             value << 1 | u64::from(set)
         })
     }
 
     fn noise(len: usize) -> Vec<u8> {
-        (0..len as u32).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
+        (0..len as u32)
+            .map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8)
+            .collect()
     }
 
     #[test]
@@ -196,7 +222,11 @@ mod tests {
         let bytes = noise(24);
         for width in (0..=64).step_by(if cfg!(miri) { 9 } else { 1 }) {
             for bit in (0..24 * 8 + 9).step_by(if cfg!(miri) { 11 } else { 1 }) {
-                assert_eq!(field(&bytes, bit as u64, width), naive(&bytes, bit, width), "{width} at {bit}");
+                assert_eq!(
+                    field(&bytes, bit as u64, width),
+                    naive(&bytes, bit, width),
+                    "{width} at {bit}"
+                );
             }
         }
     }
@@ -204,7 +234,11 @@ mod tests {
     #[test]
     fn uppermost_bits_are_the_same_either_way() {
         for width in 0..64 {
-            assert_eq!(top_few(0x9234_5678_9abc_def1, width), top(0x9234_5678_9abc_def1, width), "{width}");
+            assert_eq!(
+                top_few(0x9234_5678_9abc_def1, width),
+                top(0x9234_5678_9abc_def1, width),
+                "{width}"
+            );
         }
     }
 
@@ -214,7 +248,9 @@ mod tests {
         let bytes = noise(40);
         let mut out = [0; 30];
         unpack(&bytes, 3, 8, &mut out);
-        let expected: Vec<u64> = (0..30).map(|index| naive(&bytes, 3 + index * 8, 8)).collect();
+        let expected: Vec<u64> = (0..30)
+            .map(|index| naive(&bytes, 3 + index * 8, 8))
+            .collect();
         assert_eq!(out.map(u64::from).to_vec(), expected);
     }
 
@@ -226,7 +262,8 @@ mod tests {
             let stored = &bytes[..8 * width as usize + 8];
             let mut out = [7; 64];
             assert_eq!(by_groups(stored, width, &mut out), 64, "{width}");
-            let expected = std::array::from_fn(|index| naive(stored, index * width as usize, width));
+            let expected =
+                std::array::from_fn(|index| naive(stored, index * width as usize, width));
             assert_eq!(out.map(u64::from), expected, "{width}");
         }
     }
@@ -237,12 +274,20 @@ mod tests {
         let (widths, firsts) = if cfg!(miri) { (8, 13) } else { (1, 1) };
         for width in (0..=32).step_by(widths) {
             for first in (0..20).step_by(firsts) {
-                let count = 2400_usize.checked_div(width as usize).unwrap_or(100).min(200) - first;
+                let count = 2400_usize
+                    .checked_div(width as usize)
+                    .unwrap_or(100)
+                    .min(200)
+                    - first;
                 let mut out = vec![7; count];
                 unpack(&bytes, first as u64 * u64::from(width), width, &mut out);
                 for (index, value) in out.iter().enumerate() {
                     let expected = naive(&bytes, (first + index) * width as usize, width);
-                    assert_eq!(u64::from(*value), expected, "width {width}, number {first} + {index}");
+                    assert_eq!(
+                        u64::from(*value),
+                        expected,
+                        "width {width}, number {first} + {index}"
+                    );
                 }
             }
         }

@@ -15,7 +15,9 @@ pub(crate) fn dequantize<const N: usize>(
     out: &mut [[f32; N]],
 ) {
     let count = stored.len().min(out.len());
-    let (Some(stored), Some(out)) = (stored.get(..count), out.get_mut(..count)) else { return };
+    let (Some(stored), Some(out)) = (stored.get(..count), out.get_mut(..count)) else {
+        return;
+    };
     let mut scale = max;
     scale.iter_mut().zip(min).for_each(|(max, min)| *max -= min);
     scale_and_offset(stored.as_flattened(), scale, min, out.as_flattened_mut());
@@ -32,14 +34,29 @@ pub(crate) fn scale_and_offset<const N: usize>(
 ) {
     const { assert!(BLOCK.is_multiple_of(N)) };
     let (mut scales, mut offsets) = ([0.0_f32; BLOCK], [0.0; BLOCK]);
-    scales.iter_mut().zip(scale.into_iter().cycle()).for_each(|(lane, scale)| *lane = scale);
-    offsets.iter_mut().zip(offset.into_iter().cycle()).for_each(|(lane, offset)| *lane = offset);
+    scales
+        .iter_mut()
+        .zip(scale.into_iter().cycle())
+        .for_each(|(lane, scale)| *lane = scale);
+    offsets
+        .iter_mut()
+        .zip(offset.into_iter().cycle())
+        .for_each(|(lane, offset)| *lane = offset);
     // Multiplied by a power of two, the quotients are one operation less; that is exact, unless it makes numbers so small
     // that they lose digits.
-    if scale.iter().any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE) {
+    if scale
+        .iter()
+        .any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE)
+    {
         return lanes_of(stored, &scales, &offsets, out, unit);
     }
-    lanes_of(stored, &scales.map(|scale| scale * FIRST), &offsets, out, widened);
+    lanes_of(
+        stored,
+        &scales.map(|scale| scale * FIRST),
+        &offsets,
+        out,
+        widened,
+    );
 }
 
 /// The digits that a quotient has before they repeat.
@@ -94,7 +111,11 @@ mod tests {
     #[test]
     fn every_quotient_is_that_of_the_division() {
         for stored in (0..=u16::MAX).step_by(if cfg!(miri) { 61 } else { 1 }) {
-            assert_eq!(unit(stored).to_bits(), (f32::from(stored) / 65_535.0).to_bits(), "{stored}");
+            assert_eq!(
+                unit(stored).to_bits(),
+                (f32::from(stored) / 65_535.0).to_bits(),
+                "{stored}"
+            );
         }
     }
 
@@ -102,8 +123,10 @@ mod tests {
     #[test]
     fn every_integer_in_any_domain_is_that_of_the_formula() {
         let step = if cfg!(miri) { 997 } else { 1 };
-        let stored: Vec<[le::U16; 2]> =
-            (0..=u16::MAX).step_by(step).map(|lane| [lane, u16::MAX - lane].map(le::U16::new)).collect();
+        let stored: Vec<[le::U16; 2]> = (0..=u16::MAX)
+            .step_by(step)
+            .map(|lane| [lane, u16::MAX - lane].map(le::U16::new))
+            .collect();
         let mut out = vec![[0.0; 2]; stored.len()];
         for (min, max) in [
             ([-0.5, 0.5], [0.5, -0.5]),
@@ -120,7 +143,10 @@ mod tests {
                     let unit = f32::from(stored[lane].get()) / 65_535.0;
                     let expected = unit * (max[lane] - min[lane]) + min[lane];
                     let is_same = out[lane].to_bits() == expected.to_bits();
-                    assert!(is_same || out[lane].is_nan() && expected.is_nan(), "{min:?} {max:?} {stored:?}");
+                    assert!(
+                        is_same || out[lane].is_nan() && expected.is_nan(),
+                        "{min:?} {max:?} {stored:?}"
+                    );
                 }
             }
         }
@@ -137,8 +163,9 @@ mod tests {
             dequantize(&stored, min, max, &mut out);
             for (stored, out) in stored.iter().zip(&out) {
                 for lane in 0..3 {
-                    let expected =
-                        f32::from(stored[lane].get()) / 65_535.0 * (max[lane] - min[lane]) + min[lane];
+                    let expected = f32::from(stored[lane].get()) / 65_535.0
+                        * (max[lane] - min[lane])
+                        + min[lane];
                     assert_eq!(out[lane].to_bits(), expected.to_bits());
                 }
             }

@@ -14,7 +14,11 @@ pub(crate) mod planes;
 
 /// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum Codec {
     /// Not compressed.
@@ -34,7 +38,11 @@ pub enum Codec {
 
 /// The choice between the two decoders of each codec. Both return the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Decoder {
     /// The faster one: deflate and LZMA by this library.
@@ -72,12 +80,18 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stream = self.stream;
-        let length = self.length.map(|length| format!(" of {}", decimal(length))).unwrap_or_default();
+        let length = self
+            .length
+            .map(|length| format!(" of {}", decimal(length)))
+            .unwrap_or_default();
         let after = format!("after {}{length} decoded bytes", decimal(self.decoded));
         match &self.kind {
             FaultKind::Truncated => write!(f, "the {stream} stream is cut off {after}"),
             FaultKind::TooShort => write!(f, "the {stream} stream ends too early, {after}"),
-            FaultKind::TooLong => write!(f, "the {stream} stream goes on {after}, where it should end"),
+            FaultKind::TooLong => write!(
+                f,
+                "the {stream} stream goes on {after}, where it should end"
+            ),
             FaultKind::Corrupt(problem) => {
                 write!(f, "damaged {stream} stream: {problem}")?;
                 if let Some((byte, bit)) = self.bit {
@@ -87,7 +101,10 @@ impl fmt::Display for Fault {
             }
             FaultKind::Checksum { stored, computed } => {
                 let name = if stream == "zlib" { "Adler-32" } else { "CRC" };
-                write!(f, "corrupt: {name} {stored:#010x} stored, {computed:#010x} computed")
+                write!(
+                    f,
+                    "corrupt: {name} {stored:#010x} stored, {computed:#010x} computed"
+                )
             }
             _ => write!(f, "the {stream} stream is not decoded further, {after}"),
         }
@@ -108,7 +125,13 @@ impl Codec {
 
     /// The fault of a stream before anything has come out.
     pub(crate) fn fault(self, kind: FaultKind) -> Fault {
-        Fault { kind, stream: self.name(), decoded: 0, length: None, bit: None }
+        Fault {
+            kind,
+            stream: self.name(),
+            decoded: 0,
+            length: None,
+            bit: None,
+        }
     }
 }
 
@@ -119,8 +142,14 @@ mod tests {
     #[test]
     fn faults_name_the_kind_of_stream() {
         let lzma = Codec::Lzma { properties: [0; 5] };
-        let names = [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate, lzma]
-            .map(|codec| codec.fault(FaultKind::TooLong).stream);
+        let names = [
+            Codec::Stored,
+            Codec::Zlib,
+            Codec::Gzip,
+            Codec::Deflate,
+            lzma,
+        ]
+        .map(|codec| codec.fault(FaultKind::TooLong).stream);
         assert_eq!(names, ["uncompressed", "zlib", "gzip", "deflate", "LZMA"]);
     }
 }

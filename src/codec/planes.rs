@@ -30,7 +30,11 @@ impl<'a, const N: usize> Planes<'a, N> {
     /// The groups from `first` on.
     #[cfg(any(feature = "rayon", test))]
     pub(crate) fn from(self, first: usize) -> Self {
-        Self { words: self.words.map(|word| word.map(|plane| plane.get(first..).unwrap_or_default())) }
+        Self {
+            words: self
+                .words
+                .map(|word| word.map(|plane| plane.get(first..).unwrap_or_default())),
+        }
     }
 
     /// Calls `each` with every group and its place in `out`, in order.
@@ -38,7 +42,12 @@ impl<'a, const N: usize> Planes<'a, N> {
     pub(crate) fn for_each_into<T>(&self, out: &mut [T], mut each: impl FnMut([u32; N], &mut T)) {
         self.for_each_block(out, |lanes, places| {
             for (lane, place) in places.iter_mut().enumerate() {
-                each(lanes.each_ref().map(|lanes| lanes.get(lane).copied().unwrap_or_default()), place);
+                each(
+                    lanes
+                        .each_ref()
+                        .map(|lanes| lanes.get(lane).copied().unwrap_or_default()),
+                    place,
+                );
             }
         });
     }
@@ -104,7 +113,11 @@ mod tests {
         let mut bytes = Vec::new();
         for significance in 0..4 {
             for word in 0..N {
-                bytes.extend(groups.iter().map(|group| group[word].to_be_bytes()[significance]));
+                bytes.extend(
+                    groups
+                        .iter()
+                        .map(|group| group[word].to_be_bytes()[significance]),
+                );
             }
         }
         bytes
@@ -113,21 +126,32 @@ mod tests {
     fn round_trip<const N: usize>(count: usize) {
         let groups: Vec<[u32; N]> = (0..count)
             .map(|group| {
-                std::array::from_fn(|word| ((group * N + word) as u32 + 1).wrapping_mul(0x9e37_79b9))
+                std::array::from_fn(|word| {
+                    ((group * N + word) as u32 + 1).wrapping_mul(0x9e37_79b9)
+                })
             })
             .collect();
         let bytes = split(&groups);
         for first in [0, 1, count / 2, count] {
             let mut out = vec![[0; N]; count.saturating_sub(first)];
-            Planes::<N>::new(&bytes).from(first).for_each_into(&mut out, |group, place| *place = group);
-            assert_eq!(out, groups.get(first..).unwrap_or_default(), "{count} groups of {N} from {first}");
+            Planes::<N>::new(&bytes)
+                .from(first)
+                .for_each_into(&mut out, |group, place| *place = group);
+            assert_eq!(
+                out,
+                groups.get(first..).unwrap_or_default(),
+                "{count} groups of {N} from {first}"
+            );
         }
     }
 
     #[test]
     fn words_of_any_number_are_put_together() {
         let counts = [0, 1, 65, 2, 63, 64, 127, 128, 200];
-        for count in counts.into_iter().take(if cfg!(miri) { 3 } else { counts.len() }) {
+        for count in counts
+            .into_iter()
+            .take(if cfg!(miri) { 3 } else { counts.len() })
+        {
             round_trip::<1>(count);
             round_trip::<2>(count);
             round_trip::<3>(count);

@@ -39,7 +39,13 @@ impl Block {
         codec: Codec,
         decoded_len: Option<u64>,
     ) -> Self {
-        Self { what, address, range, codec, decoded_len }
+        Self {
+            what,
+            address,
+            range,
+            codec,
+            decoded_len,
+        }
     }
 
     /// The content, decoded to its end, with the checksum verified, unless [`Options`] say that it is ignored.
@@ -52,7 +58,12 @@ impl Block {
     ///
     /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
-    pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
+    pub fn decode(
+        &self,
+        source: &Source,
+        options: &Options,
+        scratch: &mut Scratch,
+    ) -> Result<Bytes> {
         let stored = source.get(self.range.clone(), self.what)?;
         let meter = Meter::of_part(&options.limits, &self.range);
         let decoded = self.decode_stored(stored, options, &meter, scratch);
@@ -67,8 +78,12 @@ impl Block {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        let Attempt { result, reached, .. } = self.attempt(input, options, meter, scratch);
-        meter.work(reached, self.what).map_err(|error| self.locate(error))?;
+        let Attempt {
+            result, reached, ..
+        } = self.attempt(input, options, meter, scratch);
+        meter
+            .work(reached, self.what)
+            .map_err(|error| self.locate(error))?;
         result
     }
 
@@ -81,7 +96,11 @@ impl Block {
         scratch: &mut Scratch,
     ) -> Attempt {
         if self.codec == Codec::Stored {
-            return Attempt { result: Ok(input), reached: 0, is_refused: false };
+            return Attempt {
+                result: Ok(input),
+                reached: 0,
+                is_refused: false,
+            };
         }
         let stored = as_u64(input.len());
         let (result, reached) = match self.codec {
@@ -104,8 +123,13 @@ impl Block {
         };
         // A result that is too large for a block is too large whatever else the call holds.
         let is_limit = matches!(&result, Err(error) if error.kind() == ErrorKind::LimitExceeded);
-        let is_refused = is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= meter.block(stored);
-        Attempt { result, reached, is_refused }
+        let is_refused =
+            is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= meter.block(stored);
+        Attempt {
+            result,
+            reached,
+            is_refused,
+        }
     }
 
     /// Decodes an LZMA stream, whose decoded length is known.
@@ -118,22 +142,34 @@ impl Block {
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
         let malformed = || self.locate(Error::new(ErrorKind::Malformed, self.what));
-        let length = self
-            .decoded_len
-            .ok_or_else(|| malformed().expected("the length of what an LZMA stream holds").found("none"))?;
+        let length = self.decoded_len.ok_or_else(|| {
+            malformed()
+                .expected("the length of what an LZMA stream holds")
+                .found("none")
+        })?;
         let stored = as_u64(input.len());
-        lzma::check_length(length, stored)
-            .map_err(|fault| self.locate(Error::stream(fault.with_length(Some(length)), self.what)))?;
+        lzma::check_length(length, stored).map_err(|fault| {
+            self.locate(Error::stream(fault.with_length(Some(length)), self.what))
+        })?;
         let part = meter.part();
-        let mut out = part.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
+        let mut out = part
+            .vec(stored, length, self.what)
+            .map_err(|error| self.locate(error))?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
-        let is_too_long = |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
+        let is_too_long =
+            |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
         let end = end.map_err(|error| self.locate(error)).and_then(|end| {
             if !is_too_long(&end) {
                 return Ok(());
             }
-            let found = format!("{} of {} bytes used", decimal(end.consumed), decimal(input.len()));
-            Err(malformed().expected("an end with nothing left over").found(found))
+            let found = format!(
+                "{} of {} bytes used",
+                decimal(end.consumed),
+                decimal(input.len())
+            );
+            Err(malformed()
+                .expected("an end with nothing left over")
+                .found(found))
         });
         end.map(|()| {
             part.keep();
@@ -182,7 +218,10 @@ impl Block {
         room.adopt();
         let mut help = Help::with(&mut content, input, &helped, meter);
         loop {
-            let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
+            let length = as_u64(filled)
+                .saturating_add(more)
+                .max(as_u64(room.bytes.len()))
+                .min(most);
             let mut has_room = room.grow(length, self.what)?;
             if !has_room && help.end(&mut content) {
                 has_room = room.grow(length, self.what)?;
@@ -204,7 +243,11 @@ impl Block {
                     _ => self.fault(fault),
                 });
             }
-            more = if as_u64(filled) < LARGE { as_u64(filled).max(4096) } else { as_u64(filled) / 4 };
+            more = if as_u64(filled) < LARGE {
+                as_u64(filled).max(4096)
+            } else {
+                as_u64(filled) / 4
+            };
         }
 
         // Old and new memory do not fit at once: the rest is counted, and then inflated again.
@@ -214,7 +257,11 @@ impl Block {
             let count = content.read(&mut buffer);
             *reached = content.produced();
             if *reached > left {
-                return Err(meter.exceeded(stored, reached.saturating_sub(room.charge.bytes()), self.what));
+                return Err(meter.exceeded(
+                    stored,
+                    reached.saturating_sub(room.charge.bytes()),
+                    self.what,
+                ));
             }
             if count.map_err(|fault| self.fault(fault))? < buffer.len() {
                 break;
@@ -243,15 +290,31 @@ impl Block {
         let count = content.read(out).map_err(|fault| self.fault(fault))?;
         content.finish().map_err(|fault| self.fault(fault))?;
         if count < length {
-            let fault = Fault { decoded: as_u64(count), ..self.codec.fault(FaultKind::TooShort) };
+            let fault = Fault {
+                decoded: as_u64(count),
+                ..self.codec.fault(FaultKind::TooShort)
+            };
             return Err(self.fault(fault));
         }
         Ok(())
     }
 
-    fn begin<'a>(&self, input: &'a [u8], options: &Options, scratch: &'a mut Scratch) -> Result<Content<'a>> {
-        let Scratch { decoders, cancel, .. } = scratch;
-        let content = Content::new(decoders, input, self.codec, options.decoder, cancel.as_deref());
+    fn begin<'a>(
+        &self,
+        input: &'a [u8],
+        options: &Options,
+        scratch: &'a mut Scratch,
+    ) -> Result<Content<'a>> {
+        let Scratch {
+            decoders, cancel, ..
+        } = scratch;
+        let content = Content::new(
+            decoders,
+            input,
+            self.codec,
+            options.decoder,
+            cancel.as_deref(),
+        );
         let mut content = content.map_err(|fault| self.fault(fault))?;
         if options.checksums == Checksums::Ignore {
             content.ignore_checksum();

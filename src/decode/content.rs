@@ -22,7 +22,10 @@ pub(crate) struct Content<'a> {
     kind: Kind<'a>,
 }
 
-#[allow(clippy::large_enum_variant, reason = "there is one per call, on the stack")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one per call, on the stack"
+)]
 enum Kind<'a> {
     /// The content is the input itself.
     Stored {
@@ -50,7 +53,15 @@ impl<'a> Content<'a> {
     ) -> Result<Self, Fault> {
         let format = match codec {
             Codec::Stored => {
-                return Ok(Self { codec, kind: Kind::Stored { input, rest: None, read: 0, cancel } });
+                return Ok(Self {
+                    codec,
+                    kind: Kind::Stored {
+                        input,
+                        rest: None,
+                        read: 0,
+                        cancel,
+                    },
+                });
             }
             Codec::Deflate => Format::Raw,
             Codec::Zlib => Format::Zlib,
@@ -67,7 +78,10 @@ impl<'a> Content<'a> {
         if let Some(cancel) = cancel {
             stream = stream.cancelled_by(cancel);
         }
-        Ok(Self { codec, kind: Kind::Deflate(stream) })
+        Ok(Self {
+            codec,
+            kind: Kind::Deflate(stream),
+        })
     }
 
     /// The deflate stream, if the content is compressed.
@@ -112,7 +126,12 @@ impl<'a> Content<'a> {
     /// Reads until `out` is full or the content ends; returns the number of bytes.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         match &mut self.kind {
-            Kind::Stored { input, rest, read, cancel } => {
+            Kind::Stored {
+                input,
+                rest,
+                read,
+                cancel,
+            } => {
                 if !out.is_empty() && is_set(*cancel) {
                     return Err(self.fault(FaultKind::Cancelled));
                 }
@@ -123,7 +142,9 @@ impl<'a> Content<'a> {
                 if let Some(there) = there.get(..here.len()) {
                     here.copy_from_slice(there);
                 }
-                let behind = behind.get_mut(..count.saturating_sub(here.len())).unwrap_or_default();
+                let behind = behind
+                    .get_mut(..count.saturating_sub(here.len()))
+                    .unwrap_or_default();
                 if let Some((_, read_at)) = rest.filter(|_| !behind.is_empty())
                     && !read_at(read.saturating_add(here.len()), behind)
                 {
@@ -138,12 +159,24 @@ impl<'a> Content<'a> {
 
     /// Reads until `out` is full.
     pub(crate) fn read_exact(&mut self, out: &mut [u8]) -> Result<(), Fault> {
-        if self.read(out)? < out.len() { Err(self.fault(FaultKind::TooShort)) } else { Ok(()) }
+        if self.read(out)? < out.len() {
+            Err(self.fault(FaultKind::TooShort))
+        } else {
+            Ok(())
+        }
     }
 
     /// The next `count` bytes in place; `None` if the input has fewer, they are compressed, or reading is cancelled.
     pub(crate) fn stored(&mut self, count: usize) -> Option<&'a [u8]> {
-        let Kind::Stored { input, read, cancel, .. } = &mut self.kind else { return None };
+        let Kind::Stored {
+            input,
+            read,
+            cancel,
+            ..
+        } = &mut self.kind
+        else {
+            return None;
+        };
         let end = read.checked_add(count).filter(|_| !is_set(*cancel))?;
         let bytes = input.get(*read..end)?;
         *read = end;
@@ -152,18 +185,34 @@ impl<'a> Content<'a> {
 
     /// Reads and drops `count` bytes. Compressed content is decoded to `buffer`, which must not be empty.
     pub(crate) fn skip(&mut self, mut count: u64, buffer: &mut [u8]) -> Result<(), Fault> {
-        if let Kind::Stored { input, rest, read, cancel } = &mut self.kind {
+        if let Kind::Stored {
+            input,
+            rest,
+            read,
+            cancel,
+        } = &mut self.kind
+        {
             if is_set(*cancel) {
                 return Err(self.fault(FaultKind::Cancelled));
             }
-            let left = rest.map_or(input.len(), |(length, _)| length).saturating_sub(*read);
+            let left = rest
+                .map_or(input.len(), |(length, _)| length)
+                .saturating_sub(*read);
             let length = usize::try_from(count).unwrap_or(usize::MAX);
             *read = read.saturating_add(length.min(left));
-            return if length <= left { Ok(()) } else { Err(self.fault(FaultKind::TooShort)) };
+            return if length <= left {
+                Ok(())
+            } else {
+                Err(self.fault(FaultKind::TooShort))
+            };
         }
         while count > 0 {
-            let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
-            let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else { break };
+            let length = usize::try_from(count)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
+            let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else {
+                break;
+            };
             self.read_exact(piece)?;
             count = count.saturating_sub(as_u64(length));
         }
@@ -175,11 +224,18 @@ impl<'a> Content<'a> {
         if let Kind::Deflate(stream) = &mut self.kind {
             return stream.finish().map_err(|error| fault(self.codec, &error));
         }
-        if self.read(&mut [0])? > 0 { Err(self.fault(FaultKind::TooLong)) } else { Ok(()) }
+        if self.read(&mut [0])? > 0 {
+            Err(self.fault(FaultKind::TooLong))
+        } else {
+            Ok(())
+        }
     }
 
     fn fault(&self, kind: FaultKind) -> Fault {
-        Fault { decoded: self.produced(), ..self.codec.fault(kind) }
+        Fault {
+            decoded: self.produced(),
+            ..self.codec.fault(kind)
+        }
     }
 }
 
@@ -189,8 +245,14 @@ fn is_set(flag: Option<&AtomicBool>) -> bool {
 
 /// The fault of an error of the decoder.
 fn fault(codec: Codec, error: &meshmap_inflate::Error) -> Fault {
-    let bit = error.position().map(|position| (position.byte, position.bit));
-    Fault { bit, decoded: error.decoded(), ..codec.fault(error.kind().clone()) }
+    let bit = error
+        .position()
+        .map(|position| (position.byte, position.bit));
+    Fault {
+        bit,
+        decoded: error.decoded(),
+        ..codec.fault(error.kind().clone())
+    }
 }
 
 #[cfg(test)]
@@ -214,7 +276,8 @@ mod tests {
             for decoder in [Decoder::Fast, Decoder::Reference] {
                 for piece in [1, 7, DATA.len(), DATA.len() + 1] {
                     let mut decoders = Decoders::default();
-                    let mut content = Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
+                    let mut content =
+                        Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
                     let (mut all, mut out) = (Vec::new(), vec![0; piece]);
                     loop {
                         let count = content.read(&mut out).unwrap();
@@ -225,7 +288,11 @@ mod tests {
                     }
                     content.finish().unwrap();
                     assert_eq!((&all[..], content.produced()), (DATA, as_u64(DATA.len())));
-                    assert_eq!(content.consumed(), input.len(), "{codec:?} {decoder:?} {piece}");
+                    assert_eq!(
+                        content.consumed(),
+                        input.len(),
+                        "{codec:?} {decoder:?} {piece}"
+                    );
                 }
             }
         }
@@ -237,12 +304,19 @@ mod tests {
             let input = packed(codec);
             for decoder in [Decoder::Fast, Decoder::Reference] {
                 let mut decoders = Decoders::default();
-                let mut content = Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
+                let mut content =
+                    Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
                 content.skip(as_u64(DATA.len()) - 1, &mut [0; 10]).unwrap();
                 let fault = content.finish().unwrap_err();
-                assert_eq!((fault.kind, fault.decoded), (FaultKind::TooLong, as_u64(DATA.len())));
+                assert_eq!(
+                    (fault.kind, fault.decoded),
+                    (FaultKind::TooLong, as_u64(DATA.len()))
+                );
                 let fault = content.skip(1, &mut [0; 10]).unwrap_err();
-                assert_eq!((fault.kind, fault.decoded), (FaultKind::TooShort, as_u64(DATA.len())));
+                assert_eq!(
+                    (fault.kind, fault.decoded),
+                    (FaultKind::TooShort, as_u64(DATA.len()))
+                );
             }
         }
     }
@@ -258,7 +332,10 @@ mod tests {
             cancel.store(true, Ordering::Relaxed);
             let fault = content.read(&mut [0; 9]).unwrap_err();
             assert_eq!((fault.kind, fault.decoded), (FaultKind::Cancelled, 9));
-            assert_eq!(content.skip(1, &mut [0; 9]).unwrap_err().kind, FaultKind::Cancelled);
+            assert_eq!(
+                content.skip(1, &mut [0; 9]).unwrap_err().kind,
+                FaultKind::Cancelled
+            );
             assert_eq!(content.stored(1), None);
         }
     }
@@ -267,6 +344,9 @@ mod tests {
     fn lzma_is_refused() {
         let codec = Codec::Lzma { properties: [0; 5] };
         let content = Content::new(&mut Decoders::default(), &[], codec, Decoder::Fast, None).err();
-        assert_eq!(content.map(|fault| fault.kind), Some(FaultKind::Corrupt("no deflate stream")));
+        assert_eq!(
+            content.map(|fault| fault.kind),
+            Some(FaultKind::Corrupt("no deflate stream"))
+        );
     }
 }

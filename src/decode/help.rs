@@ -24,9 +24,16 @@ impl<'a> Help<'a> {
         /// They take no more than this, than half of what may still be taken, and than this many bytes for each of the stream.
         const MOST: u64 = 256 << 20;
         const RATIO: u64 = 64;
-        let most = MOST.min(meter.left() / 2).min(as_u64(input.len()).saturating_mul(RATIO));
-        let is_wanted = options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
-        let charge = if is_wanted { meter.try_take(most) } else { None };
+        let most = MOST
+            .min(meter.left() / 2)
+            .min(as_u64(input.len()).saturating_mul(RATIO));
+        let is_wanted =
+            options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
+        let charge = if is_wanted {
+            meter.try_take(most)
+        } else {
+            None
+        };
         if let (Some(_), Some(stream)) = (&charge, content.stream()) {
             stream.set_helpers(Helpers::new(input.clone(), most));
         }

@@ -19,7 +19,11 @@ pub(super) struct Miniz {
 impl Default for Miniz {
     fn default() -> Self {
         let window = vec![0; Self::FAR.saturating_mul(3)].into_boxed_slice();
-        Self { state: DecompressorOxide::new(), window, filled: 0 }
+        Self {
+            state: DecompressorOxide::new(),
+            window,
+            filled: 0,
+        }
     }
 }
 
@@ -37,16 +41,22 @@ impl RawDecoder for Miniz {
     fn decode(&mut self, input: &[u8], out: &mut [u8]) -> Decoded {
         if cfg!(meshmap_small) {
             // Never called there: what follows is left out.
-            return Decoded { consumed: 0, produced: 0, status: Status::Damaged };
+            return Decoded {
+                consumed: 0,
+                produced: 0,
+                status: Status::Damaged,
+            };
         }
         if self.filled > Self::FAR.saturating_mul(2) {
-            self.window.copy_within(self.filled.saturating_sub(Self::FAR)..self.filled, 0);
+            self.window
+                .copy_within(self.filled.saturating_sub(Self::FAR)..self.filled, 0);
             self.filled = Self::FAR;
         }
         let end = self.filled.saturating_add(out.len()).min(self.window.len());
         let window = self.window.get_mut(..end).unwrap_or_default();
         let flags = inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-        let (status, consumed, produced) = decompress(&mut self.state, input, window, self.filled, flags);
+        let (status, consumed, produced) =
+            decompress(&mut self.state, input, window, self.filled, flags);
         let status = match status {
             TINFLStatus::Done => Status::Ended,
             TINFLStatus::HasMoreOutput
@@ -54,11 +64,18 @@ impl RawDecoder for Miniz {
             | TINFLStatus::FailedCannotMakeProgress => Status::Continues,
             _ => Status::Damaged,
         };
-        let new = self.window.get(self.filled..self.filled.saturating_add(produced)).unwrap_or_default();
+        let new = self
+            .window
+            .get(self.filled..self.filled.saturating_add(produced))
+            .unwrap_or_default();
         if let Some(out) = out.get_mut(..new.len()) {
             out.copy_from_slice(new);
         }
         self.filled = self.filled.saturating_add(produced);
-        Decoded { consumed, produced, status }
+        Decoded {
+            consumed,
+            produced,
+            status,
+        }
     }
 }

@@ -18,7 +18,11 @@ pub(super) struct Room<'a> {
 impl<'a> Room<'a> {
     /// Room in the memory of the caller, for which nothing is charged yet.
     pub(super) fn new(bytes: Vec<u8>, meter: &'a Meter<'a>) -> Self {
-        Self { bytes, meter, charge: Charge::nothing(meter) }
+        Self {
+            bytes,
+            meter,
+            charge: Charge::nothing(meter),
+        }
     }
 
     /// Charges the memory that the caller provides, or drops it if that is too much.
@@ -43,7 +47,9 @@ impl<'a> Room<'a> {
             self.bytes = u8::new_vec_zeroed(as_usize(length)).map_err(|_| unavailable())?;
         } else {
             let more = as_usize(length.saturating_sub(there));
-            self.bytes.try_reserve_exact(more).map_err(|_| unavailable())?;
+            self.bytes
+                .try_reserve_exact(more)
+                .map_err(|_| unavailable())?;
             self.bytes.resize(as_usize(length), 0);
         }
         self.charge.shrink_to(length);
@@ -53,7 +59,10 @@ impl<'a> Room<'a> {
     /// Makes space for `length` bytes, of a block that occupies `stored` bytes in the file, in place of the contents.
     pub(super) fn take(&mut self, stored: u64, length: u64, what: &'static str) -> Result<()> {
         self.charge.shrink_to(0);
-        self.charge = self.meter.take_block(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
+        self.charge = self
+            .meter
+            .take_block(stored, length, what)
+            .inspect_err(|_| self.bytes = Vec::new())?;
         if as_u64(self.bytes.len()) < length {
             self.bytes = Vec::new();
             let bytes = u8::new_vec_zeroed(as_usize(length));

@@ -57,7 +57,14 @@ impl Scratch {
 
     /// The options of a call with this scratch.
     pub(crate) fn within(&self, options: &Options) -> Options {
-        let parallelism = if self.is_parallel { options.parallelism } else { Parallelism::Off };
-        Options { parallelism, ..*options }
+        let parallelism = if self.is_parallel {
+            options.parallelism
+        } else {
+            Parallelism::Off
+        };
+        Options {
+            parallelism,
+            ..*options
+        }
     }
 }

@@ -31,7 +31,11 @@ impl<T: Clone> Slot<T> {
             return Ok(value.clone());
         }
         let value = make()?;
-        Ok(if keep(&value) { self.value.get_or_init(|| value).clone() } else { value })
+        Ok(if keep(&value) {
+            self.value.get_or_init(|| value).clone()
+        } else {
+            value
+        })
     }
 
     /// A value that was made elsewhere, unless there is one.
@@ -45,7 +49,9 @@ impl<T: Clone> Slot<T> {
 /// a limit, which also depends on what else a call holds.
 pub(crate) fn lasting<T>(made: Result<T>) -> Result<Result<T>> {
     match made {
-        Err(error) if error.is_of_reading() || error.kind() == ErrorKind::LimitExceeded => Err(error),
+        Err(error) if error.is_of_reading() || error.kind() == ErrorKind::LimitExceeded => {
+            Err(error)
+        }
         made => Ok(made),
     }
 }
@@ -53,12 +59,18 @@ pub(crate) fn lasting<T>(made: Result<T>) -> Result<Result<T>> {
 /// Clones the value, without the state of a thread that is making one.
 impl<T: Clone> Clone for Slot<T> {
     fn clone(&self) -> Self {
-        Self { value: self.value.clone(), making: Mutex::new(()) }
+        Self {
+            value: self.value.clone(),
+            making: Mutex::new(()),
+        }
     }
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { value: OnceLock::new(), making: Mutex::new(()) }
+        Self {
+            value: OnceLock::new(),
+            making: Mutex::new(()),
+        }
     }
 }

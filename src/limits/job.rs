@@ -41,7 +41,11 @@ pub(crate) struct Job {
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub fn cancellable<T>(cancel: &Arc<AtomicBool>, job: impl FnOnce() -> T) -> T {
-    Job { cancel: Some(Arc::clone(cancel)), ..current() }.task(job)
+    Job {
+        cancel: Some(Arc::clone(cancel)),
+        ..current()
+    }
+    .task(job)
 }
 
 /// Runs a part of a job that is charged to this meter; with `None`, only to the meters of its calls.
@@ -51,7 +55,11 @@ pub(super) fn metered<T>(meter: Option<Arc<Meter<'static>>>, part: impl FnOnce()
 
 /// Runs what many jobs have in common, or what is done before a job asks for it: it is charged to none of them.
 pub(crate) fn unmetered<T>(part: impl FnOnce() -> T) -> T {
-    if meter().is_none() { part() } else { metered(None, part) }
+    if meter().is_none() {
+        part()
+    } else {
+        metered(None, part)
+    }
 }
 
 impl Job {
@@ -77,7 +85,10 @@ impl Drop for Outer {
 /// makes tasks of the work a part of it.
 #[cfg(feature = "rayon")]
 pub(crate) fn in_pool<T>(work: impl FnOnce(&Job) -> T) -> T {
-    let none = Job { cancel: None, meter: None };
+    let none = Job {
+        cancel: None,
+        meter: None,
+    };
     let job = current();
     none.task(|| work(&job))
 }
@@ -111,7 +122,11 @@ pub(crate) fn work(units: u64, what: &'static str) -> Result<()> {
 pub(crate) fn check(what: &'static str) -> Result<()> {
     let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
     let is_cancelled = CURRENT.with_borrow(|job| job.cancel.as_ref().is_some_and(is_set));
-    if is_cancelled { Err(Error::new(ErrorKind::Cancelled, what)) } else { Ok(()) }
+    if is_cancelled {
+        Err(Error::new(ErrorKind::Cancelled, what))
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -147,13 +162,17 @@ mod tests {
     #[test]
     #[cfg(feature = "rayon")]
     fn tasks_have_the_flag_of_their_own_job_on_whichever_thread_they_run() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap();
         let set = Arc::new(AtomicBool::new(true));
         pool.install(|| {
             cancellable(&set, || {
                 // Another job's task may run on this thread while it waits.
-                let (own, other) =
-                    in_pool(|job| rayon::join(|| job.task(|| check("x").is_err()), || check("x").is_ok()));
+                let (own, other) = in_pool(|job| {
+                    rayon::join(|| job.task(|| check("x").is_err()), || check("x").is_ok())
+                });
                 assert!(own && other && check("x").is_err());
             });
         });

@@ -115,7 +115,16 @@ impl<'a> Meter<'a> {
 
     fn with_cap(limits: &Limits, cap: u64, within: Within<'a>) -> Self {
         let [held, kept, work, read, end] = [const { AtomicU64::new(0) }; 5];
-        Self { limits: *limits, cap, held, kept, work, read, end, within }
+        Self {
+            limits: *limits,
+            cap,
+            held,
+            kept,
+            work,
+            read,
+            end,
+            within,
+        }
     }
 
     /// A meter of a part of this job. What the part still holds when its meter is dropped, is given back.
@@ -142,7 +151,8 @@ impl<'a> Meter<'a> {
     pub fn take(&self, bytes: u64, what: &'static str) -> Result<Charge<'_>> {
         // A job that has done too much work ends.
         self.work(0, what)?;
-        self.add(bytes).map_err(|meter| meter.over_total(meter.held().saturating_add(bytes), what))?;
+        self.add(bytes)
+            .map_err(|meter| meter.over_total(meter.held().saturating_add(bytes), what))?;
         Ok(Charge { meter: self, bytes })
     }
 
@@ -163,7 +173,11 @@ impl<'a> Meter<'a> {
         }
         let done = add(&self.work, units);
         let allowed = self.limits.work(self.read());
-        if done > allowed { Err(self.limits.exceeded(Limit::Work, allowed, None, what)) } else { Ok(()) }
+        if done > allowed {
+            Err(self.limits.exceeded(Limit::Work, allowed, None, what))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the bytes that are charged now.
@@ -224,9 +238,15 @@ impl<'a> Meter<'a> {
     fn add(&self, bytes: u64) -> Result<(), &Meter<'_>> {
         let most = self.most();
         let held = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
-        self.held.fetch_update(Relaxed, Relaxed, held).map_err(|_| self)?;
-        let Some(outer) = self.outer() else { return Ok(()) };
-        outer.add(bytes).inspect_err(|_| subtract(&self.held, bytes))
+        self.held
+            .fetch_update(Relaxed, Relaxed, held)
+            .map_err(|_| self)?;
+        let Some(outer) = self.outer() else {
+            return Ok(());
+        };
+        outer
+            .add(bytes)
+            .inspect_err(|_| subtract(&self.held, bytes))
     }
 
     /// Gives back bytes whose charge was [kept](Charge::keep).
@@ -269,7 +289,12 @@ impl<'a> Meter<'a> {
     }
 
     /// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
-    pub(crate) fn take_block(&self, stored: u64, bytes: u64, what: &'static str) -> Result<Charge<'_>> {
+    pub(crate) fn take_block(
+        &self,
+        stored: u64,
+        bytes: u64,
+        what: &'static str,
+    ) -> Result<Charge<'_>> {
         job::check(what)?;
         if bytes > self.limits.block(stored) {
             return Err(self.over_block(stored, Some(bytes), what));
@@ -300,20 +325,28 @@ impl<'a> Meter<'a> {
         if bytes > self.limits.block(stored) {
             return self.over_block(stored, None, what);
         }
-        self.limits.exceeded(Limit::TotalBytes, self.call().most(), None, what)
+        self.limits
+            .exceeded(Limit::TotalBytes, self.call().most(), None, what)
     }
 
     fn over_block(&self, stored: u64, needed: Option<u64>, what: &'static str) -> Error {
-        self.limits.exceeded(Limit::BlockBytes, self.limits.block(stored), needed, what)
+        self.limits
+            .exceeded(Limit::BlockBytes, self.limits.block(stored), needed, what)
     }
 
     fn over_total(&self, needed: u64, what: &'static str) -> Error {
-        self.limits.exceeded(Limit::TotalBytes, self.most(), Some(needed), what)
+        self.limits
+            .exceeded(Limit::TotalBytes, self.most(), Some(needed), what)
     }
 
     /// Returns zeroed elements for an array that occupies `stored` bytes in the file, charged until this meter is dropped. Their pages
     /// are untouched pages of the system: what is never written costs nothing.
-    pub(crate) fn vec<T: FromZeros>(&self, stored: u64, count: u64, what: &'static str) -> Result<Vec<T>> {
+    pub(crate) fn vec<T: FromZeros>(
+        &self,
+        stored: u64,
+        count: u64,
+        what: &'static str,
+    ) -> Result<Vec<T>> {
         let bytes = count.saturating_mul(size_u64::<T>());
         self.take_block(stored, bytes, what)?.keep();
         T::new_vec_zeroed(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))
@@ -332,7 +365,8 @@ impl<'a> Meter<'a> {
         self.take_block(stored, bytes, what)?.keep();
         if count > as_u64(out.capacity()) {
             *out = Vec::new();
-            out.try_reserve_exact(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))?;
+            out.try_reserve_exact(as_usize(count))
+                .map_err(|_| exceeded_by_machine(bytes, what))?;
         }
         Ok(())
     }
@@ -347,7 +381,8 @@ impl<'a> Meter<'a> {
         what: &'static str,
     ) -> Result<()> {
         if count <= as_u64(out.capacity()) {
-            self.take_block(stored, count.saturating_mul(size_u64::<T>()), what)?.keep();
+            self.take_block(stored, count.saturating_mul(size_u64::<T>()), what)?
+                .keep();
             out.resize(as_usize(count), T::new_zeroed());
         } else {
             // The old memory goes first, so that never both are held.
@@ -373,7 +408,10 @@ impl Drop for Meter<'_> {
 impl fmt::Debug for Meter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (held, work) = (self.held(), self.work.load(Relaxed));
-        f.debug_struct("Meter").field("held", &held).field("work", &work).finish_non_exhaustive()
+        f.debug_struct("Meter")
+            .field("held", &held)
+            .field("work", &work)
+            .finish_non_exhaustive()
     }
 }
 
@@ -431,7 +469,10 @@ pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
 /// Adds to a count, as far as it goes. Returns the sum.
 fn add(count: &AtomicU64, more: u64) -> u64 {
     let sum = |count: u64| Some(count.saturating_add(more));
-    count.fetch_update(Relaxed, Relaxed, sum).unwrap_or_else(|count| count).saturating_add(more)
+    count
+        .fetch_update(Relaxed, Relaxed, sum)
+        .unwrap_or_else(|count| count)
+        .saturating_add(more)
 }
 
 /// Subtracts bytes from a count, which stays at 0 at least.
@@ -460,7 +501,10 @@ mod tests {
         let place = out.as_ptr();
         meter.reserve(&mut out, 0, 4, "x").unwrap();
         assert_eq!((out.as_ptr(), meter.held()), (place, 80));
-        assert_eq!(meter.reserve(&mut out, 0, 17, "x").unwrap_err().kind(), ErrorKind::LimitExceeded);
+        assert_eq!(
+            meter.reserve(&mut out, 0, 17, "x").unwrap_err().kind(),
+            ErrorKind::LimitExceeded
+        );
     }
 
     #[test]
@@ -470,7 +514,8 @@ mod tests {
         for count in [17, u64::MAX / 4, u64::MAX] {
             let error = meter.vec::<u32>(0, count, "x").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-            let expected = "above the limit of 64 bytes; raise it with Limits::with_max_block_bytes";
+            let expected =
+                "above the limit of 64 bytes; raise it with Limits::with_max_block_bytes";
             assert!(error.to_string().ends_with(expected), "{error}");
         }
     }
@@ -480,8 +525,7 @@ mod tests {
         let meter = Meter::of_call(&Limits::default().with_max_total_bytes(100));
         let mut first = meter.take_block(0, 60, "x").unwrap();
         let error = meter.take_block(0, 60, "x").unwrap_err();
-        let expected =
-            "x needs 120 bytes, above the limit of 100 bytes; raise it with Limits::with_max_total_bytes";
+        let expected = "x needs 120 bytes, above the limit of 100 bytes; raise it with Limits::with_max_total_bytes";
         assert_eq!(error.to_string(), expected);
         assert_eq!(meter.left(), 40);
         meter.take(30, "x").unwrap().keep();
@@ -494,7 +538,11 @@ mod tests {
 
     #[test]
     fn errors_name_the_limit_that_is_exceeded() {
-        let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64).with_max_total_bytes(32));
+        let meter = Meter::of_call(
+            &Limits::default()
+                .with_max_block_bytes(64)
+                .with_max_total_bytes(32),
+        );
         for (bytes, limit) in [(64, "max_total_bytes"), (65, "max_block_bytes")] {
             let error = meter.exceeded(0, bytes, "x");
             assert!(error.to_string().contains(limit), "{error}");
@@ -507,7 +555,10 @@ mod tests {
         let part = meter.capped(50);
         part.take(40, "x").unwrap().keep();
         meter.take(30, "x").unwrap().keep();
-        assert_eq!((part.held(), part.left(), meter.held(), meter.left()), (40, 10, 70, 30));
+        assert_eq!(
+            (part.held(), part.left(), meter.held(), meter.left()),
+            (40, 10, 70, 30)
+        );
         assert!(part.try_take(11).is_none() && part.try_take(10).is_some());
         meter.take(25, "x").unwrap().keep();
         assert_eq!(part.left(), 5);
@@ -535,18 +586,40 @@ mod tests {
 
     #[test]
     fn what_is_stored_large_may_decode_large() {
-        let limits = Limits::default().with_max_block_bytes(10).with_max_total_bytes(20);
+        let limits = Limits::default()
+            .with_max_block_bytes(10)
+            .with_max_total_bytes(20);
         let meter = Meter::of_part(&limits, &(100..110));
-        assert_eq!((meter.block(10), meter.block(1), meter.block(0), meter.left()), (160, 16, 10, 160));
+        assert_eq!(
+            (
+                meter.block(10),
+                meter.block(1),
+                meter.block(0),
+                meter.left()
+            ),
+            (160, 16, 10, 160)
+        );
         drop(meter.take_block(10, 160, "x").unwrap());
         let error = meter.take_block(10, 161, "x").unwrap_err();
         let cause = |limit, remedy| {
             let needed = Some(161);
-            Cause::Limit { limit, allowed: 160, needed, count: None, remedy }
+            Cause::Limit {
+                limit,
+                allowed: 160,
+                needed,
+                count: None,
+                remedy,
+            }
         };
-        assert_eq!(*error.cause(), cause(Limit::BlockBytes, "Limits::with_max_block_bytes"));
+        assert_eq!(
+            *error.cause(),
+            cause(Limit::BlockBytes, "Limits::with_max_block_bytes")
+        );
         let error = meter.part().take(161, "x").unwrap_err();
-        assert_eq!(*error.cause(), cause(Limit::TotalBytes, "Limits::with_max_total_bytes"));
+        assert_eq!(
+            *error.cause(),
+            cause(Limit::TotalBytes, "Limits::with_max_total_bytes")
+        );
         let strict = Meter::of_part(&limits.with_free_ratio(0), &(100..110));
         assert_eq!((strict.block(10), strict.left()), (10, 20));
     }
@@ -596,8 +669,12 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri ends the program where memory runs out")]
     fn vec_that_the_machine_cannot_give_is_an_error() {
-        let limits = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(u64::MAX);
-        let error = Meter::of_call(&limits).vec::<u64>(0, 1 << 59, "x").unwrap_err();
+        let limits = Limits::default()
+            .with_max_block_bytes(u64::MAX)
+            .with_max_total_bytes(u64::MAX);
+        let error = Meter::of_call(&limits)
+            .vec::<u64>(0, 1 << 59, "x")
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     }
 }

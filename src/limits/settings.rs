@@ -48,8 +48,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        let remedies =
-            ["Limits::with_max_block_bytes", "Limits::with_max_total_bytes", "Limits::with_max_depth"];
+        let remedies = [
+            "Limits::with_max_block_bytes",
+            "Limits::with_max_total_bytes",
+            "Limits::with_max_depth",
+        ];
         Self {
             max_block_bytes: 512 << 20,
             max_total_bytes: 1 << 30,
@@ -129,21 +132,33 @@ impl Limits {
         what: &'static str,
     ) -> Error {
         let remedy = self.remedy(limit);
-        let shares = if matches!(limit, Limit::BlockBytes | Limit::TotalBytes) { self.shares } else { 1 };
+        let shares = if matches!(limit, Limit::BlockBytes | Limit::TotalBytes) {
+            self.shares
+        } else {
+            1
+        };
         let allowed = allowed.saturating_mul(shares);
         let needed = needed.map(|needed| needed.saturating_mul(shares));
-        let cause = Cause::Limit { limit, allowed, needed, count: None, remedy };
+        let cause = Cause::Limit {
+            limit,
+            allowed,
+            needed,
+            count: None,
+            remedy,
+        };
         Error::new(ErrorKind::LimitExceeded, what).because(cause)
     }
 
     /// Returns the maximum decoded size of a block that occupies `stored` bytes in the file.
     pub(super) fn block(&self, stored: u64) -> u64 {
-        self.max_block_bytes.max(stored.saturating_mul(self.free_ratio))
+        self.max_block_bytes
+            .max(stored.saturating_mul(self.free_ratio))
     }
 
     /// Returns the maximum number of bytes that a call may hold if it reads `read` bytes.
     pub(super) fn total(&self, read: u64) -> u64 {
-        self.max_total_bytes.max(read.saturating_mul(self.free_ratio))
+        self.max_total_bytes
+            .max(read.saturating_mul(self.free_ratio))
     }
 
     /// Returns the maximum work of a job that reads `read` bytes.
@@ -183,6 +198,9 @@ mod tests {
             }
         );
         let error = set.exceeded(Limit::TotalBytes, 2, Some(3), "x").to_string();
-        assert_eq!(error, "x needs 15 bytes, above the limit of 10 bytes; raise it with total");
+        assert_eq!(
+            error,
+            "x needs 15 bytes, above the limit of 10 bytes; raise it with total"
+        );
     }
 }

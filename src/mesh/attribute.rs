@@ -42,22 +42,37 @@ impl Eq for Attribute {}
 
 impl Attribute {
     pub(crate) fn new(semantic: Semantic, format: VertexFormat, bytes: Bytes) -> Self {
-        Self { semantic, format, bytes, dequant: None, mesh: None }
+        Self {
+            semantic,
+            format,
+            bytes,
+            dequant: None,
+            mesh: None,
+        }
     }
 
     /// Sets the dequantization of normalized integers.
     pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
-        Self { dequant: Some(dequant), ..self }
+        Self {
+            dequant: Some(dequant),
+            ..self
+        }
     }
 
     /// This attribute with other elements in the same format.
     pub(super) fn with_bytes(&self, bytes: Bytes) -> Self {
-        Self { bytes, ..self.clone() }
+        Self {
+            bytes,
+            ..self.clone()
+        }
     }
 
     /// Sets the mesh that the attribute is of.
     pub(super) fn of_mesh(self, mesh: Place) -> Self {
-        Self { mesh: Some(mesh), ..self }
+        Self {
+            mesh: Some(mesh),
+            ..self
+        }
     }
 
     /// The meaning of the attribute.
@@ -73,7 +88,10 @@ impl Attribute {
     }
 
     pub(crate) fn info(&self) -> AttributeInfo {
-        AttributeInfo { semantic: self.semantic.clone(), format: self.format }
+        AttributeInfo {
+            semantic: self.semantic.clone(),
+            format: self.format,
+        }
     }
 
     /// The dequantization of the stored integers, if they have one.
@@ -87,7 +105,10 @@ impl Attribute {
     /// The number of elements, one for each vertex.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.bytes.len().checked_div(self.format.size()).unwrap_or(0)
+        self.bytes
+            .len()
+            .checked_div(self.format.size())
+            .unwrap_or(0)
     }
 
     /// Returns `true` if the attribute has no elements.
@@ -124,8 +145,13 @@ impl Attribute {
             return None;
         }
         let size = self.format.size();
-        let bytes = self.bytes.slice(vertices.start.checked_mul(size)?..vertices.end.checked_mul(size)?);
-        Some(Self { bytes, ..self.clone() })
+        let bytes = self
+            .bytes
+            .slice(vertices.start.checked_mul(size)?..vertices.end.checked_mul(size)?);
+        Some(Self {
+            bytes,
+            ..self.clone()
+        })
     }
 
     /// Converts the elements to `[f32; N]`.
@@ -174,13 +200,22 @@ impl Attribute {
         component: VertexFormat,
         out: &mut [[T; N]],
     ) -> Result<()> {
-        let format = VertexFormat { components: u32::try_from(N).unwrap_or(u32::MAX), ..component };
+        let format = VertexFormat {
+            components: u32::try_from(N).unwrap_or(u32::MAX),
+            ..component
+        };
         let converter = self.converter(format);
         let per_block = self.per_block(format.size());
         let mut work = Work::default();
         for (block, first) in out.chunks_mut(per_block).zip((0..).step_by(per_block)) {
             let (count, out) = (block.len(), block.as_flattened_mut().as_mut_bytes());
-            self.convert_part(&converter, first, count, Places::packed(out, format.size()), &mut work)?;
+            self.convert_part(
+                &converter,
+                first,
+                count,
+                Places::packed(out, format.size()),
+                &mut work,
+            )?;
         }
         Ok(())
     }
@@ -196,11 +231,15 @@ impl Attribute {
             let stored = element.chunks_exact(self.format.scalar.size());
             for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {
                 let number = component_to_f32(self.format, component);
-                *value = self.dequant.map_or(number, |dequant| dequant.apply(index, number));
+                *value = self
+                    .dequant
+                    .map_or(number, |dequant| dequant.apply(index, number));
             }
             components
         };
-        self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
+        self.bytes
+            .chunks_exact(self.format.size().max(1))
+            .map(convert)
     }
 
     /// The smallest box around the first three components; `None` if no element is finite.
@@ -212,11 +251,15 @@ impl Attribute {
         let mut bounds = Bounds::default();
         // Every number is a float.
         let always = || Ok(());
-        let _ =
-            self.write_blocks(VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X3.size(), always, |_, bytes| {
+        let _ = self.write_blocks(
+            VertexFormat::FLOAT32X3,
+            VertexFormat::FLOAT32X3.size(),
+            always,
+            |_, bytes| {
                 let (points, _) = bytes.as_chunks::<4>().0.as_chunks::<3>();
                 bounds.add(points.iter().map(|point| point.map(f32::from_ne_bytes)));
-            });
+            },
+        );
         (!bounds.is_empty()).then_some(bounds)
     }
 
@@ -265,7 +308,9 @@ impl Attribute {
         let size = target.size();
         if stride < size {
             let error = self.error("stride");
-            return Err(error.expected(format!("at least {size} bytes")).found(stride));
+            return Err(error
+                .expected(format!("at least {size} bytes"))
+                .found(stride));
         }
         if self.is_empty() {
             // A file without elements may declare any element size.
@@ -281,13 +326,23 @@ impl Attribute {
         for first in (0..self.len()).step_by(per_block) {
             goes_on()?;
             let count = per_block.min(self.len().saturating_sub(first));
-            let out = block.get_mut(..count.saturating_mul(size)).unwrap_or_default();
-            self.convert_part(&converter, first, count, Places::packed(out, size), &mut work)?;
+            let out = block
+                .get_mut(..count.saturating_mul(size))
+                .unwrap_or_default();
+            self.convert_part(
+                &converter,
+                first,
+                count,
+                Places::packed(out, size),
+                &mut work,
+            )?;
             let offset = first.saturating_mul(stride);
             if stride == size {
                 written(write(offset, out))?;
             } else {
-                let mut elements = out.chunks_exact(size.max(1)).zip((offset..).step_by(stride));
+                let mut elements = out
+                    .chunks_exact(size.max(1))
+                    .zip((offset..).step_by(stride));
                 elements.try_for_each(|(element, offset)| written(write(offset, element)))?;
             }
         }
@@ -310,12 +365,20 @@ impl Attribute {
 
     /// Returns the number of elements in a block, if each converts to `size` bytes.
     fn per_block(&self, size: usize) -> usize {
-        BLOCK.checked_div(size.max(self.format.size())).unwrap_or(0).max(1)
+        BLOCK
+            .checked_div(size.max(self.format.size()))
+            .unwrap_or(0)
+            .max(1)
     }
 
     /// The conversion of the elements to another format.
     pub(super) fn converter(&self, target: VertexFormat) -> Converter {
-        Converter::new(self.format, target, self.dequant, Fourth::of(&self.semantic))
+        Converter::new(
+            self.format,
+            target,
+            self.dequant,
+            Fourth::of(&self.semantic),
+        )
     }
 
     /// Converts `count` elements from `first` on.
@@ -329,26 +392,45 @@ impl Attribute {
     ) -> Result<()> {
         let size = self.format.size();
         let end = first.saturating_add(count).saturating_mul(size);
-        let elements = self.bytes.get(first.saturating_mul(size)..end).unwrap_or_default();
-        converter.convert(elements, places, work).map_err(|NotHeld { component, value }| {
-            let vertex = component.checked_div(converter.components()).unwrap_or(0).saturating_add(first);
-            let error = self.error("number of a vertex attribute");
-            let expected = format!("one that {} can hold", converter.target());
-            error.expected(expected).found(format_args!("{value} at vertex {}", decimal(vertex)))
-        })
+        let elements = self
+            .bytes
+            .get(first.saturating_mul(size)..end)
+            .unwrap_or_default();
+        converter
+            .convert(elements, places, work)
+            .map_err(|NotHeld { component, value }| {
+                let vertex = component
+                    .checked_div(converter.components())
+                    .unwrap_or(0)
+                    .saturating_add(first);
+                let error = self.error("number of a vertex attribute");
+                let expected = format!("one that {} can hold", converter.target());
+                error
+                    .expected(expected)
+                    .found(format_args!("{value} at vertex {}", decimal(vertex)))
+            })
     }
 
     /// An error about this attribute.
     fn error(&self, what: &'static str) -> Error {
         let error = Error::new(ErrorKind::OutOfRange, what);
         let Some(mesh) = &self.mesh else { return error };
-        let address = mesh.address().cloned().unwrap_or_else(|| Address::field("mesh"));
+        let address = mesh
+            .address()
+            .cloned()
+            .unwrap_or_else(|| Address::field("mesh"));
         mesh.locate(error.of(self.semantic.address_in(address)))
     }
 }
 
 impl fmt::Debug for Attribute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Attribute({} {}, {} elements)", self.semantic, self.format, self.len())
+        write!(
+            f,
+            "Attribute({} {}, {} elements)",
+            self.semantic,
+            self.format,
+            self.len()
+        )
     }
 }

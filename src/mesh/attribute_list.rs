@@ -31,7 +31,10 @@ pub(super) struct Attributes {
 
 impl Attributes {
     pub(super) fn new(list: AttributeList, loader: impl LoadAttribute + 'static) -> Self {
-        Self { list, loader: Arc::new(loader) }
+        Self {
+            list,
+            loader: Arc::new(loader),
+        }
     }
 
     pub(super) fn list(&self) -> &AttributeList {
@@ -83,7 +86,10 @@ impl AttributeList {
         let infos: Arc<[AttributeInfo]> = infos.into();
         let mut sorted: Vec<usize> = (0..infos.len()).collect();
         sorted.sort_by(|a, b| meaning(&infos, *a).cmp(&meaning(&infos, *b)));
-        Self { infos, sorted: sorted.into() }
+        Self {
+            infos,
+            sorted: sorted.into(),
+        }
     }
 
     pub(crate) fn as_slice(&self) -> &[AttributeInfo] {
@@ -92,9 +98,14 @@ impl AttributeList {
 
     /// The index of the first attribute with this meaning.
     pub(super) fn find(&self, semantic: &Semantic) -> Option<usize> {
-        let first = self.sorted.partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
+        let first = self
+            .sorted
+            .partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
         let place = *self.sorted.get(first)?;
-        self.infos.get(place).is_some_and(|info| info.semantic == *semantic).then_some(place)
+        self.infos
+            .get(place)
+            .is_some_and(|info| info.semantic == *semantic)
+            .then_some(place)
     }
 }
 
@@ -110,13 +121,24 @@ mod tests {
     #[test]
     fn first_of_equal_meanings_is_found() {
         let names = ["b", "a", "b", "", "a"].map(|name| Semantic::Custom(name.to_owned()));
-        let info =
-            |semantic: &Semantic| AttributeInfo { semantic: semantic.clone(), format: VertexFormat::FLOAT32 };
-        let list = AttributeList::new(names.iter().chain([&Semantic::Position]).map(info).collect());
+        let info = |semantic: &Semantic| AttributeInfo {
+            semantic: semantic.clone(),
+            format: VertexFormat::FLOAT32,
+        };
+        let list = AttributeList::new(
+            names
+                .iter()
+                .chain([&Semantic::Position])
+                .map(info)
+                .collect(),
+        );
         assert_eq!(
             names.each_ref().map(|name| list.find(name)),
             [Some(0), Some(1), Some(0), Some(3), Some(1)]
         );
-        assert_eq!((list.find(&Semantic::Position), list.find(&Semantic::Normal)), (Some(5), None));
+        assert_eq!(
+            (list.find(&Semantic::Position), list.find(&Semantic::Normal)),
+            (Some(5), None)
+        );
     }
 }

@@ -63,7 +63,10 @@ impl Bounds {
             let ([a0, a1, a2], [b0, b1, b2]) = (a, b);
             [pick(a0, b0), pick(a1, b1), pick(a2, b2)]
         };
-        Self { min: each(self.min, other.min, f32::min), max: each(self.max, other.max, f32::max) }
+        Self {
+            min: each(self.min, other.min, f32::min),
+            max: each(self.max, other.max, f32::max),
+        }
     }
 
     /// Returns `true` if the box contains no point: on some axis, the minimum is not at most the maximum.
@@ -79,7 +82,10 @@ impl Bounds {
 /// changes nothing.
 impl Default for Bounds {
     fn default() -> Self {
-        Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] }
+        Self {
+            min: [f32::INFINITY; 3],
+            max: [f32::NEG_INFINITY; 3],
+        }
     }
 }
 

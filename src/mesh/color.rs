@@ -23,17 +23,25 @@
 /// assert!(!colors_to_linear(&mut [[2.0, 0.0, 0.0, 1.0]]));
 /// ```
 pub fn colors_to_linear(colors: &mut [[f32; 4]]) -> bool {
-    if !colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number)) {
+    if !colors
+        .as_flattened()
+        .iter()
+        .all(|number| (0.0..=1.0).contains(number))
+    {
         return false;
     }
     for [rgb @ .., _] in colors {
-        rgb.iter_mut().for_each(|channel| *channel = linear(*channel));
+        rgb.iter_mut()
+            .for_each(|channel| *channel = linear(*channel));
     }
     true
 }
 
 /// The light of a channel of sRGB, made of roots and products, which are the same on every host.
-#[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the nearest float is meant"
+)]
 fn linear(channel: f32) -> f32 {
     let channel = f64::from(channel);
     if channel <= 0.04045 {
@@ -62,7 +70,10 @@ mod tests {
                 dark if dark <= 0.04045 => dark / 12.92,
                 bright => ((bright + 0.055) / 1.055).powf(2.4),
             };
-            assert!((f64::from(linear(channel)) - exact).abs() <= exact * 6e-8, "{channel}");
+            assert!(
+                (f64::from(linear(channel)) - exact).abs() <= exact * 6e-8,
+                "{channel}"
+            );
         }
         assert_eq!([linear(0.0), linear(1.0)], [0.0, 1.0]);
     }

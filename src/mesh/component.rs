@@ -14,7 +14,10 @@ pub(super) fn component_to_f32(format: VertexFormat, component: &[u8]) -> f32 {
         }
         _ => component_to_f64(scalar, component),
     };
-    #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, which is what is promised")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounds to the nearest, which is what is promised"
+    )]
     let rounded = number as f32;
     rounded
 }
@@ -25,7 +28,10 @@ pub(crate) fn component_to_f64(scalar: Scalar, component: &[u8]) -> f64 {
         Scalar::F16 => F16(u16::from_le_bytes(leading(component))).to_f32().into(),
         Scalar::F32 => f32::from_le_bytes(leading(component)).into(),
         Scalar::F64 => f64::from_le_bytes(leading(component)),
-        #[expect(clippy::cast_precision_loss, reason = "no integer of these formats has more than 32 bits")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "no integer of these formats has more than 32 bits"
+        )]
         integer => component_to_i64(integer, component) as f64,
     }
 }

@@ -64,12 +64,23 @@ impl Converter {
         };
         let (mut fill, one) = (Vec::new(), to.one());
         // Components of a packed word have no bytes of their own.
-        let missing = if to.packed { 0..0 } else { from.components..to.components };
+        let missing = if to.packed {
+            0..0
+        } else {
+            from.components..to.components
+        };
         for component in missing {
             let is_one = component == 3 && fourth == Fourth::One;
             fill.extend_from_slice(if is_one { &one } else { to.zero() });
         }
-        Self { from, to, dequant, step, fill, fourth }
+        Self {
+            from,
+            to,
+            dequant,
+            step,
+            fill,
+            fourth,
+        }
     }
 
     /// The format that elements become.
@@ -97,8 +108,16 @@ impl Converter {
         work: &mut Work,
     ) -> Result<(), NotHeld> {
         let Self { from, to, .. } = self;
-        let Work { few, floats, integers, bytes } = work;
-        let kept = VertexFormat { components: from.components.min(to.components), ..*from };
+        let Work {
+            few,
+            floats,
+            integers,
+            bytes,
+        } = work;
+        let kept = VertexFormat {
+            components: from.components.min(to.components),
+            ..*from
+        };
         if self.step == Step::Keep && (cfg!(target_endian = "little") || from.scalar.size() == 1) {
             place(elements, from.size(), kept.size(), &self.fill, places);
             return Ok(());
@@ -107,7 +126,13 @@ impl Converter {
         let elements = if kept.components < from.components {
             let count = elements.len().checked_div(from.size()).unwrap_or(0);
             few.resize(count.saturating_mul(kept.size()), 0);
-            place(elements, from.size(), kept.size(), &[], Places::packed(few, kept.size()));
+            place(
+                elements,
+                from.size(),
+                kept.size(),
+                &[],
+                Places::packed(few, kept.size()),
+            );
             few.as_slice()
         } else {
             elements
@@ -122,10 +147,12 @@ impl Converter {
             Step::Integer => {
                 read_integers(from.scalar, elements, integers);
                 if to.packed {
-                    packed::write_integers(integers, self.packing(), bytes).map_err(|component| {
-                        let value = integers.get(component).copied().unwrap_or(0).to_string();
-                        NotHeld { component, value }
-                    })?;
+                    packed::write_integers(integers, self.packing(), bytes).map_err(
+                        |component| {
+                            let value = integers.get(component).copied().unwrap_or(0).to_string();
+                            NotHeld { component, value }
+                        },
+                    )?;
                 } else {
                     write_integers(integers, to.scalar, bytes)?;
                 }
@@ -144,7 +171,11 @@ impl Converter {
                 }
             }
         };
-        let size = if to.packed { to.size() } else { components(kept).saturating_mul(to.scalar.size()) };
+        let size = if to.packed {
+            to.size()
+        } else {
+            components(kept).saturating_mul(to.scalar.size())
+        };
         place(converted, size, size, &self.fill, places);
         Ok(())
     }
@@ -187,18 +218,29 @@ fn components(format: VertexFormat) -> usize {
 }
 
 /// Reads components as floats, scaled if they are normalized, and dequantized.
-fn read_floats(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8], out: &mut Vec<f32>) {
-    let VertexFormat { scalar, normalized, .. } = format;
+fn read_floats(
+    format: VertexFormat,
+    dequant: Option<&Dequant>,
+    elements: &[u8],
+    out: &mut Vec<f32>,
+) {
+    let VertexFormat {
+        scalar, normalized, ..
+    } = format;
     match (scalar, normalized) {
         (Scalar::U8, false) => read(elements, out, |stored: u8| f32::from(stored)),
         (Scalar::U8, true) => read(elements, out, |stored: u8| f32::from(stored) / 255.0),
         (Scalar::I8, false) => read(elements, out, |stored: i8| f32::from(stored)),
-        (Scalar::I8, true) => read(elements, out, |stored: i8| (f32::from(stored) / 127.0).max(-1.0)),
+        (Scalar::I8, true) => read(elements, out, |stored: i8| {
+            (f32::from(stored) / 127.0).max(-1.0)
+        }),
         (Scalar::U16, false) => read(elements, out, |stored: le::U16| f32::from(stored.get())),
         (Scalar::U16, true) => return read_units(format, dequant, elements, out),
         (Scalar::I16, false) => read(elements, out, |stored: le::I16| f32::from(stored.get())),
         (Scalar::I16, true) => {
-            read(elements, out, |stored: le::I16| (f32::from(stored.get()) / 32_767.0).max(-1.0));
+            read(elements, out, |stored: le::I16| {
+                (f32::from(stored.get()) / 32_767.0).max(-1.0)
+            });
         }
         (Scalar::F16, _) => read(elements, out, |stored: le::U16| F16(stored.get()).to_f32()),
         (Scalar::F32, _) => read(elements, out, |stored: le::F32| stored.get()),
@@ -218,8 +260,15 @@ fn read_floats(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8],
 }
 
 /// Reads normalized integers of 16 bits, the most common type of dequantized integers.
-fn read_units(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8], out: &mut Vec<f32>) {
-    let Ok(stored) = <[le::U16]>::ref_from_bytes(elements) else { return out.clear() };
+fn read_units(
+    format: VertexFormat,
+    dequant: Option<&Dequant>,
+    elements: &[u8],
+    out: &mut Vec<f32>,
+) {
+    let Ok(stored) = <[le::U16]>::ref_from_bytes(elements) else {
+        return out.clear();
+    };
     let Some(Dequant { scale, offset }) = dequant else {
         return read(elements, out, |stored: le::U16| dequant::unit(stored.get()));
     };
@@ -268,7 +317,10 @@ fn write_floats(floats: &[f32], to: VertexFormat, out: &mut Vec<u8>) -> Result<(
             let integers: Vec<Option<i64>> = floats.iter().map(integer_of).collect();
             if let Some(component) = integers.iter().position(Option::is_none) {
                 let value = floats.get(component).copied().unwrap_or(f32::NAN);
-                return Err(NotHeld { component, value: value.to_string() });
+                return Err(NotHeld {
+                    component,
+                    value: value.to_string(),
+                });
             }
             let integers: Vec<i64> = integers.into_iter().flatten().collect();
             return write_integers(&integers, integer, out);
@@ -299,7 +351,11 @@ fn write_small<const N: usize>(
     const ONES: f32 = 12_582_912.0;
     const NUMBERS: usize = 64;
     out.resize(floats.len().saturating_mul(N), 0);
-    let blocks = out.as_chunks_mut::<N>().0.chunks_mut(NUMBERS).zip(floats.chunks(NUMBERS));
+    let blocks = out
+        .as_chunks_mut::<N>()
+        .0
+        .chunks_mut(NUMBERS)
+        .zip(floats.chunks(NUMBERS));
     for (places, floats) in blocks {
         let mut halves = 0;
         for (place, float) in places.iter_mut().zip(floats) {
@@ -310,7 +366,9 @@ fn write_small<const N: usize>(
         }
         if halves != 0 {
             for (place, float) in places.iter_mut().zip(floats) {
-                *place = bytes(nearest(f64::from(limited(*float, least)) * f64::from(greatest)));
+                *place = bytes(nearest(
+                    f64::from(limited(*float, least)) * f64::from(greatest),
+                ));
             }
         }
     }
@@ -324,7 +382,10 @@ fn host_order(bits: u32) -> [u8; 2] {
 /// Returns the integer nearest to a float, the even one of two; `None` for NaN and values outside the range of `i64`.
 fn integer_of(float: &f32) -> Option<i64> {
     let rounded = float.round_ties_even();
-    #[expect(clippy::cast_possible_truncation, reason = "saturates, and no component has as many bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "saturates, and no component has as many bits"
+    )]
     rounded.is_finite().then_some(rounded as i64)
 }
 
@@ -365,8 +426,12 @@ fn write_integers(integers: &[i64], scalar: Scalar, out: &mut Vec<u8>) -> Result
     let bits = |integer: &i64| integer.cast_unsigned();
     match scalar.size() {
         1 => write(integers, out, |integer| low::<1>(bits(integer))),
-        2 => write(integers, out, |integer| u16::from_le_bytes(low(bits(integer))).to_ne_bytes()),
-        _ => write(integers, out, |integer| u32::from_le_bytes(low(bits(integer))).to_ne_bytes()),
+        2 => write(integers, out, |integer| {
+            u16::from_le_bytes(low(bits(integer))).to_ne_bytes()
+        }),
+        _ => write(integers, out, |integer| {
+            u32::from_le_bytes(low(bits(integer))).to_ne_bytes()
+        }),
     }
     Ok(())
 }
@@ -389,10 +454,13 @@ mod tests {
 
     /// All formats of up to five components.
     fn formats() -> impl Iterator<Item = VertexFormat> {
-        let counts = SCALARS.into_iter().flat_map(|scalar| (1..=5).map(move |count| (scalar, count)));
+        let counts = SCALARS
+            .into_iter()
+            .flat_map(|scalar| (1..=5).map(move |count| (scalar, count)));
         counts.flat_map(|(scalar, count)| {
             let all = [false, true].map(|normalized| VertexFormat::new(scalar, count, normalized));
-            all.into_iter().filter(|format| !(format.normalized && format.scalar.is_float()))
+            all.into_iter()
+                .filter(|format| !(format.normalized && format.scalar.is_float()))
         })
     }
 
@@ -406,12 +474,20 @@ mod tests {
         let count = elements.len() / from.size();
         let mut out = vec![0xEE; count * stride];
         let converter = Converter::new(from, to, None, fourth);
-        converter.convert(elements, Places::packed(&mut out, stride), &mut Work::default()).map(|()| out)
+        converter
+            .convert(
+                elements,
+                Places::packed(&mut out, stride),
+                &mut Work::default(),
+            )
+            .map(|()| out)
     }
 
     /// Bytes of every kind, none of which is a number that is none.
     fn bytes(count: usize) -> Vec<u8> {
-        (0..count).map(|at| (at.wrapping_mul(97) ^ (at >> 3)) as u8 & 0x3b).collect()
+        (0..count)
+            .map(|at| (at.wrapping_mul(97) ^ (at >> 3)) as u8 & 0x3b)
+            .collect()
     }
 
     #[test]
@@ -421,16 +497,21 @@ mod tests {
             let elements = bytes(from.size() * 70);
             for count in 1..=5 {
                 let to = VertexFormat::new(Scalar::F32, count, false);
-                let out = convert(from, to, Fourth::One, &elements, to.size() + 4).ok().unwrap();
-                for (element, place) in elements.chunks(from.size()).zip(out.chunks(to.size() + 4)) {
+                let out = convert(from, to, Fourth::One, &elements, to.size() + 4)
+                    .ok()
+                    .unwrap();
+                for (element, place) in elements.chunks(from.size()).zip(out.chunks(to.size() + 4))
+                {
                     let stored = element.chunks(from.scalar.size());
-                    let mut expected: Vec<f32> =
-                        stored.map(|stored| component_to_f32(from, stored)).collect();
+                    let mut expected: Vec<f32> = stored
+                        .map(|stored| component_to_f32(from, stored))
+                        .collect();
                     while expected.len() < count as usize {
                         expected.push(f32::from(u8::from(expected.len() == 3)));
                     }
                     expected.truncate(count as usize);
-                    let expected: Vec<u8> = expected.into_iter().flat_map(f32::to_ne_bytes).collect();
+                    let expected: Vec<u8> =
+                        expected.into_iter().flat_map(f32::to_ne_bytes).collect();
                     assert_eq!(place[..to.size()], expected, "{from} to {to}");
                     assert_eq!(place[to.size()..], [0xEE; 4]);
                 }
@@ -451,7 +532,10 @@ mod tests {
             };
             let elements = one.repeat(2 * from.components as usize);
             let out = convert(from, to, Fourth::Zero, &elements, to.size()).ok();
-            assert_eq!(out.unwrap_or_else(|| panic!("{from} to {to}")).len(), 2 * to.size());
+            assert_eq!(
+                out.unwrap_or_else(|| panic!("{from} to {to}")).len(),
+                2 * to.size()
+            );
         }
     }
 
@@ -459,36 +543,81 @@ mod tests {
     #[cfg_attr(miri, ignore = "takes Miri minutes")]
     fn divisions_in_single_precision_are_those_in_double() {
         for normalized in [false, true] {
-            for scalar in [Scalar::U8, Scalar::I8, Scalar::U16, Scalar::I16, Scalar::F16] {
+            for scalar in [
+                Scalar::U8,
+                Scalar::I8,
+                Scalar::U16,
+                Scalar::I16,
+                Scalar::F16,
+            ] {
                 let from = VertexFormat::new(scalar, 1, normalized && scalar != Scalar::F16);
                 let elements: Vec<u8> = match scalar.size() {
                     1 => (0..=u8::MAX).collect(),
                     _ => (0..=u16::MAX).flat_map(u16::to_le_bytes).collect(),
                 };
-                let out = convert(from, VertexFormat::FLOAT32, Fourth::Zero, &elements, 4).ok().unwrap();
+                let out = convert(from, VertexFormat::FLOAT32, Fourth::Zero, &elements, 4)
+                    .ok()
+                    .unwrap();
                 for (stored, found) in elements.chunks(scalar.size()).zip(out.chunks(4)) {
-                    assert_eq!(found, component_to_f32(from, stored).to_ne_bytes(), "{from} {stored:?}");
+                    assert_eq!(
+                        found,
+                        component_to_f32(from, stored).to_ne_bytes(),
+                        "{from} {stored:?}"
+                    );
                 }
             }
         }
     }
 
     fn packed(to: VertexFormat, float: f32) -> Vec<u8> {
-        convert(VertexFormat::FLOAT32, to, Fourth::Zero, &float.to_le_bytes(), to.size()).ok().unwrap()
+        convert(
+            VertexFormat::FLOAT32,
+            to,
+            Fourth::Zero,
+            &float.to_le_bytes(),
+            to.size(),
+        )
+        .ok()
+        .unwrap()
     }
 
     #[test]
     fn floats_become_the_nearest_normalized_integer() {
         let unorm = |float| packed(VertexFormat::UNORM8, float)[0];
-        let cases =
-            [(-1., 0), (0., 0), (0.5, 128), (1., 255), (7., 255), (f32::NAN, 0), (f32::INFINITY, 255)];
-        cases.into_iter().for_each(|(float, expected)| assert_eq!(unorm(float), expected, "{float}"));
+        let cases = [
+            (-1., 0),
+            (0., 0),
+            (0.5, 128),
+            (1., 255),
+            (7., 255),
+            (f32::NAN, 0),
+            (f32::INFINITY, 255),
+        ];
+        cases
+            .into_iter()
+            .for_each(|(float, expected)| assert_eq!(unorm(float), expected, "{float}"));
         // Half-way between two, 127.5 above and 63.5 below: the even one.
         let snorm = |float| i8::from_ne_bytes([packed(VertexFormat::SNORM8, float)[0]]);
-        let cases = [(-9., -127), (-1., -127), (-0.004, -1), (0., 0), (0.5, 64), (1., 127), (f32::NAN, 0)];
-        cases.into_iter().for_each(|(float, expected)| assert_eq!(snorm(float), expected, "{float}"));
-        assert_eq!(packed(VertexFormat::new(Scalar::I32, 1, true), -1.), (-i32::MAX).to_ne_bytes());
-        assert_eq!(packed(VertexFormat::new(Scalar::U32, 1, true), 1.), u32::MAX.to_ne_bytes());
+        let cases = [
+            (-9., -127),
+            (-1., -127),
+            (-0.004, -1),
+            (0., 0),
+            (0.5, 64),
+            (1., 127),
+            (f32::NAN, 0),
+        ];
+        cases
+            .into_iter()
+            .for_each(|(float, expected)| assert_eq!(snorm(float), expected, "{float}"));
+        assert_eq!(
+            packed(VertexFormat::new(Scalar::I32, 1, true), -1.),
+            (-i32::MAX).to_ne_bytes()
+        );
+        assert_eq!(
+            packed(VertexFormat::new(Scalar::U32, 1, true), 1.),
+            u32::MAX.to_ne_bytes()
+        );
         // Miri is slow: it looks at a few.
         for all in (0..=u16::MAX).step_by(if cfg!(miri) { 1009 } else { 1 }) {
             let float = f32::from(all) / 65_535.;
@@ -509,14 +638,25 @@ mod tests {
         for (to, greatest) in formats.into_iter().zip([255_u16, 127, 65_535, 32_767]) {
             let (count, greatest) = (u32::from(greatest), f64::from(greatest));
             let halves = (0..count).map(|below| ((f64::from(below) + 0.5) / greatest) as f32);
-            let around = halves
-                .flat_map(|half| [-1, 0, 1].map(|by| f32::from_bits(half.to_bits().wrapping_add_signed(by))));
+            let around = halves.flat_map(|half| {
+                [-1, 0, 1].map(|by| f32::from_bits(half.to_bits().wrapping_add_signed(by)))
+            });
             let floats: Vec<f32> = around.flat_map(|float| [float, -float]).collect();
-            let stored: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
-            let found = convert(VertexFormat::FLOAT32, to, Fourth::Zero, &stored, to.size()).ok().unwrap();
-            let least = if matches!(to.scalar, Scalar::I8 | Scalar::I16) { -1.0 } else { 0.0 };
+            let stored: Vec<u8> = floats
+                .iter()
+                .flat_map(|float| float.to_le_bytes())
+                .collect();
+            let found = convert(VertexFormat::FLOAT32, to, Fourth::Zero, &stored, to.size())
+                .ok()
+                .unwrap();
+            let least = if matches!(to.scalar, Scalar::I8 | Scalar::I16) {
+                -1.0
+            } else {
+                0.0
+            };
             for (float, found) in floats.iter().zip(found.chunks(to.size())) {
-                let exact = (f64::from(*float).clamp(least, 1.0) * greatest).round_ties_even() as i32;
+                let exact =
+                    (f64::from(*float).clamp(least, 1.0) * greatest).round_ties_even() as i32;
                 let exact = exact.cast_unsigned();
                 let exact = if to.size() == 1 {
                     vec![exact.to_le_bytes()[0]]
@@ -531,18 +671,38 @@ mod tests {
     #[test]
     fn integers_keep_their_value_or_are_refused() {
         let cases = [
-            (VertexFormat::UINT32, VertexFormat::UINT8, 255, Some(vec![255])),
+            (
+                VertexFormat::UINT32,
+                VertexFormat::UINT8,
+                255,
+                Some(vec![255]),
+            ),
             (VertexFormat::UINT32, VertexFormat::UINT8, 256, None),
             (VertexFormat::SINT32, VertexFormat::UINT16, -1, None),
-            (VertexFormat::SINT32, VertexFormat::SINT8, -128, Some(vec![128])),
-            (VertexFormat::SINT32, VertexFormat::UNORM8, 200, Some(vec![200])),
+            (
+                VertexFormat::SINT32,
+                VertexFormat::SINT8,
+                -128,
+                Some(vec![128]),
+            ),
+            (
+                VertexFormat::SINT32,
+                VertexFormat::UNORM8,
+                200,
+                Some(vec![200]),
+            ),
             (
                 VertexFormat::new(Scalar::U32, 1, true),
                 VertexFormat::UINT16,
                 7,
                 Some(7_u16.to_ne_bytes().into()),
             ),
-            (VertexFormat::SINT32, VertexFormat::FLOAT32, -7, Some((-7_f32).to_ne_bytes().into())),
+            (
+                VertexFormat::SINT32,
+                VertexFormat::FLOAT32,
+                -7,
+                Some((-7_f32).to_ne_bytes().into()),
+            ),
         ];
         for (from, to, value, expected) in cases {
             let found = convert(from, to, Fourth::Zero, &i32::to_le_bytes(value), to.size());
@@ -550,8 +710,13 @@ mod tests {
         }
         assert_eq!(packed(VertexFormat::SINT16, -2.5), (-2_i16).to_ne_bytes());
         for float in [f32::NAN, f32::INFINITY, 65_536., -1.] {
-            let found =
-                convert(VertexFormat::FLOAT32, VertexFormat::UINT16, Fourth::Zero, &float.to_le_bytes(), 2);
+            let found = convert(
+                VertexFormat::FLOAT32,
+                VertexFormat::UINT16,
+                Fourth::Zero,
+                &float.to_le_bytes(),
+                2,
+            );
             assert!(found.is_err(), "{float}");
         }
     }
@@ -559,8 +724,13 @@ mod tests {
     #[test]
     fn components_that_are_left_out_need_not_be_held() {
         let stored = [3_u32, 4, 70_000].map(u32::to_le_bytes);
-        let out =
-            convert(VertexFormat::UINT32X3, VertexFormat::UINT8X2, Fourth::Zero, stored.as_flattened(), 2);
+        let out = convert(
+            VertexFormat::UINT32X3,
+            VertexFormat::UINT8X2,
+            Fourth::Zero,
+            stored.as_flattened(),
+            2,
+        );
         assert_eq!(out.ok(), Some(vec![3, 4]));
     }
 }

@@ -35,11 +35,19 @@ pub struct MeshCounts {
 
 impl MeshEntry {
     pub(crate) fn new(address: Address, name: impl Into<String>, role: Role) -> Self {
-        Self { address, name: name.into(), role, counts: None }
+        Self {
+            address,
+            name: name.into(),
+            role,
+            counts: None,
+        }
     }
 
     pub(crate) fn with_counts(self, counts: MeshCounts) -> Self {
-        Self { counts: Some(counts), ..self }
+        Self {
+            counts: Some(counts),
+            ..self
+        }
     }
 
     /// Returns `true` if a viewer draws the mesh by default: its [role](Role::is_drawn_by_default) is drawn, and its counts,
@@ -79,7 +87,11 @@ pub(crate) type Entries<'a> = Box<dyn ExactSizeIterator<Item = MeshEntry> + Send
 
 /// The purpose of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum Role {
     /// Geometry that is drawn.

@@ -50,20 +50,45 @@ impl Gather {
         let mut attributes: Vec<&LayoutAttribute> = layout.attributes().iter().collect();
         attributes.sort_by_key(|attribute| attribute.offset);
         let converter = |to: &LayoutAttribute| {
-            Converter::new(VertexFormat::FLOAT32X3, to.format, None, Fourth::of(&to.semantic))
+            Converter::new(
+                VertexFormat::FLOAT32X3,
+                to.format,
+                None,
+                Fourth::of(&to.semantic),
+            )
         };
         let is_copy = |to: &&LayoutAttribute| converter(to).is_copy();
-        let bytes = if attributes.iter().all(is_copy) { DIRECT_BLOCK } else { BLOCK };
+        let bytes = if attributes.iter().all(is_copy) {
+            DIRECT_BLOCK
+        } else {
+            BLOCK
+        };
         let block = bytes.checked_div(layout.stride()).unwrap_or(0).max(1);
         let followers = followers(attributes.iter().copied());
         let column = |(to, is_followed): (&LayoutAttribute, bool)| {
             let default = to.default.map(|default| to.element(default)).transpose()?;
             let default = default.map(|element| element.repeat(block));
-            Ok(Column { to: to.clone(), converter: converter(to), default, is_followed })
+            Ok(Column {
+                to: to.clone(),
+                converter: converter(to),
+                default,
+                is_followed,
+            })
         };
-        let columns = attributes.into_iter().zip(followers).map(column).collect::<Result<_>>()?;
+        let columns = attributes
+            .into_iter()
+            .zip(followers)
+            .map(column)
+            .collect::<Result<_>>()?;
         let (stride, has_gaps) = (layout.stride(), layout.has_gaps());
-        Ok(Self { columns, stride, has_gaps, block, elements: Vec::new(), work: Work::default() })
+        Ok(Self {
+            columns,
+            stride,
+            has_gaps,
+            block,
+            elements: Vec::new(),
+            work: Work::default(),
+        })
     }
 
     /// The attributes of the layout.
@@ -80,7 +105,14 @@ impl Gather {
         out: &mut [u8],
         add: impl Fn(&Semantic, Range<usize>, &mut Vec<[f32; 3]>) -> Result<bool>,
     ) -> Result<()> {
-        let Self { columns, stride, has_gaps, block, elements, work } = self;
+        let Self {
+            columns,
+            stride,
+            has_gaps,
+            block,
+            elements,
+            work,
+        } = self;
         let out = WriteOnly::of(sized(out, count.saturating_mul(*stride))?);
         let blocks = out.chunks_mut(block.saturating_mul(*stride).max(1));
         for (first, vertices) in (0_usize..).step_by(*block).zip(blocks) {
@@ -89,23 +121,38 @@ impl Gather {
                 WriteOnly::clear(vertices);
             }
             let count = vertices.len().checked_div(*stride).unwrap_or(0);
-            for Column { to, converter, default, is_followed } in columns.iter() {
+            for Column {
+                to,
+                converter,
+                default,
+                is_followed,
+            } in columns.iter()
+            {
                 let out = vertices.get_mut(to.offset..).unwrap_or_default();
-                let places = Places { out, stride: *stride, is_followed: *is_followed };
+                let places = Places {
+                    out,
+                    stride: *stride,
+                    is_followed: *is_followed,
+                };
                 elements.clear();
                 if add(&to.semantic, first..first.saturating_add(count), elements)? {
                     let converted = converter.convert(elements.as_bytes(), places, work);
                     converted.map_err(|NotHeld { component, value }| {
                         let vertex = component.checked_div(converter.components()).unwrap_or(0);
                         let vertex = decimal(vertex.saturating_add(first));
-                        let error = Error::new(ErrorKind::OutOfRange, "number of a vertex attribute");
+                        let error =
+                            Error::new(ErrorKind::OutOfRange, "number of a vertex attribute");
                         let expected = format!("one that {} can hold", to.format);
-                        error.expected(expected).found(format_args!("{value} at vertex {vertex}"))
+                        error
+                            .expected(expected)
+                            .found(format_args!("{value} at vertex {vertex}"))
                     })?;
                     continue;
                 }
                 let size = to.format.size();
-                let same = default.as_ref().and_then(|same| same.get(..count.saturating_mul(size)));
+                let same = default
+                    .as_ref()
+                    .and_then(|same| same.get(..count.saturating_mul(size)));
                 let same = same.ok_or_else(|| {
                     let error = Error::new(ErrorKind::Mismatch, "mesh and vertex layout");
                     let expected = format!("the attribute {}, which has no default", to.semantic);

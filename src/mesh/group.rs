@@ -24,7 +24,12 @@ impl MeshView {
         (0..).map_while(move |index| {
             let (material, triangles) = self.materials().run_at(start, self.triangle_count())?;
             start = triangles.end;
-            Some(MaterialGroup::new(index, material, triangles.clone(), self.indices().corners(triangles)))
+            Some(MaterialGroup::new(
+                index,
+                material,
+                triangles.clone(),
+                self.indices().corners(triangles),
+            ))
         })
     }
 
@@ -36,19 +41,28 @@ impl MeshView {
     ///
     /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no memory for the new indices.
     pub fn by_material(&self) -> Result<Self> {
-        let Some(materials) = self.material_ids() else { return Ok(self.clone()) };
-        if materials.as_slice().is_sorted_by_key(|material| material.get()) {
+        let Some(materials) = self.material_ids() else {
+            return Ok(self.clone());
+        };
+        if materials
+            .as_slice()
+            .is_sorted_by_key(|material| material.get())
+        {
             return Ok(self.clone());
         }
         // For each triangle, its material and its corners: as they are sorted, with half of them next to them, and as arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
         let spent = self.meter().take(memory, "triangles by material").map(drop);
         spent.map_err(|error| self.place().locate(error))?;
-        let mut triangles: Vec<(u32, [u32; 3])> = materials.iter().zip(self.indices().triangles()).collect();
+        let mut triangles: Vec<(u32, [u32; 3])> =
+            materials.iter().zip(self.indices().triangles()).collect();
         triangles.sort_by_key(|(material, _)| *material);
         let (materials, corners): (Vec<u32>, Vec<[u32; 3]>) = triangles.into_iter().unzip();
         let indices = Indices::new(Array::from_vec(corners.into_flattened()), 0);
-        Ok(self.clone().with_indices(indices).with_material_ids(Array::from_vec(materials)))
+        Ok(self
+            .clone()
+            .with_indices(indices)
+            .with_material_ids(Array::from_vec(materials)))
     }
 
     /// The mesh of one material group: its triangles, and the vertices that they use, each once, in the order of this mesh.
@@ -86,10 +100,14 @@ impl MeshView {
     fn part(&self, index: usize) -> Result<Self> {
         let meter = self.meter();
         let starts = self.materials().starts(self.triangle_count(), &meter)?;
-        let run = starts.get(index).and_then(|start| self.materials().run_at(*start, self.triangle_count()));
+        let run = starts
+            .get(index)
+            .and_then(|start| self.materials().run_at(*start, self.triangle_count()));
         let (material, triangles) = run.ok_or_else(|| {
             let error = Error::new(ErrorKind::OutOfRange, "material group");
-            error.expected(format!("{}, the number of groups", less_than(starts.len()))).found(index)
+            error
+                .expected(format!("{}, the number of groups", less_than(starts.len())))
+                .found(index)
         })?;
         let corners = || self.indices().corners(triangles.clone());
         let count = as_u64(triangles.len()).saturating_mul(3);
@@ -98,11 +116,19 @@ impl MeshView {
         if used.vertices.len() == self.vertex_count() {
             return Ok(view.with_indices(self.indices().slice(triangles)));
         }
-        let (vertices, indices) = (used.vertices, Indices::new(Array::from_vec(used.indices), 0));
+        let (vertices, indices) = (
+            used.vertices,
+            Indices::new(Array::from_vec(used.indices), 0),
+        );
         let vertex_count = vertices.len();
-        let compacted = Compacted { of: self.stored().clone(), vertices: vertices.into() };
+        let compacted = Compacted {
+            of: self.stored().clone(),
+            vertices: vertices.into(),
+        };
         let attributes = Attributes::new(self.stored().list().clone(), compacted);
-        Ok(view.with_vertices(vertex_count, attributes).with_indices(indices))
+        Ok(view
+            .with_vertices(vertex_count, attributes)
+            .with_indices(indices))
     }
 }
 
@@ -126,10 +152,15 @@ impl LoadAttribute for Compacted {
             let mut out: Vec<u8> = meter.vec(stored, needed, "attribute of a group")?;
             for (place, vertex) in out.chunks_exact_mut(size.max(1)).zip(self.vertices.iter()) {
                 let start = as_usize(*vertex).saturating_mul(size);
-                let element = whole.as_bytes().get(start..start.saturating_add(size)).ok_or_else(|| {
-                    let error = Error::new(ErrorKind::Malformed, "attribute of a mesh");
-                    error.expected(format!("an element for vertex {}", decimal(vertex))).found(whole.len())
-                })?;
+                let element = whole
+                    .as_bytes()
+                    .get(start..start.saturating_add(size))
+                    .ok_or_else(|| {
+                        let error = Error::new(ErrorKind::Malformed, "attribute of a mesh");
+                        error
+                            .expected(format!("an element for vertex {}", decimal(vertex)))
+                            .found(whole.len())
+                    })?;
                 place.copy_from_slice(element);
             }
             Ok(whole.with_bytes(out.into()))

@@ -46,12 +46,18 @@ impl IndexFormat {
 impl Indices {
     /// Indices of 32 bits, none less than `base`, which is subtracted.
     pub(crate) fn new(stored: Array<u32>, base: u32) -> Self {
-        Self { stored: Stored::Wide(stored), base }
+        Self {
+            stored: Stored::Wide(stored),
+            base,
+        }
     }
 
     /// Indices of 16 bits.
     pub(crate) fn narrow(stored: Array<u16>) -> Self {
-        Self { stored: Stored::Narrow(stored), base: 0 }
+        Self {
+            stored: Stored::Narrow(stored),
+            base: 0,
+        }
     }
 
     /// The indices as stored: one of the two slices is empty.
@@ -90,15 +96,26 @@ impl Indices {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + '_ {
         let (narrow, wide) = self.slices();
         let base = self.base;
-        OneOf(narrow.iter().map(|i| i.get().into()), wide.iter().map(move |i| i.get().wrapping_sub(base)))
+        OneOf(
+            narrow.iter().map(|i| i.get().into()),
+            wide.iter().map(move |i| i.get().wrapping_sub(base)),
+        )
     }
 
     /// The triangles: three indices each.
     pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
         let (narrow, wide) = self.slices();
         let base = self.base;
-        let narrow = narrow.as_chunks::<3>().0.iter().map(|c| c.map(|i| u32::from(i.get())));
-        let wide = wide.as_chunks::<3>().0.iter().map(move |c| c.map(|i| i.get().wrapping_sub(base)));
+        let narrow = narrow
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|c| c.map(|i| u32::from(i.get())));
+        let wide = wide
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(move |c| c.map(|i| i.get().wrapping_sub(base)));
         OneOf(narrow, wide)
     }
 
@@ -141,7 +158,10 @@ impl Indices {
             Stored::Narrow(narrow) => narrow.slice(corners).map(Stored::Narrow),
             Stored::Wide(wide) => wide.slice(corners).map(Stored::Wide),
         };
-        Self { stored: stored.unwrap_or_else(|| self.stored.clone()), base: self.base }
+        Self {
+            stored: stored.unwrap_or_else(|| self.stored.clone()),
+            base: self.base,
+        }
     }
 
     /// The triangles with their second and third corner exchanged, which reverses their winding.
@@ -150,16 +170,31 @@ impl Indices {
             Stored::Narrow(narrow) => Stored::Narrow(reversed(narrow, meter)?),
             Stored::Wide(wide) => Stored::Wide(reversed(wide, meter)?),
         };
-        Ok(Self { stored, base: self.base })
+        Ok(Self {
+            stored,
+            base: self.base,
+        })
     }
 
     /// The vertices of a run of triangles.
-    pub(super) fn corners(&self, triangles: Range<usize>) -> impl Iterator<Item = u32> + Clone + '_ {
+    pub(super) fn corners(
+        &self,
+        triangles: Range<usize>,
+    ) -> impl Iterator<Item = u32> + Clone + '_ {
         let corners = triangles.start.saturating_mul(3)..triangles.end.saturating_mul(3);
         let (narrow, wide) = self.slices();
         let base = self.base;
-        let narrow = narrow.get(corners.clone()).unwrap_or_default().iter().map(|i| u32::from(i.get()));
-        narrow.chain(wide.get(corners).unwrap_or_default().iter().map(move |i| i.get().wrapping_sub(base)))
+        let narrow = narrow
+            .get(corners.clone())
+            .unwrap_or_default()
+            .iter()
+            .map(|i| u32::from(i.get()));
+        narrow.chain(
+            wide.get(corners)
+                .unwrap_or_default()
+                .iter()
+                .map(move |i| i.get().wrapping_sub(base)),
+        )
     }
 
     /// The narrowest format that holds every index. Scans all indices if they are stored wide.
@@ -173,10 +208,18 @@ impl Indices {
         let base = self.base;
         // All bits together are no less than the greatest, and vectors find them faster.
         let look = |(all, ends): (u32, bool), index: u32| (all | index, ends | (index == RESTART));
-        let seen = narrow.iter().fold((0, false), |seen, index| look(seen, index.get().into()));
-        let (all, ends) = wide.iter().fold(seen, |seen, index| look(seen, index.get().wrapping_sub(base)));
+        let seen = narrow
+            .iter()
+            .fold((0, false), |seen, index| look(seen, index.get().into()));
+        let (all, ends) = wide.iter().fold(seen, |seen, index| {
+            look(seen, index.get().wrapping_sub(base))
+        });
         let is_narrow = all <= RESTART && !ends;
-        if is_narrow { IndexFormat::Uint16 } else { IndexFormat::Uint32 }
+        if is_narrow {
+            IndexFormat::Uint16
+        } else {
+            IndexFormat::Uint32
+        }
     }
 
     /// The bytes of a buffer for all indices in a format: a multiple of 4, as graphics APIs want it.
@@ -227,7 +270,11 @@ impl Indices {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the format cannot hold an index or `out` is shorter than all indices.
     pub fn write_into(&self, format: IndexFormat, out: &mut [u8]) -> Result<()> {
-        self.write_as(format, false, into_slice(out, self.len().saturating_mul(format.size()))?)
+        self.write_as(
+            format,
+            false,
+            into_slice(out, self.len().saturating_mul(format.size()))?,
+        )
     }
 
     /// Writes the indices in a format that is known to hold them, if they `are_held`.
@@ -256,10 +303,12 @@ impl Indices {
         };
         for indices in narrow.chunks(INDICES) {
             match format {
-                IndexFormat::Uint16 => append(indices, &mut chunk, |index| index.get().to_ne_bytes()),
-                IndexFormat::Uint32 => {
-                    append(indices, &mut chunk, |index| u32::from(index.get()).to_ne_bytes())
+                IndexFormat::Uint16 => {
+                    append(indices, &mut chunk, |index| index.get().to_ne_bytes())
                 }
+                IndexFormat::Uint32 => append(indices, &mut chunk, |index| {
+                    u32::from(index.get()).to_ne_bytes()
+                }),
             }
             flush(&mut chunk)?;
         }
@@ -271,12 +320,17 @@ impl Indices {
                         check_narrow(indices, number)?;
                     }
                     append(indices, &mut chunk, |index| {
-                        #[expect(clippy::cast_possible_truncation, reason = "checked, or known to fit")]
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            reason = "checked, or known to fit"
+                        )]
                         let narrow = number(index) as u16;
                         narrow.to_ne_bytes()
                     });
                 }
-                IndexFormat::Uint32 => append(indices, &mut chunk, |index| number(index).to_ne_bytes()),
+                IndexFormat::Uint32 => {
+                    append(indices, &mut chunk, |index| number(index).to_ne_bytes())
+                }
             }
             flush(&mut chunk)?;
         }
@@ -294,9 +348,18 @@ impl Indices {
 
 /// Indices of triangles, with the second and third corner of each exchanged.
 fn reversed<T: Element + FromZeros>(indices: &Array<T>, meter: &Meter) -> Result<Array<T>> {
-    let mut out: Vec<T> = meter.vec(as_u64(indices.as_bytes().len()), indices.len_u64(), "triangles")?;
-    out.iter_mut().zip(indices.iter()).for_each(|(place, index)| *place = index);
-    out.as_chunks_mut::<3>().0.iter_mut().for_each(|[_, second, third]| std::mem::swap(second, third));
+    let mut out: Vec<T> = meter.vec(
+        as_u64(indices.as_bytes().len()),
+        indices.len_u64(),
+        "triangles",
+    )?;
+    out.iter_mut()
+        .zip(indices.iter())
+        .for_each(|(place, index)| *place = index);
+    out.as_chunks_mut::<3>()
+        .0
+        .iter_mut()
+        .for_each(|[_, second, third]| std::mem::swap(second, third));
     Ok(Array::from_vec(out))
 }
 
@@ -306,14 +369,21 @@ fn check_narrow(indices: &[le::U32], number: impl Fn(&le::U32) -> u32) -> Result
     if u16::try_from(all).is_ok() {
         return Ok(());
     }
-    let found = indices.iter().map(number).find(|index| *index > u16::MAX.into());
+    let found = indices
+        .iter()
+        .map(number)
+        .find(|index| *index > u16::MAX.into());
     let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
     Err(error.found(found.unwrap_or(all)))
 }
 
 fn append<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, bytes: impl Fn(&T) -> [u8; N]) {
     out.resize(indices.len().saturating_mul(N), 0);
-    out.as_chunks_mut::<N>().0.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes(index));
+    out.as_chunks_mut::<N>()
+        .0
+        .iter_mut()
+        .zip(indices)
+        .for_each(|(out, index)| *out = bytes(index));
 }
 
 /// One of two iterators: the other has no elements.
@@ -337,7 +407,10 @@ impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> Iterator
     }
 }
 
-impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> ExactSizeIterator for OneOf<A, B> {}
+impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> ExactSizeIterator
+    for OneOf<A, B>
+{
+}
 
 impl<T, A, B> DoubleEndedIterator for OneOf<A, B>
 where

@@ -55,11 +55,18 @@ impl MeshView {
     /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits
     /// leave no memory.
     pub fn influences(&self, joint_count: u16) -> Result<Option<Influences>> {
-        let (joints, weights) =
-            (self.attribute(&Semantic::Joints(0))?, self.attribute(&Semantic::Weights(0))?);
-        let (Some(joints), Some(weights)) = (joints, weights) else { return Ok(None) };
+        let (joints, weights) = (
+            self.attribute(&Semantic::Joints(0))?,
+            self.attribute(&Semantic::Weights(0))?,
+        );
+        let (Some(joints), Some(weights)) = (joints, weights) else {
+            return Ok(None);
+        };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        let taken = self.meter().take(memory, "influences of vertices").map(drop);
+        let taken = self
+            .meter()
+            .take(memory, "influences of vertices")
+            .map(drop);
         taken.map_err(|error| self.place().locate(error))?;
         let clamps = self.place().format == Format::SlMesh;
         let mut out = Influences::default();
@@ -79,15 +86,25 @@ impl Influences {
         let mut all = [(0_u16, 0.0_f64); LANES];
         let mut used = 0;
         for (joint, weight) in joints.iter().zip(weights) {
-            self.not_finite = self.not_finite.saturating_add(u64::from(!weight.is_finite()));
+            self.not_finite = self
+                .not_finite
+                .saturating_add(u64::from(!weight.is_finite()));
             if !(weight.is_finite() && *weight > 0.0) {
                 continue;
             }
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
             let mut joint = *joint as u16;
             if joint >= joint_count {
                 let last = joint_count.checked_sub(1).filter(|_| clamps);
-                let count = if last.is_some() { &mut self.clamped } else { &mut self.beyond };
+                let count = if last.is_some() {
+                    &mut self.clamped
+                } else {
+                    &mut self.beyond
+                };
                 *count = count.saturating_add(1);
                 let Some(last) = last else { continue };
                 joint = last;
@@ -111,7 +128,9 @@ impl Influences {
                     }
                 }
             }
-            self.dropped = self.dropped.saturating_add(as_u64(used.saturating_sub(MOST)));
+            self.dropped = self
+                .dropped
+                .saturating_add(as_u64(used.saturating_sub(MOST)));
         }
         let mut four = [(joint_count, 0.0); MOST];
         four.iter_mut().zip(all).for_each(|(to, from)| *to = from);
@@ -123,9 +142,13 @@ impl Influences {
             self.scaled = self.scaled.saturating_add(1);
             four.iter_mut().for_each(|(_, weight)| *weight /= sum);
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the nearest float is meant"
+        )]
         let four = four.map(|(joint, weight)| (joint, weight as f32));
-        self.joints.push(four.map(|(joint, weight)| if weight > 0.0 { joint } else { 0 }));
+        self.joints
+            .push(four.map(|(joint, weight)| if weight > 0.0 { joint } else { 0 }));
         self.weights.push(four.map(|(_, weight)| weight));
     }
 }
@@ -134,7 +157,12 @@ impl Influences {
 mod tests {
     use super::*;
 
-    fn one<const N: usize>(joints: [f32; N], weights: [f32; N], count: u16, clamps: bool) -> Influences {
+    fn one<const N: usize>(
+        joints: [f32; N],
+        weights: [f32; N],
+        count: u16,
+        clamps: bool,
+    ) -> Influences {
         let mut out = Influences::default();
         out.add(&joints, &weights, count, clamps);
         out
@@ -143,21 +171,45 @@ mod tests {
     #[test]
     fn vertices_have_four_joints_with_the_sum_1() {
         let out = one([3., 1., 3., 0.], [0.25, 0.5, 0.25, 0.], 4, false);
-        assert_eq!((out.joints[0], out.weights[0]), ([3, 1, 0, 0], [0.5, 0.5, 0., 0.]));
+        assert_eq!(
+            (out.joints[0], out.weights[0]),
+            ([3, 1, 0, 0], [0.5, 0.5, 0., 0.])
+        );
         assert_eq!((out.scaled, out.resting, out.beyond), (0, 0, 0));
-        let out = one([2., 1., 2., 0.], [f32::MAX, f32::MAX, f32::MAX, f32::NAN], 4, false);
-        assert_eq!((out.joints[0], out.weights[0]), ([2, 1, 0, 0], [2. / 3., 1. / 3., 0., 0.]));
+        let out = one(
+            [2., 1., 2., 0.],
+            [f32::MAX, f32::MAX, f32::MAX, f32::NAN],
+            4,
+            false,
+        );
+        assert_eq!(
+            (out.joints[0], out.weights[0]),
+            ([2, 1, 0, 0], [2. / 3., 1. / 3., 0., 0.])
+        );
         assert_eq!((out.scaled, out.not_finite), (1, 1));
         // The greatest stay, of equal ones the first.
-        let out = one([0., 1., 2., 3., 4., 5., 6., 7.], [1., 2., 1., 2., 1., 2., 1., 0.], 8, false);
-        assert_eq!((out.joints[0], out.weights[0]), ([1, 3, 5, 0], [2. / 7., 2. / 7., 2. / 7., 1. / 7.]));
+        let out = one(
+            [0., 1., 2., 3., 4., 5., 6., 7.],
+            [1., 2., 1., 2., 1., 2., 1., 0.],
+            8,
+            false,
+        );
+        assert_eq!(
+            (out.joints[0], out.weights[0]),
+            ([1, 3, 5, 0], [2. / 7., 2. / 7., 2. / 7., 1. / 7.])
+        );
         assert_eq!((out.dropped, out.scaled), (3, 1));
     }
 
     #[test]
     fn bytes_with_the_sum_255_stay() {
-        for bytes in [[85_u8, 85, 85, 0], [1, 2, 3, 249], [127, 64, 63, 1], [254, 1, 0, 0], [61, 67, 71, 56]]
-        {
+        for bytes in [
+            [85_u8, 85, 85, 0],
+            [1, 2, 3, 249],
+            [127, 64, 63, 1],
+            [254, 1, 0, 0],
+            [61, 67, 71, 56],
+        ] {
             let weights = bytes.map(|byte| f32::from(byte) / 255.0);
             let out = one([0., 1., 2., 3.], weights, 4, false);
             assert_eq!((out.weights[0], out.scaled), (weights, 0), "{bytes:?}");
@@ -168,7 +220,10 @@ mod tests {
     fn vertices_without_joints_rest() {
         for weights in [[0.0; 4], [f32::NAN; 4], [-1.0; 4]] {
             let out = one([1.; 4], weights, 2, false);
-            assert_eq!((out.joints[0], out.weights[0], out.resting), ([2, 0, 0, 0], [1., 0., 0., 0.], 1));
+            assert_eq!(
+                (out.joints[0], out.weights[0], out.resting),
+                ([2, 0, 0, 0], [1., 0., 0., 0.], 1)
+            );
         }
     }
 
@@ -176,7 +231,10 @@ mod tests {
     fn joints_that_do_not_exist_are_the_last_or_none() {
         let (joints, weights) = ([9., 0., 1e9, 0.], [0.5, 0.25, 0.25, 0.]);
         let out = one(joints, weights, 3, true);
-        assert_eq!((out.joints[0], out.weights[0], out.clamped), ([2, 0, 0, 0], [0.75, 0.25, 0., 0.], 2));
+        assert_eq!(
+            (out.joints[0], out.weights[0], out.clamped),
+            ([2, 0, 0, 0], [0.75, 0.25, 0., 0.], 2)
+        );
         let out = one(joints, weights, 3, false);
         assert_eq!((out.joints[0], out.weights[0]), ([0; 4], [1., 0., 0., 0.]));
         assert_eq!((out.beyond, out.scaled, out.resting), (2, 1, 0));

@@ -71,11 +71,16 @@ impl LayoutAttribute {
         let mut out = vec![0; size];
         let stored = value.map(f32::to_le_bytes);
         let converter = Converter::new(VertexFormat::FLOAT32X4, self.format, None, Fourth::Zero);
-        let converted =
-            converter.convert(stored.as_flattened(), Places::packed(&mut out, size), &mut Work::default());
+        let converted = converter.convert(
+            stored.as_flattened(),
+            Places::packed(&mut out, size),
+            &mut Work::default(),
+        );
         converted.map_err(|not_held| {
             let error = Error::new(ErrorKind::OutOfRange, "default of a vertex layout");
-            error.expected(format!("numbers that {} can hold", self.format)).found(not_held.value)
+            error
+                .expected(format!("numbers that {} can hold", self.format))
+                .found(not_held.value)
         })?;
         Ok(out)
     }
@@ -92,14 +97,24 @@ impl VertexLayout {
     #[must_use]
     pub fn with(self, semantic: Semantic, format: VertexFormat) -> Self {
         let offset = self.next(format);
-        self.with_attribute(LayoutAttribute { semantic, format, offset, default: None })
+        self.with_attribute(LayoutAttribute {
+            semantic,
+            format,
+            offset,
+            default: None,
+        })
     }
 
     /// Adds an attribute, after the existing ones, that is `default` for every vertex of a mesh without it.
     #[must_use]
     pub fn with_default(self, semantic: Semantic, format: VertexFormat, default: [f32; 4]) -> Self {
         let offset = self.next(format);
-        self.with_attribute(LayoutAttribute { semantic, format, offset, default: Some(default) })
+        self.with_attribute(LayoutAttribute {
+            semantic,
+            format,
+            offset,
+            default: Some(default),
+        })
     }
 
     /// Moves the attribute that was added last to this offset, in bytes.
@@ -114,7 +129,10 @@ impl VertexLayout {
     /// Sets the bytes from one vertex to the next.
     #[must_use]
     pub fn with_stride(self, stride: usize) -> Self {
-        Self { stride: Some(stride), ..self }
+        Self {
+            stride: Some(stride),
+            ..self
+        }
     }
 
     fn with_attribute(mut self, attribute: LayoutAttribute) -> Self {
@@ -124,12 +142,17 @@ impl VertexLayout {
 
     /// Returns the offset at which an attribute of this format follows the existing ones.
     fn next(&self, format: VertexFormat) -> usize {
-        self.end().next_multiple_of(format.size().clamp(1, 4).next_power_of_two())
+        self.end()
+            .next_multiple_of(format.size().clamp(1, 4).next_power_of_two())
     }
 
     /// The end of the attribute that ends last.
     fn end(&self) -> usize {
-        self.attributes.iter().map(LayoutAttribute::end).max().unwrap_or(0)
+        self.attributes
+            .iter()
+            .map(LayoutAttribute::end)
+            .max()
+            .unwrap_or(0)
     }
 
     /// The attributes, in the order in which they were added.
@@ -141,12 +164,16 @@ impl VertexLayout {
     /// The bytes from one vertex to the next.
     #[must_use]
     pub fn stride(&self) -> usize {
-        self.stride.unwrap_or_else(|| self.end().next_multiple_of(4))
+        self.stride
+            .unwrap_or_else(|| self.end().next_multiple_of(4))
     }
 
     /// Returns `true` if there are bytes between attributes.
     pub(super) fn has_gaps(&self) -> bool {
-        let sizes = self.attributes.iter().map(|attribute| attribute.format.size());
+        let sizes = self
+            .attributes
+            .iter()
+            .map(|attribute| attribute.format.size());
         sizes.fold(0, usize::saturating_add) < self.stride()
     }
 
@@ -156,7 +183,9 @@ impl VertexLayout {
         let wrong = |what| Error::new(ErrorKind::OutOfRange, what);
         if self.end() > stride || stride == 0 {
             let error = wrong("stride of a vertex layout");
-            return Err(error.expected(format!("at least {} bytes", self.end().max(1))).found(stride));
+            return Err(error
+                .expected(format!("at least {} bytes", self.end().max(1)))
+                .found(stride));
         }
         if let Some((before, after)) = self.overlap() {
             let error = wrong("vertex layout").expected("attributes that do not overlap");
@@ -221,31 +250,53 @@ impl Columns<'_> {
     /// Returns the number of vertices in a block: at most `copied` bytes if all are copied, and more if some are converted.
     fn per_block(&self, copied: usize) -> usize {
         let is_converted = |column: &Column<'_>| matches!(column.from, Origin::Converted(_));
-        let most = if self.columns.iter().any(is_converted) { BLOCK } else { copied };
+        let most = if self.columns.iter().any(is_converted) {
+            BLOCK
+        } else {
+            copied
+        };
         most.checked_div(self.stride).unwrap_or(0).max(1)
     }
 
     /// Returns the bytes of all vertices, if they are the stored bytes of the only attribute.
     fn as_stored(&self) -> Option<&[u8]> {
         match self.columns.as_slice() {
-            [Column { from: Origin::Copied(bytes), to, .. }] if to.format.size() == self.stride => {
-                Some(bytes)
-            }
+            [
+                Column {
+                    from: Origin::Copied(bytes),
+                    to,
+                    ..
+                },
+            ] if to.format.size() == self.stride => Some(bytes),
             _ => None,
         }
     }
 
     /// Writes whole vertices from `first` on, at most one block and no more than fit into `out`.
     fn write(&mut self, first: usize, out: &mut [u8]) -> Result<()> {
-        let Self { columns, stride, has_gaps, work } = self;
+        let Self {
+            columns,
+            stride,
+            has_gaps,
+            work,
+        } = self;
         let out = WriteOnly::of(out);
         let count = out.len().checked_div(*stride).unwrap_or(0);
         if *has_gaps {
             WriteOnly::clear(out);
         }
-        for Column { from, to, is_followed } in columns {
+        for Column {
+            from,
+            to,
+            is_followed,
+        } in columns
+        {
             let out = out.get_mut(to.offset..).unwrap_or_default();
-            let places = Places { out, stride: *stride, is_followed: *is_followed };
+            let places = Places {
+                out,
+                stride: *stride,
+                is_followed: *is_followed,
+            };
             let size = to.format.size();
             let elements = match from {
                 Origin::Copied(bytes) => bytes.get(first.saturating_mul(size)..),
@@ -280,7 +331,8 @@ impl MeshView {
         layout: &VertexLayout,
         write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
-        self.write_vertices(layout, write).map_err(|error| self.locate(error))
+        self.write_vertices(layout, write)
+            .map_err(|error| self.locate(error))
     }
 
     /// Writes all vertices in a layout, straight into `out`: faster than [`write_interleaved`](Self::write_interleaved), which
@@ -296,7 +348,8 @@ impl MeshView {
     /// of the layout, and the errors of [`write_interleaved`](Self::write_interleaved).
     pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
         let out = sized(out, self.vertex_count().saturating_mul(layout.stride()))?;
-        self.fill_vertices(layout, out).map_err(|error| self.locate(error))
+        self.fill_vertices(layout, out)
+            .map_err(|error| self.locate(error))
     }
 
     fn fill_vertices(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
@@ -334,7 +387,9 @@ impl MeshView {
         for first in (0..self.vertex_count()).step_by(most) {
             job::check("vertices")?;
             let count = most.min(self.vertex_count().saturating_sub(first));
-            let vertices = block.get_mut(..count.saturating_mul(stride)).unwrap_or_default();
+            let vertices = block
+                .get_mut(..count.saturating_mul(stride))
+                .unwrap_or_default();
             columns.write(first, vertices)?;
             written(write(first.saturating_mul(stride), vertices))?;
         }
@@ -352,7 +407,11 @@ impl MeshView {
             let from = match (self.attribute_within(&to.semantic, &meter)?, to.default) {
                 (Some(attribute), _) if attribute.len() != self.vertex_count() => {
                     let error = self.place().malformed("attribute of a mesh");
-                    let expected = format!("{} elements of {}", decimal(self.vertex_count()), to.semantic);
+                    let expected = format!(
+                        "{} elements of {}",
+                        decimal(self.vertex_count()),
+                        to.semantic
+                    );
                     return Err(error.expected(expected).found(attribute.len()));
                 }
                 (Some(attribute), _) => {
@@ -364,27 +423,52 @@ impl MeshView {
                     }
                 }
                 (None, Some(default)) => {
-                    let count = BLOCK.checked_div(stride).unwrap_or(0).max(1).min(self.vertex_count());
+                    let count = BLOCK
+                        .checked_div(stride)
+                        .unwrap_or(0)
+                        .max(1)
+                        .min(self.vertex_count());
                     Origin::Same(to.element(default).map_err(located)?.repeat(count))
                 }
                 (None, None) => {
-                    let error = self.place().error(ErrorKind::Mismatch, "mesh and vertex layout");
+                    let error = self
+                        .place()
+                        .error(ErrorKind::Mismatch, "mesh and vertex layout");
                     let expected = format!("the attribute {}, which has no default", to.semantic);
                     return Err(error.expected(expected).found("none"));
                 }
             };
-            columns.push(Column { from, to, is_followed: false });
+            columns.push(Column {
+                from,
+                to,
+                is_followed: false,
+            });
         }
         columns.sort_by_key(|column| column.to.offset);
         let followers = followers(columns.iter().map(|column| column.to));
-        columns.iter_mut().zip(followers).for_each(|(column, is_followed)| column.is_followed = is_followed);
-        Ok(Columns { columns, stride, has_gaps: layout.has_gaps(), work: Work::default() })
+        columns
+            .iter_mut()
+            .zip(followers)
+            .for_each(|(column, is_followed)| column.is_followed = is_followed);
+        Ok(Columns {
+            columns,
+            stride,
+            has_gaps: layout.has_gaps(),
+            work: Work::default(),
+        })
     }
 }
 
 /// For each attribute, in the order of their offsets: whether the next one overwrites the 4 bytes after it.
 pub(super) fn followers<'a>(attributes: impl Iterator<Item = &'a LayoutAttribute>) -> Vec<bool> {
     let attributes: Vec<&LayoutAttribute> = attributes.collect();
-    let next = attributes.iter().skip(1).map(|next| (next.format.size() >= 4).then_some(next.offset));
-    attributes.iter().zip(next.chain([None])).map(|(this, next)| next == Some(this.end())).collect()
+    let next = attributes
+        .iter()
+        .skip(1)
+        .map(|next| (next.format.size() >= 4).then_some(next.offset));
+    attributes
+        .iter()
+        .zip(next.chain([None]))
+        .map(|(this, next)| next == Some(this.end()))
+        .collect()
 }

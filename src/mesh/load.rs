@@ -56,14 +56,23 @@ impl MeshView {
         if let Some(error) = missing {
             return Err(self.locate(error));
         }
-        let loaded = Attributes::new(list.clone(), Loaded { attributes, limits: stored.limits() });
+        let loaded = Attributes::new(
+            list.clone(),
+            Loaded {
+                attributes,
+                limits: stored.limits(),
+            },
+        );
         Ok(self.clone().with_vertices(self.vertex_count(), loaded))
     }
 }
 
 /// Returns `true` if a second call would fail with the same error.
 fn is_of_the_file(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Mismatch)
+    matches!(
+        error.kind(),
+        ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Mismatch
+    )
 }
 
 /// Attributes in memory, and the errors of damaged ones.

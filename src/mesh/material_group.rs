@@ -24,9 +24,16 @@ impl MaterialGroup {
         corners: impl Iterator<Item = u32>,
     ) -> Self {
         let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {
-            Some(bounds.map_or((corner, corner), |(least, most)| (least.min(corner), most.max(corner))))
+            Some(bounds.map_or((corner, corner), |(least, most)| {
+                (least.min(corner), most.max(corner))
+            }))
         });
         let vertices = bounds.map_or(0..0, |(least, most)| least..most.saturating_add(1));
-        Self { index, material, triangles, vertices }
+        Self {
+            index,
+            material,
+            triangles,
+            vertices,
+        }
     }
 }

@@ -23,7 +23,10 @@ pub(super) enum Materials {
 
 impl Materials {
     pub(super) fn each(materials: Array<u32>) -> Self {
-        Self::Each { materials, starts: Arc::default() }
+        Self::Each {
+            materials,
+            starts: Arc::default(),
+        }
     }
 
     /// The material of each triangle; `None` if all have one.
@@ -35,7 +38,11 @@ impl Materials {
     }
 
     /// The run of triangles that begins at `start`, and its material; `None` if no triangle is left.
-    pub(super) fn run_at(&self, start: usize, triangle_count: usize) -> Option<(u32, Range<usize>)> {
+    pub(super) fn run_at(
+        &self,
+        start: usize,
+        triangle_count: usize,
+    ) -> Option<(u32, Range<usize>)> {
         if start >= triangle_count {
             return None;
         }
@@ -61,7 +68,12 @@ impl Materials {
         }
         let runs = || materials.as_slice().chunk_by(|a, b| a == b).map(<[_]>::len);
         let count = runs().count();
-        meter.take(as_u64(count).saturating_mul(size_u64::<usize>()), "groups of a mesh")?.keep();
+        meter
+            .take(
+                as_u64(count).saturating_mul(size_u64::<usize>()),
+                "groups of a mesh",
+            )?
+            .keep();
         let list = || {
             let (mut list, mut start) = (Vec::with_capacity(count), 0_usize);
             for run in runs() {

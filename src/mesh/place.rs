@@ -13,13 +13,21 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Places that leave the bytes between them unchanged.
     pub(super) fn packed(out: &'a mut [u8], stride: usize) -> Self {
-        Self { out: WriteOnly::of(out), stride, is_followed: false }
+        Self {
+            out: WriteOnly::of(out),
+            stride,
+            is_followed: false,
+        }
     }
 }
 
 /// Copies the first `kept` bytes of each element, and `fill` after them, to their places.
 pub(super) fn place(elements: &[u8], size: usize, kept: usize, fill: &[u8], places: Places<'_>) {
-    let Places { out, stride, is_followed } = places;
+    let Places {
+        out,
+        stride,
+        is_followed,
+    } = places;
     if size == kept && fill.is_empty() && stride == size && out.len() == elements.len() {
         return WriteOnly::put(out, elements);
     }
@@ -30,9 +38,15 @@ pub(super) fn place(elements: &[u8], size: usize, kept: usize, fill: &[u8], plac
         (8, 8, []) => at_stride::<8, 8, 0>(elements, fill, out, stride),
         (12, 8, []) => at_stride::<12, 8, 0>(elements, fill, out, stride),
         (12, 12, []) => {
-            let done = if is_followed { triples(elements, out, stride) } else { 0 };
+            let done = if is_followed {
+                triples(elements, out, stride)
+            } else {
+                0
+            };
             let elements = elements.get(done.saturating_mul(12)..).unwrap_or_default();
-            let out = out.get_mut(done.saturating_mul(stride)..).unwrap_or_default();
+            let out = out
+                .get_mut(done.saturating_mul(stride)..)
+                .unwrap_or_default();
             at_stride::<12, 12, 0>(elements, fill, out, stride);
         }
         (12, 12, &[_, _, _, _]) => at_stride::<12, 12, 4>(elements, fill, out, stride),
@@ -63,7 +77,9 @@ fn at_stride<const SIZE: usize, const KEPT: usize, const FILL: usize>(
     out: &mut [WriteOnly],
     stride: usize,
 ) {
-    let Some(constant) = fill.first_chunk() else { return };
+    let Some(constant) = fill.first_chunk() else {
+        return;
+    };
     with_stride!(
         stride,
         STRIDE => fixed::<SIZE, KEPT, FILL, STRIDE>(elements, constant, out),
@@ -92,7 +108,9 @@ fn triples_at<const STRIDE: usize>(elements: &[u8], out: &mut [WriteOnly]) -> us
 
 #[inline(always)]
 fn copy<const N: usize>(four: &[u8; 48], start: usize, place: &mut [WriteOnly]) {
-    let element = four.get(start..).and_then(|element| element.first_chunk::<N>());
+    let element = four
+        .get(start..)
+        .and_then(|element| element.first_chunk::<N>());
     if let (Some(place), Some(element)) = (place.first_chunk_mut::<N>(), element) {
         WriteOnly::put(place, element);
     }
@@ -115,18 +133,35 @@ fn fixed<const SIZE: usize, const KEPT: usize, const FILL: usize, const STRIDE: 
 }
 
 #[inline(always)]
-fn one<const KEPT: usize, const FILL: usize>(element: &[u8], fill: &[u8; FILL], place: &mut [WriteOnly]) {
-    let Some((place, rest)) = place.split_first_chunk_mut::<KEPT>() else { return };
-    if let (Some(element), Some(filled)) = (element.first_chunk::<KEPT>(), rest.first_chunk_mut::<FILL>()) {
+fn one<const KEPT: usize, const FILL: usize>(
+    element: &[u8],
+    fill: &[u8; FILL],
+    place: &mut [WriteOnly],
+) {
+    let Some((place, rest)) = place.split_first_chunk_mut::<KEPT>() else {
+        return;
+    };
+    if let (Some(element), Some(filled)) = (
+        element.first_chunk::<KEPT>(),
+        rest.first_chunk_mut::<FILL>(),
+    ) {
         WriteOnly::put(place, element);
         WriteOnly::put(filled, fill);
     }
 }
 
-fn any(elements: &[u8], size: usize, kept: usize, fill: &[u8], out: &mut [WriteOnly], stride: usize) {
+fn any(
+    elements: &[u8],
+    size: usize,
+    kept: usize,
+    fill: &[u8],
+    out: &mut [WriteOnly],
+    stride: usize,
+) {
     let places = out.chunks_mut(stride.max(1));
     for (place, element) in places.zip(elements.chunks_exact(size.max(1))) {
-        if let (Some((place, rest)), Some(element)) = (place.split_at_mut_checked(kept), element.get(..kept))
+        if let (Some((place, rest)), Some(element)) =
+            (place.split_at_mut_checked(kept), element.get(..kept))
         {
             WriteOnly::put(place, element);
             if let Some(filled) = rest.get_mut(..fill.len()) {

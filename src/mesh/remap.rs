@@ -57,8 +57,17 @@ impl VertexRemap {
     pub fn new(streams: &[&[u32]], counts: &[usize]) -> Result<Self> {
         check(streams, counts)?;
         let (indices, firsts) = number(streams)?;
-        let sources = streams.iter().map(|stream| gather(stream, &firsts)).collect();
-        Ok(Self { indices, sources, counts: counts.to_vec(), groups: Vec::new(), triangles: None })
+        let sources = streams
+            .iter()
+            .map(|stream| gather(stream, &firsts))
+            .collect();
+        Ok(Self {
+            indices,
+            sources,
+            counts: counts.to_vec(),
+            groups: Vec::new(),
+            triangles: None,
+        })
     }
 
     /// Makes a remap whose triangles are ordered by material; [`groups`](Self::groups) has the triangles of each.
@@ -82,9 +91,13 @@ impl VertexRemap {
             )));
         }
         let material = |triangle: u32| materials.get(at(triangle)).copied().unwrap_or(0);
-        let mut triangles: Vec<u32> = (0..u32::try_from(materials.len()).unwrap_or(u32::MAX)).collect();
+        let mut triangles: Vec<u32> =
+            (0..u32::try_from(materials.len()).unwrap_or(u32::MAX)).collect();
         triangles.sort_by_key(|triangle| material(*triangle));
-        let ordered: Vec<Vec<u32>> = streams.iter().map(|stream| by_triangle(stream, &triangles)).collect();
+        let ordered: Vec<Vec<u32>> = streams
+            .iter()
+            .map(|stream| by_triangle(stream, &triangles))
+            .collect();
         let streams: Vec<&[u32]> = ordered.iter().map(Vec::as_slice).collect();
         let mut this = Self::new(&streams, counts)?;
         this.groups = groups(&triangles, &this.indices, material);
@@ -95,7 +108,13 @@ impl VertexRemap {
     /// A remap without corners: each of these elements is a vertex.
     pub(crate) fn points(count: usize) -> Self {
         let sources = vec![(0..).take(count).collect()];
-        Self { indices: Vec::new(), sources, counts: vec![count], groups: Vec::new(), triangles: None }
+        Self {
+            indices: Vec::new(),
+            sources,
+            counts: vec![count],
+            groups: Vec::new(),
+            triangles: None,
+        }
     }
 
     /// Returns the maximum memory that making a remap needs, in bytes, for `corners` corners and attributes of `counts` elements.
@@ -104,18 +123,32 @@ impl VertexRemap {
         // where they outgrow a half; a table as long as the elements of the first attribute, or as the vertices that are
         // distinguished; then the elements of each vertex.
         const EACH: u64 = 4 + 4 + (4 + size_of::<Chained>() as u64) * 3 / 2;
-        let first = counts.first().map_or(0, |count| as_u64(*count)).min(effort(corners));
-        let table = if counts.len() > 2 { first.max(corners) } else { first };
+        let first = counts
+            .first()
+            .map_or(0, |count| as_u64(*count))
+            .min(effort(corners));
+        let table = if counts.len() > 2 {
+            first.max(corners)
+        } else {
+            first
+        };
         let sources = corners.saturating_mul(as_u64(counts.len()));
-        let numbers = corners.saturating_mul(EACH).saturating_add(table.saturating_mul(4));
-        numbers.max(corners.saturating_mul(8)).saturating_add(sources.saturating_mul(4))
+        let numbers = corners
+            .saturating_mul(EACH)
+            .saturating_add(table.saturating_mul(4));
+        numbers
+            .max(corners.saturating_mul(8))
+            .saturating_add(sources.saturating_mul(4))
     }
 
     /// The memory of the remap in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let sources =
-            self.sources.iter().fold(0, |sum: u64, source| sum.saturating_add(as_u64(source.len())));
-        sources.saturating_add(as_u64(self.indices.len())).saturating_mul(4)
+        let sources = self.sources.iter().fold(0, |sum: u64, source| {
+            sum.saturating_add(as_u64(source.len()))
+        });
+        sources
+            .saturating_add(as_u64(self.indices.len()))
+            .saturating_mul(4)
     }
 
     /// The number of vertices.
@@ -160,7 +193,10 @@ impl VertexRemap {
     ///
     /// Returns the errors of [`gather_into`](Self::gather_into).
     pub fn gather<T: Copy>(&self, attribute: usize, elements: &[T]) -> Result<Vec<T>> {
-        Ok(gather(elements, self.checked_sources(attribute, elements.len())?))
+        Ok(gather(
+            elements,
+            self.checked_sources(attribute, elements.len())?,
+        ))
     }
 
     /// An attribute of all vertices, out of the elements of the file, into `out`, which has an element for each vertex.
@@ -169,11 +205,18 @@ impl VertexRemap {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the remap has no such attribute or `out` has another length, and
     /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is not the number that the remap was made with.
-    pub fn gather_into<T: Copy>(&self, attribute: usize, elements: &[T], out: &mut [T]) -> Result<()> {
+    pub fn gather_into<T: Copy>(
+        &self,
+        attribute: usize,
+        elements: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
         let sources = self.checked_sources(attribute, elements.len())?;
         if out.len() != sources.len() {
             let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-            return Err(error.expected(format!("{} vertices", decimal(sources.len()))).found(out.len()));
+            return Err(error
+                .expected(format!("{} vertices", decimal(sources.len())))
+                .found(out.len()));
         }
         for (out, source) in out.iter_mut().zip(sources) {
             if let Some(element) = elements.get(at(*source)) {
@@ -184,9 +227,12 @@ impl VertexRemap {
     }
 
     pub(crate) fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
-        let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute)) else {
+        let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute))
+        else {
             let error = Error::new(ErrorKind::OutOfRange, "attribute of a vertex remap");
-            return Err(error.expected(less_than(self.sources.len())).found(attribute));
+            return Err(error
+                .expected(less_than(self.sources.len()))
+                .found(attribute));
         };
         if *count != elements {
             let error = Error::new(ErrorKind::Mismatch, "elements of a remapped attribute");
@@ -225,7 +271,10 @@ impl<const N: usize> CornerRemap<N> {
     pub(crate) fn new(counts: [usize; N], corner_count: usize) -> Option<Self> {
         u32::try_from(corner_count).ok()?;
         let effort = effort(as_u64(corner_count));
-        let buckets = counts.first().copied().filter(|count| as_u64(*count) <= effort)?;
+        let buckets = counts
+            .first()
+            .copied()
+            .filter(|count| as_u64(*count) <= effort)?;
         let heads = vec![Self::NONE; buckets];
         // Most vertices have several corners.
         let vertices = Vec::with_capacity(corner_count.div_ceil(4));
@@ -244,7 +293,12 @@ impl<const N: usize> CornerRemap<N> {
     /// Returns `None` if [`VertexRemap::new`] would return an error, or if it would sort the vertices because too many share a
     /// position.
     pub(crate) fn add(&mut self, corners: &[[u32; N]]) -> Option<()> {
-        let is_wrong = |corner: &[u32; N]| corner.iter().zip(&self.counts).any(|(i, count)| at(*i) >= *count);
+        let is_wrong = |corner: &[u32; N]| {
+            corner
+                .iter()
+                .zip(&self.counts)
+                .any(|(i, count)| at(*i) >= *count)
+        };
         if corners.iter().any(is_wrong) {
             return None;
         }
@@ -252,7 +306,10 @@ impl<const N: usize> CornerRemap<N> {
         for corner in corners {
             let head = self.heads.get_mut(at(*corner.first()?))?;
             let mut number = *head;
-            while let Some(vertex) = self.vertices.get(at(number)).filter(|vertex| vertex.sources != *corner)
+            while let Some(vertex) = self
+                .vertices
+                .get(at(number))
+                .filter(|vertex| vertex.sources != *corner)
             {
                 number = vertex.next;
                 self.effort = self.effort.checked_sub(1)?;
@@ -262,9 +319,13 @@ impl<const N: usize> CornerRemap<N> {
                 number = u32::try_from(count).ok()?;
                 if count == self.vertices.capacity() {
                     // At most as many as there are corners.
-                    self.vertices.reserve_exact(count.min(self.corner_count.saturating_sub(count)));
+                    self.vertices
+                        .reserve_exact(count.min(self.corner_count.saturating_sub(count)));
                 }
-                self.vertices.push(Vertex { next: *head, sources: *corner });
+                self.vertices.push(Vertex {
+                    next: *head,
+                    sources: *corner,
+                });
                 *head = number;
             }
             self.indices.push(number);
@@ -275,20 +336,32 @@ impl<const N: usize> CornerRemap<N> {
     /// Loads into the cache what [`add`](Self::add) is going to read. Here nothing depends on a comparison, so that the
     /// processor waits for many places at once: where triangles are in no order, the pass takes a third to a half of the time.
     fn load(&self, corners: &[[u32; N]]) {
-        let heads = corners.iter().filter_map(|corner| self.heads.get(at(*corner.first()?)));
-        let vertices = heads.map(|head| self.vertices.get(at(*head)).map_or(0, |vertex| vertex.next));
+        let heads = corners
+            .iter()
+            .filter_map(|corner| self.heads.get(at(*corner.first()?)));
+        let vertices =
+            heads.map(|head| self.vertices.get(at(*head)).map_or(0, |vertex| vertex.next));
         std::hint::black_box(vertices.fold(0, |all, next| all ^ next));
     }
 
     pub(crate) fn finish(self) -> VertexRemap {
         drop(self.heads);
         let source = |attribute: usize| {
-            let sources = self.vertices.iter().map(|vertex| vertex.sources.get(attribute).copied());
+            let sources = self
+                .vertices
+                .iter()
+                .map(|vertex| vertex.sources.get(attribute).copied());
             sources.map(|source| source.unwrap_or(0)).collect()
         };
         let sources = (0..N).map(source).collect();
         let counts = self.counts.to_vec();
-        VertexRemap { indices: self.indices, sources, counts, groups: Vec::new(), triangles: None }
+        VertexRemap {
+            indices: self.indices,
+            sources,
+            counts,
+            groups: Vec::new(),
+            triangles: None,
+        }
     }
 }
 
@@ -297,7 +370,9 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
     let corners = streams.first().map_or(0, |stream| stream.len());
     if streams.len() != counts.len() {
         let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap");
-        return Err(error.expected(format!("a count for each of {}", streams.len())).found(counts.len()));
+        return Err(error
+            .expected(format!("a count for each of {}", streams.len()))
+            .found(counts.len()));
     }
     if u32::try_from(corners).is_err() {
         let error = Error::new(ErrorKind::LimitExceeded, "corners of a vertex remap");
@@ -307,13 +382,18 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
         let address = Address::field("streams").index(attribute);
         if stream.len() != corners {
             let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap").of(address);
-            return Err(error.expected(format!("{} corners", decimal(corners))).found(stream.len()));
+            return Err(error
+                .expected(format!("{} corners", decimal(corners)))
+                .found(stream.len()));
         }
         let greatest = stream.iter().copied().max();
         if greatest.is_some_and(|greatest| at(greatest) >= *count) {
-            let mut wrong = (0_u64..).zip(*stream).filter(|(_, index)| at(**index) >= *count);
+            let mut wrong = (0_u64..)
+                .zip(*stream)
+                .filter(|(_, index)| at(**index) >= *count);
             let (corner, index) = wrong.next().unwrap_or((0, &0));
-            let error = Error::new(ErrorKind::OutOfRange, "index of a corner").of(address.index(corner));
+            let error =
+                Error::new(ErrorKind::OutOfRange, "index of a corner").of(address.index(corner));
             return Err(error.expected(less_than(count)).found(index));
         }
     }
@@ -325,7 +405,9 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
 /// Streams are processed one after the other: the vertices distinguished so far, and the next stream, make pairs that are numbered
 /// again.
 fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
-    let Some((first, rest)) = streams.split_first() else { return Ok(Default::default()) };
+    let Some((first, rest)) = streams.split_first() else {
+        return Ok(Default::default());
+    };
     let mut ids = first.to_vec();
     let mut firsts = Vec::new();
     // A single stream is paired with itself, which numbers it by first use.
@@ -340,7 +422,11 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
 /// searching for each would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     const NONE: u32 = u32::MAX;
-    let buckets = ids.iter().copied().max().map_or(0, |greatest| at(greatest).saturating_add(1));
+    let buckets = ids
+        .iter()
+        .copied()
+        .max()
+        .map_or(0, |greatest| at(greatest).saturating_add(1));
     let mut effort = effort(as_u64(ids.len()));
     // A few corners with great numbers do not deserve a table.
     if as_u64(buckets) > effort {
@@ -355,7 +441,10 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
         let head = heads.get_mut(at(*id))?;
         let mut number = *head;
-        while let Some(vertex) = chained.get(at(number)).filter(|vertex| vertex.other != *other) {
+        while let Some(vertex) = chained
+            .get(at(number))
+            .filter(|vertex| vertex.other != *other)
+        {
             number = vertex.next;
             effort = effort.checked_sub(1)?;
         }
@@ -367,7 +456,10 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
                 chained.reserve_exact(more);
                 firsts.reserve_exact(more);
             }
-            chained.push(Chained { other: *other, next: *head });
+            chained.push(Chained {
+                other: *other,
+                next: *head,
+            });
             firsts.push(corner);
             *head = number;
         }
@@ -389,8 +481,12 @@ struct Chained {
 
 /// Numbers pairs in the order of their first use by sorting, whatever the pairs.
 fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut order: Vec<(u32, u32, u32)> =
-        ids.iter().zip(stream).zip(0..).map(|((id, other), corner)| (*id, *other, corner)).collect();
+    let mut order: Vec<(u32, u32, u32)> = ids
+        .iter()
+        .zip(stream)
+        .zip(0..)
+        .map(|((id, other), corner)| (*id, *other, corner))
+        .collect();
     order.sort_unstable();
     // The first corner of each pair, at the place of every corner that has it.
     let mut numbers = vec![0; ids.len()];
@@ -422,7 +518,11 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
 fn gather<T: Copy>(elements: &[T], sources: &[u32]) -> Vec<T> {
     let mut out = Vec::with_capacity(sources.len());
     // Every source is an index that was checked.
-    out.extend(sources.iter().filter_map(|source| elements.get(at(*source)).copied()));
+    out.extend(
+        sources
+            .iter()
+            .filter_map(|source| elements.get(at(*source)).copied()),
+    );
     out
 }
 
@@ -439,7 +539,12 @@ fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> 
         let end = start.saturating_add(run.len());
         let used = corners.get(start..end).unwrap_or_default().as_flattened();
         let id = run.first().map_or(0, |triangle| material(*triangle));
-        groups.push(MaterialGroup::new(groups.len(), id, start..end, used.iter().copied()));
+        groups.push(MaterialGroup::new(
+            groups.len(),
+            id,
+            start..end,
+            used.iter().copied(),
+        ));
         start = end;
     }
     groups
@@ -493,9 +598,17 @@ mod tests {
         assert_eq!(remap.triangles().unwrap(), [1, 0, 2]);
         assert_eq!(remap.sources(0).unwrap(), [2, 1, 3, 0]);
         assert_eq!(remap.indices(), [0, 1, 2, 3, 1, 0, 2, 1, 3]);
-        let [two, five] = remap.groups() else { panic!("{:?}", remap.groups()) };
-        assert_eq!((two.material, two.triangles.clone(), two.vertices.clone()), (2, 0..1, 0..3));
-        assert_eq!((five.material, five.triangles.clone(), five.vertices.clone()), (5, 1..3, 0..4));
+        let [two, five] = remap.groups() else {
+            panic!("{:?}", remap.groups())
+        };
+        assert_eq!(
+            (two.material, two.triangles.clone(), two.vertices.clone()),
+            (2, 0..1, 0..3)
+        );
+        assert_eq!(
+            (five.material, five.triangles.clone(), five.vertices.clone()),
+            (5, 1..3, 0..4)
+        );
     }
 
     #[test]
@@ -513,9 +626,18 @@ mod tests {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Mismatch);
         }
         let remap = VertexRemap::new(&[&[0, 1]], &[2]).unwrap();
-        assert_eq!(remap.gather(0, &[0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
-        assert_eq!(remap.gather(1, &[0; 2]).unwrap_err().kind(), ErrorKind::OutOfRange);
-        assert_eq!(remap.gather_into(0, &[0; 2], &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(
+            remap.gather(0, &[0; 3]).unwrap_err().kind(),
+            ErrorKind::Mismatch
+        );
+        assert_eq!(
+            remap.gather(1, &[0; 2]).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
+        assert_eq!(
+            remap.gather_into(0, &[0; 2], &mut [0]).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
     }
 
     #[test]
@@ -526,7 +648,14 @@ mod tests {
             VertexRemap::by_material(&[], &[], &[]),
         ] {
             let remap = remap.unwrap();
-            assert_eq!((remap.vertex_count(), remap.indices().len(), remap.groups().len()), (0, 0, 0));
+            assert_eq!(
+                (
+                    remap.vertex_count(),
+                    remap.indices().len(),
+                    remap.groups().len()
+                ),
+                (0, 0, 0)
+            );
         }
     }
 
@@ -534,7 +663,9 @@ mod tests {
     #[test]
     fn corners_on_one_position_are_sorted_instead() {
         let different = if cfg!(miri) { 60 } else { 150_000 };
-        let normals: Vec<u32> = (0..different * 2).map(|corner| corner % different).collect();
+        let normals: Vec<u32> = (0..different * 2)
+            .map(|corner| corner % different)
+            .collect();
         let positions = vec![0; normals.len()];
         assert!(chain(&positions, &normals).is_none());
         let remap = VertexRemap::new(&[&positions, &normals], &[1, different as usize]).unwrap();
@@ -546,7 +677,10 @@ mod tests {
     fn few_corners_with_great_indices_take_little() {
         let count = usize::try_from(u32::MAX).unwrap();
         let remap = VertexRemap::new(&[&[u32::MAX - 1, 5]], &[count]).unwrap();
-        assert_eq!((remap.indices(), remap.sources(0).unwrap()), (&[0, 1][..], &[u32::MAX - 1, 5][..]));
+        assert_eq!(
+            (remap.indices(), remap.sources(0).unwrap()),
+            (&[0, 1][..], &[u32::MAX - 1, 5][..])
+        );
     }
 
     proptest! {

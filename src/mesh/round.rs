@@ -16,5 +16,10 @@ pub(super) fn nearest(number: f64) -> u32 {
 
 /// The lowest bytes of an integer, the lowest first.
 pub(super) fn low<const N: usize>(integer: impl Into<u64>) -> [u8; N] {
-    integer.into().to_le_bytes().first_chunk().copied().unwrap_or([0; N])
+    integer
+        .into()
+        .to_le_bytes()
+        .first_chunk()
+        .copied()
+        .unwrap_or([0; N])
 }

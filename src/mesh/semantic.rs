@@ -57,8 +57,10 @@ impl Semantic {
         let (name, set) = match text.split_once('[') {
             Some((name, set)) => {
                 let digits = set.strip_suffix(']')?;
-                let set =
-                    digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())??;
+                let set = digits
+                    .bytes()
+                    .all(|digit| digit.is_ascii_digit())
+                    .then(|| digits.parse().ok())??;
                 (name, set)
             }
             None => (text, 0),

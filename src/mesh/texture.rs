@@ -31,7 +31,11 @@ pub fn texture_paths(name: &str) -> Vec<String> {
         return Vec::new();
     }
     let parts: Vec<&str> = name.trim().split(['/', '\\']).collect();
-    let Some(last) = parts.last().copied().filter(|last| !last.is_empty() && is_usable(last)) else {
+    let Some(last) = parts
+        .last()
+        .copied()
+        .filter(|last| !last.is_empty() && is_usable(last))
+    else {
         return Vec::new();
     };
     let parts = parts.strip_prefix(&["."]).unwrap_or(&parts);
@@ -39,7 +43,9 @@ pub fn texture_paths(name: &str) -> Vec<String> {
     let whole = is_below.then(|| parts.join("/"));
     let mut paths: Vec<String> = Vec::new();
     for path in whole.as_deref().into_iter().chain([last]) {
-        let ending = path.rsplit_once('.').filter(|(_, ending)| is_ending(ending));
+        let ending = path
+            .rsplit_once('.')
+            .filter(|(_, ending)| is_ending(ending));
         let stem = ending.map_or(path, |(stem, _)| stem);
         let others = ENDINGS.iter().map(|ending| format!("{stem}.{ending}"));
         let own = ending.map(|_| path.to_owned());
@@ -53,7 +59,9 @@ pub fn texture_paths(name: &str) -> Vec<String> {
 }
 
 fn is_ending(text: &str) -> bool {
-    ENDINGS.iter().any(|ending| ending.eq_ignore_ascii_case(text))
+    ENDINGS
+        .iter()
+        .any(|ending| ending.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]
@@ -62,9 +70,21 @@ mod tests {
 
     #[test]
     fn no_name_leads_out_of_the_folder() {
-        for name in
-            ["", " ", ".", "..", "a/", r"a\..", "C:", "a/b:c", "\0", "a\nb", "/", r"\\", &"a".repeat(1025)]
-        {
+        for name in [
+            "",
+            " ",
+            ".",
+            "..",
+            "a/",
+            r"a\..",
+            "C:",
+            "a/b:c",
+            "\0",
+            "a\nb",
+            "/",
+            r"\\",
+            &"a".repeat(1025),
+        ] {
             assert_eq!(texture_paths(name), Vec::<String>::new(), "{name:?}");
         }
         for name in [
@@ -81,15 +101,25 @@ mod tests {
             "./././crate.png",
         ] {
             let paths = texture_paths(name);
-            assert_eq!(paths.first().map(String::as_str), Some("crate.png"), "{name}");
-            assert!(paths.iter().all(|path| !path.contains(['/', '\\', ':'])), "{name}: {paths:?}");
+            assert_eq!(
+                paths.first().map(String::as_str),
+                Some("crate.png"),
+                "{name}"
+            );
+            assert!(
+                paths.iter().all(|path| !path.contains(['/', '\\', ':'])),
+                "{name}: {paths:?}"
+            );
         }
     }
 
     #[test]
     fn other_endings_and_the_last_part_are_tried_as_well() {
         let paths = texture_paths(r".\art\Crate.TGA");
-        assert_eq!(paths[..3], ["art/Crate.TGA", "art/Crate.png", "art/Crate.jpg"]);
+        assert_eq!(
+            paths[..3],
+            ["art/Crate.TGA", "art/Crate.png", "art/Crate.jpg"]
+        );
         assert_eq!(paths[8..10], ["Crate.TGA", "Crate.png"]);
         let paths = texture_paths("crate.001");
         assert_eq!((paths[0].as_str(), paths.len()), ("crate.001.png", 7));

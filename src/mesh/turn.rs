@@ -56,31 +56,49 @@ impl MeshView {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
-        let turned = self.try_turned(from, to).map_err(|error| self.place().locate(error));
+        let turned = self
+            .try_turned(from, to)
+            .map_err(|error| self.place().locate(error));
         turned.map_err(|error| self.locate(error))
     }
 
     fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
         let axes = changed("up axis", "up", from.up, to.up)?;
-        let reverses = changed("front face", "front_face", from.front_face, to.front_face)?.is_some();
+        let reverses =
+            changed("front face", "front_face", from.front_face, to.front_face)?.is_some();
         let flips_v = changed("texture origin", "v_origin", from.v_origin, to.v_origin)?.is_some();
 
-        let turned = Turned { of: self.stored().clone(), axes, flips_v };
+        let turned = Turned {
+            of: self.stored().clone(),
+            axes,
+            flips_v,
+        };
         let mut view = self.clone();
         if reverses {
             view = view.with_indices(self.indices().reversed(&self.meter())?);
         }
         if axes.is_some() || flips_v {
-            let infos = self.attributes().iter().map(|info| turned.info(info)).collect();
-            view =
-                view.with_vertices(self.vertex_count(), Attributes::new(AttributeList::new(infos), turned));
+            let infos = self
+                .attributes()
+                .iter()
+                .map(|info| turned.info(info))
+                .collect();
+            view = view.with_vertices(
+                self.vertex_count(),
+                Attributes::new(AttributeList::new(infos), turned),
+            );
         }
         Ok(view)
     }
 }
 
 /// The two values of a convention, if they differ.
-fn changed<T: PartialEq>(what: &str, field: &str, from: Option<T>, to: Option<T>) -> Result<Option<(T, T)>> {
+fn changed<T: PartialEq>(
+    what: &str,
+    field: &str,
+    from: Option<T>,
+    to: Option<T>,
+) -> Result<Option<(T, T)>> {
     match (from, to) {
         (_, None) => Ok(None),
         (Some(from), Some(to)) => Ok((from != to).then_some((from, to))),
@@ -122,8 +140,13 @@ impl Turned {
     }
 
     fn info(&self, info: &AttributeInfo) -> AttributeInfo {
-        let format = self.turn(&info.semantic).map_or(info.format, |turn| turn.format(info.format));
-        AttributeInfo { format, ..info.clone() }
+        let format = self
+            .turn(&info.semantic)
+            .map_or(info.format, |turn| turn.format(info.format));
+        AttributeInfo {
+            format,
+            ..info.clone()
+        }
     }
 }
 
@@ -135,7 +158,9 @@ impl LoadAttribute for Turned {
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         match self.turn(&info.semantic) {
             None => self.of.load(index, meter),
-            Some(turn) => self.of.load_converted(index, meter, |stored| turn.apply(stored, meter)),
+            Some(turn) => self
+                .of
+                .load_converted(index, meter, |stored| turn.apply(stored, meter)),
         }
     }
 }
@@ -153,7 +178,9 @@ impl Turn {
     fn apply(self, stored: &Attribute, meter: &Meter) -> Result<Attribute> {
         let format = self.format(stored.format());
         let bytes = match (self, format.components) {
-            (Self::Rotate(from, to), 3) => converted(stored, meter, |vector| from.rotate_to(to, vector))?,
+            (Self::Rotate(from, to), 3) => {
+                converted(stored, meter, |vector| from.rotate_to(to, vector))?
+            }
             (Self::Rotate(from, to), _) => converted(stored, meter, |[x, y, z, w]| {
                 let [x, y, z] = from.rotate_to(to, [x, y, z]);
                 [x, y, z, w]
@@ -176,7 +203,13 @@ where
     [f32; N]: Element,
 {
     let memory = as_u64(stored.len()).saturating_mul(size_u64::<[f32; N]>());
-    meter.take_block(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?.keep();
+    meter
+        .take_block(
+            as_u64(stored.as_bytes().len()),
+            memory,
+            "attribute of a turned mesh",
+        )?
+        .keep();
     let mut values = stored.to_f32::<N>();
     values.iter_mut().for_each(|value| *value = convert(*value));
     Ok(Array::from_vec(values).into_bytes())

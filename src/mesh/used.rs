@@ -23,9 +23,12 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let (first, end) = corners.clone().fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
-            (first.min(corner), end.max(corner.saturating_add(1)))
-        });
+        let (first, end) =
+            corners
+                .clone()
+                .fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
+                    (first.min(corner), end.max(corner.saturating_add(1)))
+                });
         let range = first..end;
         // A table of the whole range then takes no more memory than sorting.
         let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
@@ -53,10 +56,16 @@ impl UsedVertices {
                 *used = 1;
             }
         }
-        let used = table.iter().fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
+        let used = table
+            .iter()
+            .fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
         let mut vertices: Vec<u32> = meter.vec(stored, used, VERTICES)?;
         let mut places = vertices.iter_mut().zip(0..);
-        for (used, vertex) in table.iter_mut().zip(range.clone()).filter(|(used, _)| **used == 1) {
+        for (used, vertex) in table
+            .iter_mut()
+            .zip(range.clone())
+            .filter(|(used, _)| **used == 1)
+        {
             if let Some((place, index)) = places.next() {
                 (*place, *used) = (vertex, index);
             }
@@ -75,15 +84,23 @@ impl UsedVertices {
         meter: &Meter,
     ) -> Result<Self> {
         let mut vertices: Vec<u32> = meter.vec(stored, count, VERTICES)?;
-        vertices.iter_mut().zip(corners.clone()).for_each(|(place, corner)| *place = corner);
+        vertices
+            .iter_mut()
+            .zip(corners.clone())
+            .for_each(|(place, corner)| *place = corner);
         vertices.sort_unstable();
         vertices.dedup();
         vertices.shrink_to_fit();
-        meter.give_back(count.saturating_sub(as_u64(vertices.len())).saturating_mul(4));
+        meter.give_back(
+            count
+                .saturating_sub(as_u64(vertices.len()))
+                .saturating_mul(4),
+        );
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             // The list has at most as many vertices as indices can name.
-            *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default()).unwrap_or(u32::MAX);
+            *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default())
+                .unwrap_or(u32::MAX);
         }
         Ok(Self { vertices, indices })
     }
@@ -103,16 +120,26 @@ mod tests {
         let corners = [7, 3, 9, 9, 3, 7];
         let meter = Meter::of_call(&Limits::default());
         let used = UsedVertices::of(corners.into_iter(), 6, 24, &meter).unwrap();
-        assert_eq!((used.vertices, used.indices), (vec![3, 7, 9], vec![1, 0, 2, 2, 0, 1]));
+        assert_eq!(
+            (used.vertices, used.indices),
+            (vec![3, 7, 9], vec![1, 0, 2, 2, 0, 1])
+        );
         assert_eq!(meter.held(), 4 * (3 + 6));
         let none = UsedVertices::of([].into_iter(), 0, 0, &meter).unwrap();
-        assert_eq!(none, UsedVertices { vertices: vec![], indices: vec![] });
+        assert_eq!(
+            none,
+            UsedVertices {
+                vertices: vec![],
+                indices: vec![]
+            }
+        );
     }
 
     #[test]
     fn memory_is_charged() {
         let meter = Meter::of_call(&Limits::default().with_max_total_bytes(40));
-        let error = UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &meter).unwrap_err();
+        let error =
+            UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &meter).unwrap_err();
         assert_eq!(error.kind(), crate::report::ErrorKind::LimitExceeded);
     }
 

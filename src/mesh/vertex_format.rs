@@ -18,7 +18,10 @@ pub struct VertexFormat {
     /// 1), -1)`).
     pub normalized: bool,
     /// `true` if four components share one word of 32 bits: x, y and z have 10 bits each, w has 2, from the lowest bit on.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
     pub packed: bool,
 }
 
@@ -59,11 +62,19 @@ impl VertexFormat {
     pub const SNORM10_10_10_2: Self = Self::new(Scalar::I32, 4, true).into_packed();
 
     pub(crate) const fn new(scalar: Scalar, components: u32, normalized: bool) -> Self {
-        Self { scalar, components, normalized, packed: false }
+        Self {
+            scalar,
+            components,
+            normalized,
+            packed: false,
+        }
     }
 
     const fn into_packed(self) -> Self {
-        Self { packed: true, ..self }
+        Self {
+            packed: true,
+            ..self
+        }
     }
 
     /// Size of one element in bytes.
@@ -72,7 +83,9 @@ impl VertexFormat {
         if self.packed {
             return 4;
         }
-        usize::try_from(self.components).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
+        usize::try_from(self.components)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(self.scalar.size())
     }
 
     /// The bytes of a component that is 0, in any byte order.
@@ -108,6 +121,12 @@ impl fmt::Display for VertexFormat {
                 "unorm10-10-10-2"
             });
         }
-        write!(f, "{}x{}{}", self.scalar, self.components, if self.normalized { " normalized" } else { "" })
+        write!(
+            f,
+            "{}x{}{}",
+            self.scalar,
+            self.components,
+            if self.normalized { " normalized" } else { "" }
+        )
     }
 }

@@ -76,11 +76,15 @@ struct Name {
 
 impl Name {
     fn new(stored: Text) -> Self {
-        Self { stored, text: OnceLock::new() }
+        Self {
+            stored,
+            text: OnceLock::new(),
+        }
     }
 
     fn as_str(&self) -> &str {
-        self.text.get_or_init(|| self.stored.to_string_lossy().into())
+        self.text
+            .get_or_init(|| self.stored.to_string_lossy().into())
     }
 }
 
@@ -96,7 +100,15 @@ impl MeshView {
         loader: impl LoadAttribute + 'static,
     ) -> Self {
         let attributes = AttributeList::new(attributes);
-        Self::with_list(file, address, role, vertex_count, indices, attributes, loader)
+        Self::with_list(
+            file,
+            address,
+            role,
+            vertex_count,
+            indices,
+            attributes,
+            loader,
+        )
     }
 
     /// Like `new`, with a list that several views share.
@@ -127,30 +139,48 @@ impl MeshView {
 
     /// Sets the material of all triangles, by its name.
     pub(crate) fn with_material(self, name: Text) -> Self {
-        Self { material: Name::new(name), ..self }
+        Self {
+            material: Name::new(name),
+            ..self
+        }
     }
 
     /// Sets the image of the first texture coordinates, by its name.
     pub(crate) fn with_texture(self, name: Text) -> Self {
-        Self { texture: Name::new(name), ..self }
+        Self {
+            texture: Name::new(name),
+            ..self
+        }
     }
 
     /// Sets the material of all triangles, by its number.
     pub(crate) fn with_material_id(self, material: u32) -> Self {
-        Self { materials: Materials::One(material), ..self }
+        Self {
+            materials: Materials::One(material),
+            ..self
+        }
     }
 
     /// Sets the material of each triangle.
     pub(crate) fn with_material_ids(self, materials: Array<u32>) -> Self {
-        Self { materials: Materials::each(materials), ..self }
+        Self {
+            materials: Materials::each(materials),
+            ..self
+        }
     }
 
     pub(crate) fn with_name(self, name: Text) -> Self {
-        Self { name: Name::new(name), ..self }
+        Self {
+            name: Name::new(name),
+            ..self
+        }
     }
 
     pub(crate) fn with_source(self, source: Source) -> Self {
-        Self { source: Some(source), ..self }
+        Self {
+            source: Some(source),
+            ..self
+        }
     }
 
     /// Sets the triangles, without a change to their number.
@@ -160,7 +190,11 @@ impl MeshView {
 
     /// Sets the vertices: their number and their attributes.
     pub(super) fn with_vertices(self, vertex_count: usize, attributes: Attributes) -> Self {
-        Self { vertex_count, attributes, ..self }
+        Self {
+            vertex_count,
+            attributes,
+            ..self
+        }
     }
 
     /// The attributes, and their origin.
@@ -173,7 +207,10 @@ impl MeshView {
     }
 
     pub(crate) fn with_findings(self, findings: Vec<Finding>) -> Self {
-        Self { findings: findings.into(), ..self }
+        Self {
+            findings: findings.into(),
+            ..self
+        }
     }
 
     /// The mesh's name, with U+FFFD in place of invalid UTF-8; empty if the mesh has no name.
@@ -205,7 +242,9 @@ impl MeshView {
     /// [`texture_paths`](crate::texture_paths); `None` if the file stores no name.
     #[must_use]
     pub fn texture(&self) -> Option<&str> {
-        Some(self.texture.as_str()).filter(|name| !name.is_empty()).or(self.material())
+        Some(self.texture.as_str())
+            .filter(|name| !name.is_empty())
+            .or(self.material())
     }
 
     /// The purpose of the mesh.
@@ -231,7 +270,11 @@ impl MeshView {
     #[must_use]
     pub fn is_point_cloud(&self) -> bool {
         let is_sparse = self.indices.len() < self.vertex_count;
-        is_sparse && self.indices.triangles().all(|[a, b, c]| a == b || b == c || c == a)
+        is_sparse
+            && self
+                .indices
+                .triangles()
+                .all(|[a, b, c]| a == b || b == c || c == a)
             || self.indices.is_empty()
     }
 
@@ -293,9 +336,18 @@ impl MeshView {
         Meter::of_call(&self.attributes.limits())
     }
 
-    pub(super) fn attribute_within(&self, semantic: &Semantic, meter: &Meter) -> Result<Option<Attribute>> {
-        let Some(index) = self.attributes.list().find(semantic) else { return Ok(None) };
-        let attribute = self.attributes.load(index, meter).map_err(|error| self.locate(error))?;
+    pub(super) fn attribute_within(
+        &self,
+        semantic: &Semantic,
+        meter: &Meter,
+    ) -> Result<Option<Attribute>> {
+        let Some(index) = self.attributes.list().find(semantic) else {
+            return Ok(None);
+        };
+        let attribute = self
+            .attributes
+            .load(index, meter)
+            .map_err(|error| self.locate(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -318,8 +370,12 @@ impl MeshView {
     ///
     /// Returns an error if the positions cannot be read or decoded.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
-        let Some(positions) = self.attributes.list().find(&Semantic::Position) else { return Ok(None) };
-        self.attributes.bounds(positions, &self.meter()).map_err(|error| self.locate(error))
+        let Some(positions) = self.attributes.list().find(&Semantic::Position) else {
+            return Ok(None);
+        };
+        self.attributes
+            .bounds(positions, &self.meter())
+            .map_err(|error| self.locate(error))
     }
 
     /// The findings of this mesh: the rules of its format that it breaks.
@@ -331,9 +387,16 @@ impl MeshView {
 
 impl fmt::Debug for MeshView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, vertex_count, .. } = self;
+        let Self {
+            address,
+            vertex_count,
+            ..
+        } = self;
         let attributes = self.attributes();
         let triangles = self.triangle_count();
-        write!(f, "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})")
+        write!(
+            f,
+            "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})"
+        )
     }
 }

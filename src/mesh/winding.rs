@@ -21,10 +21,18 @@ impl MeshView {
     /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no
     /// memory.
     pub fn runs_against_normals(&self, front_face: Winding) -> Result<bool> {
-        let (positions, normals) = (self.attribute(&Semantic::Position)?, self.attribute(&Semantic::Normal)?);
-        let (Some(positions), Some(normals)) = (positions, normals) else { return Ok(false) };
+        let (positions, normals) = (
+            self.attribute(&Semantic::Position)?,
+            self.attribute(&Semantic::Normal)?,
+        );
+        let (Some(positions), Some(normals)) = (positions, normals) else {
+            return Ok(false);
+        };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        let taken = self.meter().take(memory, "positions and normals of a mesh").map(drop);
+        let taken = self
+            .meter()
+            .take(memory, "positions and normals of a mesh")
+            .map(drop);
         taken.map_err(|error| self.place().locate(error))?;
         let (positions, normals) = (positions.to_f32::<3>(), normals.to_f32::<3>());
         let at = |array: &[[f32; 3]], index: u32| array.get(as_usize(index)).copied();
@@ -34,10 +42,9 @@ impl MeshView {
         };
         let triangles = self.triangle_count();
         let sample = self.indices().triangles().step_by(step(triangles));
-        let against = is_against(
-            sample
-                .filter_map(|triangle| Some((corners(triangle, &positions)?, corners(triangle, &normals)?))),
-        );
+        let against = is_against(sample.filter_map(|triangle| {
+            Some((corners(triangle, &positions)?, corners(triangle, &normals)?))
+        }));
         Ok(against.is_some_and(|against| against != (front_face == Winding::Clockwise)))
     }
 }
@@ -48,7 +55,9 @@ pub(crate) fn step(triangles: usize) -> usize {
 }
 
 /// Returns `true` if most normals are on the side from which triangles run clockwise; `None` if they are on neither side.
-pub(crate) fn is_against(triangles: impl Iterator<Item = ([[f32; 3]; 3], [[f32; 3]; 3])>) -> Option<bool> {
+pub(crate) fn is_against(
+    triangles: impl Iterator<Item = ([[f32; 3]; 3], [[f32; 3]; 3])>,
+) -> Option<bool> {
     let mut votes = 0_i64;
     for ([a, b, c], normals) in triangles {
         let edge = |[x, y, z]: [f32; 3]| {
@@ -58,7 +67,11 @@ pub(crate) fn is_against(triangles: impl Iterator<Item = ([[f32; 3]; 3], [[f32; 
         let ([p, q, r], [x, y, z]) = (edge(b), edge(c));
         let front = [q * z - r * y, r * x - p * z, p * y - q * x];
         for normal in normals {
-            let along: f64 = front.iter().zip(normal).map(|(front, normal)| front * f64::from(normal)).sum();
+            let along: f64 = front
+                .iter()
+                .zip(normal)
+                .map(|(front, normal)| front * f64::from(normal))
+                .sum();
             let vote = i64::from(along > 0.0).saturating_sub(i64::from(along < 0.0));
             votes = votes.saturating_add(vote);
         }
@@ -76,8 +89,14 @@ mod tests {
         let up = [[0.0, 0.0, 1.0]; 3];
         let down = [[0.0, 0.0, -1.0]; 3];
         assert_eq!(is_against([(flat, up)].into_iter()), Some(false));
-        assert_eq!(is_against([(flat, down), (flat, down), (flat, up)].into_iter()), Some(true));
-        assert_eq!(is_against([(flat, [[f32::NAN; 3]; 3]), (flat, [[1.0, 0.0, 0.0]; 3])].into_iter()), None);
+        assert_eq!(
+            is_against([(flat, down), (flat, down), (flat, up)].into_iter()),
+            Some(true)
+        );
+        assert_eq!(
+            is_against([(flat, [[f32::NAN; 3]; 3]), (flat, [[1.0, 0.0, 0.0]; 3])].into_iter()),
+            None
+        );
         assert_eq!(is_against(std::iter::empty()), None);
         assert_eq!((step(0), step(4096), step(4097)), (1, 1, 2));
     }

@@ -33,7 +33,9 @@ impl WriteResult for io::Result<()> {
 
 /// Converts the result of a callback to the result of the call.
 pub(super) fn written(result: impl WriteResult) -> Result<()> {
-    result.into_result().map_err(|error| Error::io(error, "callback"))
+    result
+        .into_result()
+        .map_err(|error| Error::io(error, "callback"))
 }
 
 /// The first `needed` bytes of `out`.
@@ -41,7 +43,9 @@ pub(super) fn sized(out: &mut [u8], needed: usize) -> Result<&mut [u8]> {
     let length = out.len();
     out.get_mut(..needed).ok_or_else(|| {
         let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-        error.expected(format!("at least {} bytes", decimal(needed))).found(length)
+        error
+            .expected(format!("at least {} bytes", decimal(needed)))
+            .found(length)
     })
 }
 

@@ -41,7 +41,9 @@ impl Address {
     /// The field of this name at the top of the file.
     #[must_use]
     pub fn field(name: &'static str) -> Self {
-        Self { segments: Arc::new([Segment::Field(Cow::Borrowed(name))]) }
+        Self {
+            segments: Arc::new([Segment::Field(Cow::Borrowed(name))]),
+        }
     }
 
     /// The field of this name inside.
@@ -63,26 +65,43 @@ impl Address {
     }
 
     fn push(&self, segment: Segment) -> Self {
-        Self { segments: self.segments.iter().cloned().chain([segment]).collect() }
+        Self {
+            segments: self.segments.iter().cloned().chain([segment]).collect(),
+        }
     }
 
     /// This address with `to` in place of its beginning `from`; the address itself if it begins otherwise.
     pub(crate) fn moved(&self, from: &Self, to: &Self) -> Self {
         match self.segments.strip_prefix(&*from.segments) {
-            Some(rest) => Self { segments: to.segments.iter().chain(rest).cloned().collect() },
+            Some(rest) => Self {
+                segments: to.segments.iter().chain(rest).cloned().collect(),
+            },
             None => self.clone(),
         }
     }
 
     /// The address of this part inside `outer`.
     pub(crate) fn inside(&self, outer: &Self) -> Self {
-        Self { segments: outer.segments.iter().chain(&*self.segments).cloned().collect() }
+        Self {
+            segments: outer
+                .segments
+                .iter()
+                .chain(&*self.segments)
+                .cloned()
+                .collect(),
+        }
     }
 
     /// The index in an address `field[index]` or `field["name"]`, if `find` knows the index of a name.
-    pub(crate) fn index_in(&self, field: &str, find: impl FnOnce(&str) -> Option<usize>) -> Option<usize> {
+    pub(crate) fn index_in(
+        &self,
+        field: &str,
+        find: impl FnOnce(&str) -> Option<usize>,
+    ) -> Option<usize> {
         match self.segments() {
-            [Segment::Field(own), Segment::Index(index)] if own == field => usize::try_from(*index).ok(),
+            [Segment::Field(own), Segment::Index(index)] if own == field => {
+                usize::try_from(*index).ok()
+            }
             [Segment::Field(own), Segment::Name(name)] if own == field => find(name),
             _ => None,
         }
@@ -155,9 +174,14 @@ pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str
                 Some('r') => name.push('\r'),
                 Some('t') => name.push('\t'),
                 Some('u') => {
-                    let hex = chars.as_str().strip_prefix('{').and_then(|hex| hex.split_once('}'));
+                    let hex = chars
+                        .as_str()
+                        .strip_prefix('{')
+                        .and_then(|hex| hex.split_once('}'));
                     let (digits, after) = hex.ok_or(("\\u{hex}", quoted))?;
-                    let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+                    let code = u32::from_str_radix(digits, 16)
+                        .ok()
+                        .and_then(char::from_u32);
                     name.push(code.ok_or(("a character's number in \\u{hex}", digits))?);
                     chars = after.chars();
                 }
@@ -184,7 +208,11 @@ impl ParseError {
     pub(super) const ADDRESS: &'static str = "an address";
 
     pub(crate) fn new(what: &'static str, expected: impl Into<String>, found: &str) -> Self {
-        Self { what, expected: expected.into(), found: found.chars().take(40).collect() }
+        Self {
+            what,
+            expected: expected.into(),
+            found: found.chars().take(40).collect(),
+        }
     }
 }
 
@@ -195,7 +223,9 @@ impl FromStr for Address {
         let mut rest = text;
         let mut segments = Vec::new();
         loop {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len());
             let (field, after) = rest.split_at(end);
             if field.is_empty() {
                 return Err(unreadable("a field of letters, digits and _", rest));
@@ -212,7 +242,11 @@ impl FromStr for Address {
             }
             match rest.strip_prefix('.') {
                 Some(after) => rest = after,
-                None if rest.is_empty() => return Ok(Self { segments: segments.into() }),
+                None if rest.is_empty() => {
+                    return Ok(Self {
+                        segments: segments.into(),
+                    });
+                }
                 None => return Err(unreadable("[index], [\"name\"], .field or the end", rest)),
             }
         }
@@ -226,12 +260,15 @@ fn parse_index(inner: &str) -> Result<(Segment, &str), ParseError> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(unreadable("decimal digits or a quoted name", digits));
     }
-    let index = digits.parse().map_err(|_| unreadable("an index of 64 bits", digits))?;
+    let index = digits
+        .parse()
+        .map_err(|_| unreadable("an index of 64 bits", digits))?;
     Ok((Segment::Index(index), after))
 }
 
 fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseError> {
-    let (name, after) = parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
+    let (name, after) =
+        parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
     match after.strip_prefix(']') {
         Some(after) => Ok((Segment::Name(name), after)),
         None => Err(unreadable("a closing ]", after)),
@@ -249,8 +286,12 @@ mod tests {
 
     #[test]
     fn addresses_of_the_documentation_parse_and_print() {
-        let texts =
-            ["snapshots[12].positions", "high_lod.faces[0].indices", r#"meshes["Body"]"#, "triangles"];
+        let texts = [
+            "snapshots[12].positions",
+            "high_lod.faces[0].indices",
+            r#"meshes["Body"]"#,
+            "triangles",
+        ];
         for text in texts {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }

@@ -134,7 +134,9 @@ impl Cause {
             Self::Truncated { expected, .. } => counted(*expected, "byte").into(),
             Self::Length { expected, .. } => decimal(expected).into(),
             Self::Offset { expected, .. } => format!("an offset in {expected:#x?}").into(),
-            Self::Limit { limit, allowed, .. } => format!("at most {}", limit.value(*allowed)).into(),
+            Self::Limit { limit, allowed, .. } => {
+                format!("at most {}", limit.value(*allowed)).into()
+            }
             Self::OutOfMemory { .. } => "at most the free memory of the machine".into(),
             Self::TooLarge { stored, .. } => {
                 format!("what {} can inflate to", counted(*stored, "byte")).into()
@@ -152,10 +154,16 @@ impl Cause {
             Self::Value { found, .. } => Cow::Borrowed(found),
             Self::Truncated { found, .. } | Self::Length { found, .. } => decimal(found).into(),
             Self::Offset { found, .. } => format!("{found:#x}").into(),
-            Self::Limit { limit: Limit::BlockBytes | Limit::TotalBytes, needed: Some(needed), .. } => {
-                size_up(*needed).into()
-            }
-            Self::Limit { limit, needed: Some(needed), .. } => limit.amount(*needed).into(),
+            Self::Limit {
+                limit: Limit::BlockBytes | Limit::TotalBytes,
+                needed: Some(needed),
+                ..
+            } => size_up(*needed).into(),
+            Self::Limit {
+                limit,
+                needed: Some(needed),
+                ..
+            } => limit.amount(*needed).into(),
             Self::Limit { .. } => "more".into(),
             Self::OutOfMemory { needed } | Self::TooLarge { needed, .. } => size(*needed).into(),
             Self::Stream(fault) => fault.to_string().into(),
@@ -174,30 +182,55 @@ impl Cause {
         let (expected, found, plain) = (self.expected(), self.found(), subject(None));
         let is_value = found.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '"'));
         match self {
-            Self::Limit { limit, allowed, needed, count, remedy } => {
+            Self::Limit {
+                limit,
+                allowed,
+                needed,
+                count,
+                remedy,
+            } => {
                 let subject = subject(*count);
                 match needed {
                     Some(_) => write!(f, "{subject} needs {found}, above the limit of ")?,
                     None => write!(f, "{subject} exceeds the limit of ")?,
                 }
                 f.write_str(&limit.value(*allowed))?;
-                if remedy.is_empty() { Ok(()) } else { write!(f, "; raise it with {remedy}") }
+                if remedy.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "; raise it with {remedy}")
+                }
             }
-            Self::OutOfMemory { .. } => write!(f, "{plain} needs {found}, more than the machine has free"),
+            Self::OutOfMemory { .. } => {
+                write!(f, "{plain} needs {found}, more than the machine has free")
+            }
             Self::TooLarge { count, stored, .. } => {
                 let (subject, stored) = (subject(Some(*count)), decimal(stored));
-                write!(f, "{subject} needs {found}; {stored} stored bytes cannot inflate to that")
+                write!(
+                    f,
+                    "{subject} needs {found}; {stored} stored bytes cannot inflate to that"
+                )
             }
             Self::Stream(fault) => {
                 let is_checksum = matches!(fault.kind, FaultKind::Checksum { .. });
-                write!(f, "{plain}{} {fault}", if is_checksum { " is" } else { ":" })
+                write!(
+                    f,
+                    "{plain}{} {fault}",
+                    if is_checksum { " is" } else { ":" }
+                )
             }
             Self::Signature { start, .. } if start.is_empty() => f.write_str("the file is empty"),
-            Self::Signature { known_as: Some(name), .. } => {
+            Self::Signature {
+                known_as: Some(name),
+                ..
+            } => {
                 write!(f, "unknown format: starts with {found}: {name}")
             }
             Self::Signature { .. } => {
-                write!(f, "not a CGeo, IQM, OpenCTM, Second Life mesh or TMF file: starts with {found}")
+                write!(
+                    f,
+                    "not a CGeo, IQM, OpenCTM, Second Life mesh or TMF file: starts with {found}"
+                )
             }
             Self::NoEndTag => write!(
                 f,
@@ -207,12 +240,23 @@ impl Cause {
             _ if found.is_empty() && expected.is_empty() => write!(f, "{kind} {plain}"),
             _ if found.is_empty() => write!(f, "{kind} {plain}: expected {expected}"),
             _ => match kind {
-                ErrorKind::Truncated => write!(f, "{plain} is cut off: expected {expected}, found {found}"),
-                ErrorKind::Unsupported => {
-                    let supported = if expected.is_empty() { "" } else { "; supported: " };
-                    write!(f, "{plain} is {found}, which is not supported{supported}{expected}")
+                ErrorKind::Truncated => {
+                    write!(f, "{plain} is cut off: expected {expected}, found {found}")
                 }
-                ErrorKind::OutOfRange if expected.is_empty() => write!(f, "{plain} is out of range: {found}"),
+                ErrorKind::Unsupported => {
+                    let supported = if expected.is_empty() {
+                        ""
+                    } else {
+                        "; supported: "
+                    };
+                    write!(
+                        f,
+                        "{plain} is {found}, which is not supported{supported}{expected}"
+                    )
+                }
+                ErrorKind::OutOfRange if expected.is_empty() => {
+                    write!(f, "{plain} is out of range: {found}")
+                }
                 _ if expected.is_empty() => {
                     write!(f, "{plain}{} {found}", if is_value { " is" } else { ":" })
                 }

@@ -122,7 +122,10 @@ impl Error {
             address: None,
             byte_range: None,
             decoded_range: None,
-            cause: Cause::Value { expected: "".into(), found: "".into() },
+            cause: Cause::Value {
+                expected: "".into(),
+                found: "".into(),
+            },
             io: None,
         }))
     }
@@ -207,7 +210,10 @@ impl Error {
 
     /// Describes the valid values. Numbers that a caller or a file chooses are grouped: see [`decimal`].
     pub(crate) fn expected(self, expected: impl Into<Cow<'static, str>>) -> Self {
-        self.because(Cause::Value { expected: expected.into(), found: "".into() })
+        self.because(Cause::Value {
+            expected: expected.into(),
+            found: "".into(),
+        })
     }
 
     /// The value that was found. Call it after [`expected`](Self::expected).
@@ -215,7 +221,12 @@ impl Error {
         let text = decimal(found).into();
         match &mut self.edit().cause {
             Cause::Value { found, .. } => *found = text,
-            cause => *cause = Cause::Value { expected: cause.expected().into_owned().into(), found: text },
+            cause => {
+                *cause = Cause::Value {
+                    expected: cause.expected().into_owned().into(),
+                    found: text,
+                }
+            }
         }
         self
     }
@@ -228,7 +239,13 @@ impl Error {
     /// More than a constant of the library allows.
     pub(crate) fn above(self, allowed: u64, items: &'static str, needed: Option<u64>) -> Self {
         let limit = Limit::Fixed(items);
-        self.because(Cause::Limit { limit, allowed, needed, count: None, remedy: "" })
+        self.because(Cause::Limit {
+            limit,
+            allowed,
+            needed,
+            count: None,
+            remedy: "",
+        })
     }
 
     /// The number in the file that needs more than a limit allows.
@@ -245,7 +262,10 @@ impl Error {
 
     /// Returns `true` if the error does not concern the content of the file: its bytes could not be read, or the call was cancelled.
     pub(crate) fn is_of_reading(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled)
+        matches!(
+            self.0.kind,
+            ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled
+        )
     }
 
     /// The kind of the error.
@@ -297,11 +317,21 @@ impl Error {
         part: Option<&Address>,
         with_source: bool,
     ) -> fmt::Result {
-        let Inner { kind, format, cause, io, .. } = &*self.0;
+        let Inner {
+            kind,
+            format,
+            cause,
+            io,
+            ..
+        } = &*self.0;
         if let Some(format) = format.filter(|_| part.is_none()) {
             write!(f, "{format}: ")?;
         }
-        cause.write(f, kind, |number| Subject { error: self, part, number })?;
+        cause.write(f, kind, |number| Subject {
+            error: self,
+            part,
+            number,
+        })?;
         match io {
             Some(io) if with_source => write!(f, ": {}", one_line(&io.to_string())),
             _ => Ok(()),
@@ -350,12 +380,21 @@ struct Subject<'a> {
 
 impl fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { what, address, byte_range, decoded_range, .. } = &*self.error.0;
+        let Inner {
+            what,
+            address,
+            byte_range,
+            decoded_range,
+            ..
+        } = &*self.error.0;
         f.write_str(what)?;
         if let Some(number) = self.number {
             write!(f, " {}", decimal(number))?;
         }
-        if let Some(address) = address.as_ref().filter(|address| Some(*address) != self.part) {
+        if let Some(address) = address
+            .as_ref()
+            .filter(|address| Some(*address) != self.part)
+        {
             write!(f, " of {address}")?;
         }
         match (byte_range, decoded_range) {
@@ -391,7 +430,11 @@ impl fmt::Debug for Error {
 /// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
 impl From<ParseError> for Error {
     fn from(error: ParseError) -> Self {
-        let what = if error.what == ParseError::ADDRESS { "address" } else { "name" };
+        let what = if error.what == ParseError::ADDRESS {
+            "address"
+        } else {
+            "name"
+        };
         Self::new(ErrorKind::OutOfRange, what)
             .expected(error.expected)
             .found(format_args!("{:?}", error.found))
@@ -425,7 +468,9 @@ mod tests {
     #[test]
     fn path_comes_first_stays_on_one_line_and_is_that_of_the_first_file() {
         let [first, second] = ["a\nb.iqm", "c.iqm"].map(|path| Arc::from(Path::new(path)));
-        let error = Error::new(ErrorKind::Malformed, "x").in_file(None).in_file(Some(&first));
+        let error = Error::new(ErrorKind::Malformed, "x")
+            .in_file(None)
+            .in_file(Some(&first));
         let error = error.in_file(Some(&second));
         assert_eq!(error.to_string(), "a b.iqm: malformed x");
         assert_eq!(error.path(), Some(&*first));
@@ -437,7 +482,10 @@ mod tests {
         let error = Error::io(io::Error::other("first\nsecond"), "file");
         assert_eq!(error.to_string(), "cannot read file");
         assert_eq!(format!("{error:#}"), "cannot read file: first second");
-        assert_eq!(format!("{error:?}"), "Error(cannot read file: first second)");
+        assert_eq!(
+            format!("{error:?}"),
+            "Error(cannot read file: first second)"
+        );
         assert!(std::error::Error::source(&error).is_some());
         assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
     }

@@ -31,7 +31,13 @@ pub struct Finding {
 impl Finding {
     /// A rule is broken here.
     pub(crate) fn new(rule: Rule, place: Place, detail: impl Into<String>) -> Self {
-        Self { rule, address: place.address, byte_range: place.range, count: 1, detail: detail.into() }
+        Self {
+            rule,
+            address: place.address,
+            byte_range: place.range,
+            count: 1,
+            detail: detail.into(),
+        }
     }
 
     /// The severity of the broken rule.
@@ -43,7 +49,12 @@ impl Finding {
     /// The error that strict reading makes of a finding.
     pub(crate) fn to_error(&self, format: Format) -> Error {
         Error::new(ErrorKind::Malformed, self.rule.name)
-            .or_place(format, self.address.as_ref(), self.byte_range.as_ref(), None)
+            .or_place(
+                format,
+                self.address.as_ref(),
+                self.byte_range.as_ref(),
+                None,
+            )
             .found(&self.detail)
     }
 }
@@ -72,7 +83,11 @@ pub(crate) struct Findings(Vec<(Finding, u64)>);
 
 impl Findings {
     /// Notes that a rule is broken in one place, which is described only if it is the first.
-    pub(crate) fn add<D: Into<String>>(&mut self, rule: Rule, describe: impl FnOnce() -> (Place, D)) {
+    pub(crate) fn add<D: Into<String>>(
+        &mut self,
+        rule: Rule,
+        describe: impl FnOnce() -> (Place, D),
+    ) {
         self.add_many(rule, 1, describe);
     }
 
@@ -96,7 +111,10 @@ impl Findings {
     }
 
     pub(crate) fn into_vec(self) -> Vec<Finding> {
-        self.0.into_iter().map(|(finding, count)| Finding { count, ..finding }).collect()
+        self.0
+            .into_iter()
+            .map(|(finding, count)| Finding { count, ..finding })
+            .collect()
     }
 }
 
@@ -120,6 +138,9 @@ pub struct Item {
 
 /// The counts by their names.
 #[cfg(feature = "serde")]
-fn as_map<S: serde::Serializer>(counts: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_map<S: serde::Serializer>(
+    counts: &[(&'static str, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counts.iter().copied())
 }

@@ -18,7 +18,11 @@ pub(crate) fn parse_name<T: Copy>(
         }
         names.push(name(value));
     }
-    Err(ParseError::new(what, format!("one of {}", names.join(", ")), text))
+    Err(ParseError::new(
+        what,
+        format!("one of {}", names.join(", ")),
+        text,
+    ))
 }
 
 /// By its [`name`](Format::name).
@@ -55,6 +59,9 @@ mod tests {
             assert_eq!(axis.to_string().parse(), Ok(axis));
         }
         let error = "X".parse::<Axis>().unwrap_err();
-        assert_eq!(error.to_string(), "not an axis: expected one of x, y, z, -x, -y, -z, found \"X\"");
+        assert_eq!(
+            error.to_string(),
+            "not an axis: expected one of x, y, z, -x, -y, -z, found \"X\""
+        );
     }
 }

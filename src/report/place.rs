@@ -18,22 +18,36 @@ pub(crate) struct Place {
 impl Place {
     /// The file as a whole.
     pub(crate) const fn file(format: Format) -> Self {
-        Self { format, address: None, range: None, decoded: None }
+        Self {
+            format,
+            address: None,
+            range: None,
+            decoded: None,
+        }
     }
 
     /// The part of the file at an address.
     pub(crate) fn of(self, address: Address) -> Self {
-        Self { address: Some(address), ..self }
+        Self {
+            address: Some(address),
+            ..self
+        }
     }
 
     /// These bytes, from the start of the source.
     pub(crate) fn at(self, range: Range<u64>) -> Self {
-        Self { range: Some(range), ..self }
+        Self {
+            range: Some(range),
+            ..self
+        }
     }
 
     /// These bytes of the decoded block.
     pub(crate) fn decoded_at(self, range: Range<u64>) -> Self {
-        Self { decoded: Some(range), ..self }
+        Self {
+            decoded: Some(range),
+            ..self
+        }
     }
 
     /// The part of the file, if the place is a part.
@@ -65,6 +79,11 @@ impl Place {
 
     /// This error, with the place that it does not know itself.
     pub(crate) fn locate(&self, error: Error) -> Error {
-        error.or_place(self.format, self.address.as_ref(), self.range.as_ref(), self.decoded.as_ref())
+        error.or_place(
+            self.format,
+            self.address.as_ref(),
+            self.range.as_ref(),
+            self.decoded.as_ref(),
+        )
     }
 }

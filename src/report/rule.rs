@@ -44,7 +44,11 @@ pub(crate) use rules;
 
 /// The severity of a [`Finding`](crate::Finding), least serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 #[non_exhaustive]
 pub enum Severity {
     /// Legal and harmless, but worth knowing.
@@ -80,7 +84,13 @@ impl fmt::Display for Severity {
 
 impl Rule {
     const fn new(id: &'static str, name: &'static str, severity: Severity) -> Self {
-        Self { id, name, severity, cause: "", writers: None }
+        Self {
+            id,
+            name,
+            severity,
+            cause: "",
+            writers: None,
+        }
     }
 
     pub(crate) const fn note(id: &'static str, name: &'static str) -> Self {

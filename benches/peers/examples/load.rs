@@ -31,16 +31,24 @@ fn read_blocks(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut cursor = Cursor::new(bytes);
     let header = serde_llsd::binary_from_reader(&mut cursor)?;
     let begin = usize::try_from(cursor.position())?;
-    let LLSDValue::Map(header) = header else { return Err("the header is not a map".into()) };
+    let LLSDValue::Map(header) = header else {
+        return Err("the header is not a map".into());
+    };
     for block in header.values() {
-        let LLSDValue::Map(block) = block else { continue };
+        let LLSDValue::Map(block) = block else {
+            continue;
+        };
         let (Some(LLSDValue::Integer(offset)), Some(LLSDValue::Integer(size))) =
             (block.get("offset"), block.get("size"))
         else {
             continue;
         };
-        let start = begin.checked_add(usize::try_from(*offset)?).ok_or("an offset")?;
-        let stored = bytes.get(start..).and_then(|rest| rest.get(..usize::try_from(*size).ok()?));
+        let start = begin
+            .checked_add(usize::try_from(*offset)?)
+            .ok_or("an offset")?;
+        let stored = bytes
+            .get(start..)
+            .and_then(|rest| rest.get(..usize::try_from(*size).ok()?));
         let mut content = Vec::new();
         ZlibDecoder::new(stored.ok_or("a range outside of the file")?).read_to_end(&mut content)?;
         serde_llsd::binary_from_bytes(&content)?;

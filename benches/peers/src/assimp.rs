@@ -20,7 +20,11 @@ impl Importer {
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let path = CString::new(path.to_str().ok_or(io::ErrorKind::InvalidInput)?)?;
         let this = Self { path };
-        if this.load() { Ok(this) } else { Err(io::Error::other("assimp does not load the file")) }
+        if this.load() {
+            Ok(this)
+        } else {
+            Err(io::Error::other("assimp does not load the file"))
+        }
     }
 
     /// Loads the file as it is, without any post-processing, and drops it.

@@ -14,7 +14,13 @@ use meshmap_testing::measure::{Times, interleave};
 use crate::igzip::Igzip;
 use crate::tmf::keep_pages;
 
-const PEERS: [&str; 5] = ["zlib-rs", "libdeflate", "igzip", "zune-inflate", "miniz_oxide"];
+const PEERS: [&str; 5] = [
+    "zlib-rs",
+    "libdeflate",
+    "igzip",
+    "zune-inflate",
+    "miniz_oxide",
+];
 
 /// Streams of this kind are the mean of one row.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,7 +44,11 @@ pub(crate) fn streams() -> Result<(), Box<dyn Error>> {
     keep_pages();
     let mut rows = Vec::new();
     let mut out = String::new();
-    writeln!(out, "| stream | bytes | ratio | ours, MB/s | {} |", PEERS.join(" | "))?;
+    writeln!(
+        out,
+        "| stream | bytes | ratio | ours, MB/s | {} |",
+        PEERS.join(" | ")
+    )?;
     writeln!(out, "|---|--:|--:|--:|{}", "--:|".repeat(PEERS.len()))?;
     for packed in all()? {
         let [ours, peers @ ..] = times(&packed);
@@ -46,7 +56,12 @@ pub(crate) fn streams() -> Result<(), Box<dyn Error>> {
         let length = packed.content.len();
         let speed = length as f64 / ours.seconds() / 1e6;
         let ratio = packed.stream.len() as f64 / length as f64;
-        writeln!(out, "| {} | {length} | {ratio:.2} | {speed:.0} | {} |", packed.name, cells(ratios))?;
+        writeln!(
+            out,
+            "| {} | {length} | {ratio:.2} | {speed:.0} | {} |",
+            packed.name,
+            cells(ratios)
+        )?;
         rows.push((packed.kind, ratios));
     }
     let means: [(&str, &[Kind]); 5] = [
@@ -54,19 +69,38 @@ pub(crate) fn streams() -> Result<(), Box<dyn Error>> {
         ("CGeo, differences", &[Kind::Difference]),
         ("Second Life, plain", &[Kind::Plain]),
         ("Second Life, skinned", &[Kind::Skinned]),
-        ("all", &[Kind::Base, Kind::Difference, Kind::Plain, Kind::Skinned]),
+        (
+            "all",
+            &[Kind::Base, Kind::Difference, Kind::Plain, Kind::Skinned],
+        ),
     ];
     for (name, kinds) in means {
-        let of: Vec<_> =
-            rows.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, ratios)| ratios).collect();
+        let of: Vec<_> = rows
+            .iter()
+            .filter(|(kind, _)| kinds.contains(kind))
+            .map(|(_, ratios)| ratios)
+            .collect();
         if of.is_empty() {
             continue;
         }
-        let mean =
-            |peer: usize| (of.iter().map(|ratios| ratios[peer].ln()).sum::<f64>() / of.len() as f64).exp();
-        writeln!(out, "| **geometric mean: {name}** | | | | {} |", cells(std::array::from_fn(mean)))?;
-        let least = |peer: usize| of.iter().map(|ratios| ratios[peer]).fold(f64::INFINITY, f64::min);
-        writeln!(out, "| least: {name} | | | | {} |", cells(std::array::from_fn(least)))?;
+        let mean = |peer: usize| {
+            (of.iter().map(|ratios| ratios[peer].ln()).sum::<f64>() / of.len() as f64).exp()
+        };
+        writeln!(
+            out,
+            "| **geometric mean: {name}** | | | | {} |",
+            cells(std::array::from_fn(mean))
+        )?;
+        let least = |peer: usize| {
+            of.iter()
+                .map(|ratios| ratios[peer])
+                .fold(f64::INFINITY, f64::min)
+        };
+        writeln!(
+            out,
+            "| least: {name} | | | | {} |",
+            cells(std::array::from_fn(least))
+        )?;
     }
     print!("{out}");
     Ok(())
@@ -80,7 +114,10 @@ fn cells(ratios: [f64; PEERS.len()]) -> String {
 fn all() -> Result<Vec<Packed>, Box<dyn Error>> {
     let Some(corpus) = std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from) else {
         return of_asset(
-            &Asset::from_source(Source::from_bytes(fixtures::slmesh::large(142)), &Options::default())?,
+            &Asset::from_source(
+                Source::from_bytes(fixtures::slmesh::large(142)),
+                &Options::default(),
+            )?,
             Kind::Skinned,
         );
     };
@@ -88,22 +125,50 @@ fn all() -> Result<Vec<Packed>, Box<dyn Error>> {
     let mut all = Vec::new();
     for index in (0..proxy.snapshot_count()).step_by(4) {
         let snapshot = proxy.snapshot(index)?;
-        let kind = if snapshot.is_complete(&mut Scratch::default())? { Kind::Base } else { Kind::Difference };
-        for block in snapshot.blocks()?.iter().filter(|block| block.what == "TAG_MESH_DATA") {
-            all.extend(packed(format!("CGeo, snapshot {index}"), kind, block, proxy.source())?);
+        let kind = if snapshot.is_complete(&mut Scratch::default())? {
+            Kind::Base
+        } else {
+            Kind::Difference
+        };
+        for block in snapshot
+            .blocks()?
+            .iter()
+            .filter(|block| block.what == "TAG_MESH_DATA")
+        {
+            all.extend(packed(
+                format!("CGeo, snapshot {index}"),
+                kind,
+                block,
+                proxy.source(),
+            )?);
         }
     }
-    for (name, kind) in [("10_large_8x20k", Kind::Plain), ("11_large_skinned_8x20k", Kind::Skinned)] {
-        all.extend(of_asset(&Asset::open(corpus.join(format!("slmesh/large/{name}.slmesh")))?, kind)?);
+    for (name, kind) in [
+        ("10_large_8x20k", Kind::Plain),
+        ("11_large_skinned_8x20k", Kind::Skinned),
+    ] {
+        all.extend(of_asset(
+            &Asset::open(corpus.join(format!("slmesh/large/{name}.slmesh")))?,
+            kind,
+        )?);
     }
     Ok(all)
 }
 
 fn of_asset(asset: &Asset, kind: Kind) -> Result<Vec<Packed>, Box<dyn Error>> {
-    let name = if kind == Kind::Plain { "plain" } else { "skinned" };
+    let name = if kind == Kind::Plain {
+        "plain"
+    } else {
+        "skinned"
+    };
     let mut all = Vec::new();
     for block in asset.blocks()? {
-        all.extend(packed(format!("Second Life, {name}: {}", block.address), kind, &block, asset.source())?);
+        all.extend(packed(
+            format!("Second Life, {name}: {}", block.address),
+            kind,
+            &block,
+            asset.source(),
+        )?);
     }
     Ok(all)
 }
@@ -120,17 +185,26 @@ fn packed(
         return Ok(None);
     }
     let stored = source.read(block.range.clone())?;
-    Ok(Some(Packed { name, kind, stream: stored[2..].to_vec(), content }))
+    Ok(Some(Packed {
+        name,
+        kind,
+        stream: stored[2..].to_vec(),
+        content,
+    }))
 }
 
 /// Each decoder writes the content into fresh memory, whose pages stay with the program, and computes no checksum.
 fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
-    let Packed { stream, content, .. } = packed;
+    let Packed {
+        stream, content, ..
+    } = packed;
     let length = content.len();
     let mut inflater = Inflater::new();
     let mut ours = || {
         let mut out = vec![0; length];
-        let count = inflater.inflate_into(stream, Format::Raw, &mut out).expect("a stream without faults");
+        let count = inflater
+            .inflate_into(stream, Format::Raw, &mut out)
+            .expect("a stream without faults");
         assert_eq!(count, length);
         out
     };
@@ -146,7 +220,9 @@ fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
     let mut decompressor = libdeflater::Decompressor::new();
     let mut libdeflate = || {
         let mut out = vec![0; length];
-        decompressor.deflate_decompress(stream, &mut out).expect("a stream without faults");
+        decompressor
+            .deflate_decompress(stream, &mut out)
+            .expect("a stream without faults");
         out
     };
     let mut state = Igzip::new();
@@ -163,16 +239,22 @@ fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
     let miniz_oxide = || {
         let mut out = vec![0; length];
         let mut state = Box::new(miniz_oxide::inflate::core::DecompressorOxide::new());
-        let flags = miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-        let (.., count) = miniz_oxide::inflate::core::decompress(&mut state, stream, &mut out, 0, flags);
+        let flags =
+            miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+        let (.., count) =
+            miniz_oxide::inflate::core::decompress(&mut state, stream, &mut out, 0, flags);
         assert_eq!(count, length);
         out
     };
-    let same =
-        |name: &str, content: &[u8]| assert!(content == packed.content, "{name} decodes something else");
+    let same = |name: &str, content: &[u8]| {
+        assert!(content == packed.content, "{name} decodes something else")
+    };
     same("meshmap-inflate", &ours());
     let peers = [zlib_rs(), libdeflate(), igzip(), zune(), miniz_oxide()];
-    PEERS.iter().zip(&peers).for_each(|(name, content)| same(name, content));
+    PEERS
+        .iter()
+        .zip(&peers)
+        .for_each(|(name, content)| same(name, content));
     interleave(
         if length < 1_000_000 { 101 } else { 31 },
         [

@@ -68,7 +68,9 @@ impl Context {
     fn new(mode: c_uint) -> io::Result<Self> {
         // SAFETY: any mode may be asked for.
         let context = unsafe { ctmNewContext(mode) };
-        NonNull::new(context).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+        NonNull::new(context)
+            .map(Self)
+            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
     fn check(self) -> io::Result<Self> {
@@ -143,7 +145,12 @@ impl Mesh {
                 self.indices.len().try_into().map_err(io::Error::other)?,
                 self.normals.as_ptr().cast(),
             );
-            ctmAddUVMap(raw, self.coords.as_ptr().cast(), c"uv".as_ptr(), std::ptr::null());
+            ctmAddUVMap(
+                raw,
+                self.coords.as_ptr().cast(),
+                c"uv".as_ptr(),
+                std::ptr::null(),
+            );
             ctmCompressionMethod(raw, method as c_uint);
             ctmSave(raw, path.as_ptr());
         }
@@ -152,5 +159,7 @@ impl Mesh {
 }
 
 pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
-    Ok(CString::new(path.to_str().ok_or(io::ErrorKind::InvalidInput)?)?)
+    Ok(CString::new(
+        path.to_str().ok_or(io::ErrorKind::InvalidInput)?,
+    )?)
 }

@@ -24,7 +24,10 @@ struct Busy(Vec<Child>);
 impl Busy {
     fn new(count: usize) -> std::io::Result<Self> {
         let program = std::env::current_exe()?;
-        (0..count).map(|_| Command::new(&program).arg(SPIN).spawn()).collect::<Result<_, _>>().map(Self)
+        (0..count)
+            .map(|_| Command::new(&program).arg(SPIN).spawn())
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -46,7 +49,10 @@ fn used() -> (f64, i64) {
         usage
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    (seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_nvcsw + usage.ru_nivcsw)
+    (
+        seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        usage.ru_nvcsw + usage.ru_nivcsw,
+    )
 }
 
 /// The cost of one side of a row.
@@ -74,7 +80,9 @@ impl Cost {
 /// Runs both sides in turns, in batches of calls with the numbers of snapshots.
 fn compare(rounds: usize, order: &[usize], mut sides: [&mut dyn FnMut(usize); 2]) -> [Cost; 2] {
     let mut costs = [Cost::default(), Cost::default()];
-    sides.iter_mut().for_each(|side| order.iter().for_each(|index| side(*index)));
+    sides
+        .iter_mut()
+        .for_each(|side| order.iter().for_each(|index| side(*index)));
     for _ in 0..rounds {
         for (side, cost) in sides.iter_mut().zip(&mut costs) {
             let before = used();
@@ -105,14 +113,22 @@ impl Hand {
         for index in 0..proxy.snapshot_count() {
             let snapshot = proxy.snapshot(index)?;
             let blocks = snapshot.blocks()?;
-            let mesh = blocks.iter().find(|block| block.what == "TAG_MESH_DATA").expect("a mesh");
+            let mesh = blocks
+                .iter()
+                .find(|block| block.what == "TAG_MESH_DATA")
+                .expect("a mesh");
             streams.push(proxy.source().read(mesh.range.clone())?[2..].to_vec());
         }
         let first = proxy.snapshot(0)?;
         let (positions, normals) = (first.positions()?.to_vec(), first.normals()?.to_vec());
         let texcoords = first.texcoords(0)?.to_vec();
         let base = [positions, normals, texcoords].concat().concat();
-        Ok(Self { streams, base, inflate: zlib_rs::Inflate::new(false, 15), content: Vec::new() })
+        Ok(Self {
+            streams,
+            base,
+            inflate: zlib_rs::Inflate::new(false, 15),
+            content: Vec::new(),
+        })
     }
 
     /// Inflates the differences of a number of arrays, and leaves them with their tags.
@@ -121,7 +137,9 @@ impl Hand {
         self.content.resize(1 + arrays * (vertices * 12 + 4), 0);
         self.inflate.reset(false);
         let flush = zlib_rs::InflateFlush::NoFlush;
-        let status = self.inflate.decompress(&self.streams[index], &mut self.content, flush);
+        let status = self
+            .inflate
+            .decompress(&self.streams[index], &mut self.content, flush);
         assert!(status.is_ok() && self.inflate.total_out() as usize == self.content.len());
     }
 
@@ -145,7 +163,8 @@ impl Hand {
         let number = |array: usize, element: u32, axis: usize| {
             let at = element as usize * 3 + axis;
             let bytes = &self.differences(array)[at * 4..at * 4 + 4];
-            self.base[array * vertices * 3 + at] + f32::from_le_bytes(bytes.try_into().expect("4 bytes"))
+            self.base[array * vertices * 3 + at]
+                + f32::from_le_bytes(bytes.try_into().expect("4 bytes"))
         };
         let [positions, normals, texcoords] =
             [0, 1, 2].map(|stream| remap.sources(stream).expect("a stream"));
@@ -169,13 +188,18 @@ impl Hand {
 pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("loaded.cgeo");
-    std::fs::write(&path, file(&animation(SIDE, SNAPSHOTS).1, Dialect::default()))?;
+    std::fs::write(
+        &path,
+        file(&animation(SIDE, SNAPSHOTS).1, Dialect::default()),
+    )?;
     let proxy = Proxy::from_source(crate::map(&path), &Options::default())?;
     let mut hand = Hand::new(&proxy)?;
     let timing = proxy.timing().expect("times");
     let vertices = (SIDE * SIDE) as usize;
     // A fixed order that looks random, without the first snapshot, which is complete.
-    let random: Vec<usize> = (0..40_usize).map(|turn| 1 + turn * 7919 % (SNAPSHOTS - 1)).collect();
+    let random: Vec<usize> = (0..40_usize)
+        .map(|turn| 1 + turn * 7919 % (SNAPSHOTS - 1))
+        .collect();
     let playing: Vec<usize> = (1..SNAPSHOTS).collect();
 
     let layout = VertexLayout::new()
@@ -184,13 +208,19 @@ pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
         .with(Semantic::TexCoord(0), VertexFormat::FLOAT32X2);
     let mut writer = VertexWriter::new(layout)?;
     let remap = writer.remap(&proxy.snapshot(0)?)?;
-    let mut buffers = [vec![0_u8; remap.vertex_count() * STRIDE], vec![0_u8; remap.vertex_count() * STRIDE]];
-    let (mut scratch, mut ours, mut theirs) = (Scratch::default(), Vec::new(), vec![0.0_f32; vertices * 3]);
+    let mut buffers = [
+        vec![0_u8; remap.vertex_count() * STRIDE],
+        vec![0_u8; remap.vertex_count() * STRIDE],
+    ];
+    let (mut scratch, mut ours, mut theirs) =
+        (Scratch::default(), Vec::new(), vec![0.0_f32; vertices * 3]);
     let mut second = theirs.clone();
 
     // The same numbers.
     for index in [1, SNAPSHOTS - 1] {
-        proxy.snapshot(index)?.positions_into(&mut ours, &mut scratch)?;
+        proxy
+            .snapshot(index)?
+            .positions_into(&mut ours, &mut scratch)?;
         hand.positions(index, &mut theirs);
         assert!(ours.as_flattened() == theirs.as_slice());
         let [own, other] = &mut buffers;
@@ -220,7 +250,9 @@ pub(crate) fn rows() -> Result<(), Box<dyn Error>> {
         };
         let mut pull = |index: usize| {
             let snapshot = proxy.snapshot(index).expect("a snapshot");
-            snapshot.positions_into(&mut ours, &mut scratch).expect("positions");
+            snapshot
+                .positions_into(&mut ours, &mut scratch)
+                .expect("positions");
             black_box(&ours);
         };
         row(
@@ -297,40 +329,66 @@ pub(crate) fn cold() -> Result<(), Box<dyn Error>> {
     // As far as the system counts them, of all processes that wait for this one's pages: only this one.
     let read = || -> Result<u64, Box<dyn Error>> {
         let text = std::fs::read_to_string("/proc/self/io")?;
-        let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")).ok_or("no read_bytes")?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("read_bytes: "))
+            .ok_or("no read_bytes")?;
         Ok(line.parse()?)
     };
     let forget = || -> Result<(), Box<dyn Error>> {
         let file = std::fs::File::open(&path)?;
         // SAFETY: a file that is open.
-        let status = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-        if status == 0 { Ok(()) } else { Err("the system keeps the file in memory".into()) }
+        let status =
+            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        if status == 0 {
+            Ok(())
+        } else {
+            Err("the system keeps the file in memory".into())
+        }
     };
-    println!("| source | parts | first snapshot, ms | MB per pull | ms per pull |\n|---|---|--:|--:|--:|");
+    println!(
+        "| source | parts | first snapshot, ms | MB per pull | ms per pull |\n|---|---|--:|--:|--:|"
+    );
     for (is_mapped, parts) in [false, true].into_iter().flat_map(|is_mapped| {
         [("positions", Parts::POSITIONS), ("all", Parts::ALL)].map(|parts| (is_mapped, parts))
     }) {
         forget()?;
-        let source = if is_mapped { crate::map(&path) } else { meshmap::Source::open(&path)? };
+        let source = if is_mapped {
+            crate::map(&path)
+        } else {
+            meshmap::Source::open(&path)?
+        };
         let proxy = Proxy::from_source(source, &Options::default())?;
         let (mut out, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let count = proxy.snapshot_count();
         let mut pull = |index: usize| {
-            proxy.snapshot(index).and_then(|snapshot| snapshot.mesh_into(parts.1, &mut out, &mut scratch))
+            proxy
+                .snapshot(index)
+                .and_then(|snapshot| snapshot.mesh_into(parts.1, &mut out, &mut scratch))
         };
         let start = Instant::now();
         pull(0)?;
         let first = start.elapsed().as_secs_f64();
         // The first differences show how much of the others is needed.
         (1..4).try_for_each(&mut pull)?;
-        let order: Vec<usize> = (0..40_usize).map(|turn| 4 + turn * 7919 % (count - 4)).collect();
+        let order: Vec<usize> = (0..40_usize)
+            .map(|turn| 4 + turn * 7919 % (count - 4))
+            .collect();
         let (before, start) = (read()?, Instant::now());
         order.iter().copied().try_for_each(&mut pull)?;
         let (bytes, time) = (read()? - before, start.elapsed().as_secs_f64());
-        let name = if is_mapped { "Source::map" } else { "Source::open" };
+        let name = if is_mapped {
+            "Source::map"
+        } else {
+            "Source::open"
+        };
         let (pulls, first) = (order.len() as f64, first * 1e3);
         let megabytes = bytes as f64 / pulls / 1e6;
-        println!("| {name} | {} | {first:.1} | {megabytes:.2} | {:.1} |", parts.0, time * 1e3 / pulls);
+        println!(
+            "| {name} | {} | {first:.1} | {megabytes:.2} | {:.1} |",
+            parts.0,
+            time * 1e3 / pulls
+        );
     }
     Ok(())
 }

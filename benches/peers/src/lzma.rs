@@ -13,8 +13,11 @@ use meshmap::openctm::Mesh;
 use meshmap::{Address, Block, Codec, Options, Scratch, Source};
 use meshmap_testing::measure::{Table, Times, interleave};
 
-const LZMA_RUST2: &str =
-    if cfg!(feature = "optimization") { "lzma-rust2, optimization" } else { "lzma-rust2, safe" };
+const LZMA_RUST2: &str = if cfg!(feature = "optimization") {
+    "lzma-rust2, optimization"
+} else {
+    "lzma-rust2, safe"
+};
 
 /// A stream, and how long its content is.
 struct Packed {
@@ -27,7 +30,10 @@ struct Packed {
 pub(crate) fn blocks(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut groups = generated();
     if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
-        groups.push(("lzma: files of the corpus", of_files(&PathBuf::from(corpus).join("openctm/large"))?));
+        groups.push((
+            "lzma: files of the corpus",
+            of_files(&PathBuf::from(corpus).join("openctm/large"))?,
+        ));
     }
     let add = |a: Option<[Times; 4]>, b: [Times; 4]| match a {
         None => Some(b),
@@ -37,7 +43,9 @@ pub(crate) fn blocks(table: &mut Table) -> Result<(), Box<dyn Error>> {
     for (name, group) in &groups {
         // Block by block: the shorter a job, the likelier that nothing disturbs it.
         let times = group.iter().map(decode).fold(None, add);
-        let Some(times @ [ours, rs, rust2, liblzma]) = times else { continue };
+        let Some(times @ [ours, rs, rust2, liblzma]) = times else {
+            continue;
+        };
         table.beside(name, "lzma-rs", [ours, rs]);
         table.beside(name, LZMA_RUST2, [ours, rust2]);
         table.beside(name, "liblzma", [ours, liblzma]);
@@ -55,15 +63,35 @@ pub(crate) fn blocks(table: &mut Table) -> Result<(), Box<dyn Error>> {
 fn decode(packed: &Packed) -> [Times; 4] {
     let mut scratch = Scratch::default();
     let source = Source::from_bytes(packed.stream.clone());
-    let codec = Codec::Lzma { properties: packed.properties };
+    let codec = Codec::Lzma {
+        properties: packed.properties,
+    };
     let range = 0..packed.stream.len() as u64;
-    let block = Block::new("block", Address::field("block"), range, codec, Some(packed.length as u64));
-    let mut ours =
-        || block.decode(&source, &Options::default(), &mut scratch).expect("a stream without faults");
+    let block = Block::new(
+        "block",
+        Address::field("block"),
+        range,
+        codec,
+        Some(packed.length as u64),
+    );
+    let mut ours = || {
+        block
+            .decode(&source, &Options::default(), &mut scratch)
+            .expect("a stream without faults")
+    };
     let expected = ours();
-    assert!(expected == lzma_rs(packed), "lzma-rs decodes something else");
-    assert!(expected == lzma_rust2(packed), "lzma-rust2 decodes something else");
-    assert!(expected == liblzma(packed), "liblzma decodes something else");
+    assert!(
+        expected == lzma_rs(packed),
+        "lzma-rs decodes something else"
+    );
+    assert!(
+        expected == lzma_rust2(packed),
+        "lzma-rust2 decodes something else"
+    );
+    assert!(
+        expected == liblzma(packed),
+        "liblzma decodes something else"
+    );
     interleave(
         9,
         [
@@ -77,11 +105,17 @@ fn decode(packed: &Packed) -> [Times; 4] {
 
 fn lzma_rs(packed: &Packed) -> Vec<u8> {
     let bits = u32::from(packed.properties[0]);
-    let properties = LzmaProperties { lc: bits % 9, lp: bits / 9 % 5, pb: bits / 45 };
+    let properties = LzmaProperties {
+        lc: bits % 9,
+        lp: bits / 9 % 5,
+        pb: bits / 45,
+    };
     let params = LzmaParams::new(properties, dictionary(packed), Some(packed.length as u64));
     let mut out = Vec::with_capacity(packed.length);
     let mut decoder = LzmaDecoder::new(params, None).expect("properties");
-    decoder.decompress(&mut packed.stream.as_slice(), &mut out).expect("a stream without faults");
+    decoder
+        .decompress(&mut packed.stream.as_slice(), &mut out)
+        .expect("a stream without faults");
     out
 }
 
@@ -89,10 +123,13 @@ fn lzma_rust2(packed: &Packed) -> Vec<u8> {
     let length = packed.length as u64;
     let properties = packed.properties[0];
     let stream = packed.stream.as_slice();
-    let mut reader = LzmaReader::new_with_props(stream, length, properties, dictionary(packed), None)
-        .expect("a stream without faults");
+    let mut reader =
+        LzmaReader::new_with_props(stream, length, properties, dictionary(packed), None)
+            .expect("a stream without faults");
     let mut out = vec![0; packed.length];
-    reader.read_exact(&mut out).expect("a stream without faults");
+    reader
+        .read_exact(&mut out)
+        .expect("a stream without faults");
     out
 }
 
@@ -103,7 +140,9 @@ fn liblzma(packed: &Packed) -> Vec<u8> {
     filters.lzma1_properties(&properties).expect("properties");
     let mut stream = Stream::new_raw_decoder(&filters).expect("properties");
     let mut out = vec![0; packed.length];
-    stream.process(&packed.stream, &mut out, Action::Run).expect("a stream without faults");
+    stream
+        .process(&packed.stream, &mut out, Action::Run)
+        .expect("a stream without faults");
     assert_eq!(stream.total_out(), packed.length as u64);
     out
 }
@@ -111,7 +150,9 @@ fn liblzma(packed: &Packed) -> Vec<u8> {
 /// The smallest valid dictionary: the encoder's, and no larger than the content.
 fn dictionary(packed: &Packed) -> u32 {
     let [_, a, b, c, d] = packed.properties;
-    u32::from_le_bytes([a, b, c, d]).min(packed.length as u32).max(4096)
+    u32::from_le_bytes([a, b, c, d])
+        .min(packed.length as u32)
+        .max(4096)
 }
 
 /// Blocks that compress like blocks of meshes: bytes of numbers, the most significant of all numbers first.
@@ -124,7 +165,9 @@ fn generated() -> Vec<(&'static str, Vec<Packed>)> {
     let mixed = [0.01, 0.003, 0.017].map(|step| {
         planes(COUNT, |i| {
             let grid = |i: u32| (wave(i, step) * 300.0) as i32;
-            let change = grid(i + 1).wrapping_sub(grid(i)).wrapping_add((noise(i) % 7) as i32 - 3);
+            let change = grid(i + 1)
+                .wrapping_sub(grid(i))
+                .wrapping_add((noise(i) % 7) as i32 - 3);
             (change << 1 ^ change >> 31) as u32
         })
     });
@@ -139,7 +182,10 @@ fn generated() -> Vec<(&'static str, Vec<Packed>)> {
     vec![
         ("lzma: floats", floats.map(|data| encode(&data)).into()),
         ("lzma: mixed", mixed.map(|data| encode(&data)).into()),
-        ("lzma: like indices", indices.map(|data| encode(&data)).into()),
+        (
+            "lzma: like indices",
+            indices.map(|data| encode(&data)).into(),
+        ),
         ("lzma: runs", runs.map(|data| encode(&data)).into()),
     ]
 }
@@ -160,23 +206,34 @@ fn encode(data: &[u8]) -> Packed {
     writer.write_all(data).expect("memory");
     let mut properties = [options.get_props(); 5];
     properties[1..].copy_from_slice(&options.dict_size.to_le_bytes());
-    Packed { properties, stream: writer.finish().expect("memory"), length: data.len() }
+    Packed {
+        properties,
+        stream: writer.finish().expect("memory"),
+        length: data.len(),
+    }
 }
 
 /// The blocks of all files of a folder.
 fn of_files(folder: &Path) -> Result<Vec<Packed>, Box<dyn Error>> {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_, std::io::Error>>()?;
     files.sort();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ctm"));
     let mut blocks = Vec::new();
     for path in files {
         let mesh = Mesh::at(&Source::open(path)?, 0, &Options::default())?;
         for block in mesh.blocks() {
-            let Codec::Lzma { properties } = block.codec else { continue };
+            let Codec::Lzma { properties } = block.codec else {
+                continue;
+            };
             let stream = mesh.source().read(block.range)?.to_vec();
             let length = usize::try_from(block.decoded_len.ok_or("LZMA blocks have a length")?)?;
-            blocks.push(Packed { properties, stream, length });
+            blocks.push(Packed {
+                properties,
+                stream,
+                length,
+            });
         }
     }
     Ok(blocks)

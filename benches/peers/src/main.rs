@@ -89,13 +89,26 @@ fn model(path: &Path) -> Model {
 fn load(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     let importer = assimp::Importer::new(mesh)?;
     let findings = model(mesh).validate()?;
-    assert!(findings.iter().all(|finding| finding.severity() < Severity::Unusable), "{findings:?}");
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.severity() < Severity::Unusable),
+        "{findings:?}"
+    );
     let [assimp, indices, all] = interleave(
         300,
         [
             &mut || importer.import(),
-            &mut || drop(black_box(model(mesh).triangles().expect("indices in range"))),
-            &mut || drop(black_box(model(mesh).validate().expect("a file that can be read"))),
+            &mut || {
+                drop(black_box(
+                    model(mesh).triangles().expect("indices in range"),
+                ))
+            },
+            &mut || {
+                drop(black_box(
+                    model(mesh).validate().expect("a file that can be read"),
+                ))
+            },
         ],
     );
     table.faster("map + triangles", "assimp: load", [indices, assimp], 18.0);
@@ -110,16 +123,29 @@ fn indices(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     let range = start..start + usize::try_from(header.num_triangles.get())? * 12;
     let [checked, passed] = interleave(
         1000,
-        [&mut || drop(black_box(model(mesh).triangles().expect("indices in range"))), &mut || {
-            let file = std::fs::File::open(mesh).expect("the file was there a moment ago");
-            // SAFETY: nothing writes to the file while it is measured.
-            let map = unsafe { memmap2::Mmap::map(&file) }.expect("a file that can be mapped");
-            let indices = map[range.clone()].chunks_exact(4);
-            let greatest = indices.map(|index| u32::from_le_bytes([index[0], index[1], index[2], index[3]]));
-            black_box(greatest.max());
-        }],
+        [
+            &mut || {
+                drop(black_box(
+                    model(mesh).triangles().expect("indices in range"),
+                ))
+            },
+            &mut || {
+                let file = std::fs::File::open(mesh).expect("the file was there a moment ago");
+                // SAFETY: nothing writes to the file while it is measured.
+                let map = unsafe { memmap2::Mmap::map(&file) }.expect("a file that can be mapped");
+                let indices = map[range.clone()].chunks_exact(4);
+                let greatest = indices
+                    .map(|index| u32::from_le_bytes([index[0], index[1], index[2], index[3]]));
+                black_box(greatest.max());
+            },
+        ],
     );
-    table.slower("map + triangles", "map + maximum of the indices", [checked, passed], 1.3);
+    table.slower(
+        "map + triangles",
+        "map + maximum of the indices",
+        [checked, passed],
+        1.3,
+    );
     Ok(())
 }
 
@@ -136,14 +162,19 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     let model = model(animation);
     let poses: Vec<Pose> = model.poses().collect();
     let start = u64::from(model.header().ofs_frames.get());
-    let channels =
-        u64::from(model.header().num_frames.get()) * u64::from(model.header().num_framechannels.get());
+    let channels = u64::from(model.header().num_frames.get())
+        * u64::from(model.header().num_framechannels.get());
     let stored = model.source().read(start..start + channels * 2)?;
     let expected = out.clone();
     plain_loop(&poses, &stored, &mut out);
     assert_eq!(expected, out);
 
-    let [mut plain_out, mut alone_out, mut parallel_out, mut stored_out] = [(); 4].map(|()| out.clone());
+    let [
+        mut plain_out,
+        mut alone_out,
+        mut parallel_out,
+        mut stored_out,
+    ] = [(); 4].map(|()| out.clone());
     let first = out[..poses.len()].to_vec();
     let [mut plain_frame, mut frame_out] = [(); 2].map(|()| first.clone());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -153,9 +184,15 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
             500,
             [
                 &mut || plain_loop(&poses, &stored, black_box(&mut plain_out)),
-                &mut || alone.read_range_into(all.clone(), black_box(&mut alone_out)).expect("room for all"),
                 &mut || {
-                    parallel.read_range_into(all.clone(), black_box(&mut parallel_out)).expect("room for all")
+                    alone
+                        .read_range_into(all.clone(), black_box(&mut alone_out))
+                        .expect("room for all")
+                },
+                &mut || {
+                    parallel
+                        .read_range_into(all.clone(), black_box(&mut parallel_out))
+                        .expect("room for all")
                 },
                 &mut || stored_out.fill(black_box(first[0])),
                 &mut || {
@@ -165,16 +202,38 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
                 },
                 &mut || {
                     for frame in all.clone() {
-                        alone.read_frame_into(frame, black_box(&mut frame_out)).expect("room for a frame");
+                        alone
+                            .read_frame_into(frame, black_box(&mut frame_out))
+                            .expect("room for a frame");
                     }
                 },
             ],
         )
     });
     assert!(alone_out == expected && frame_out == plain_frame);
-    table.faster("read_range_into, 1 thread", "a plain loop", [alone, plain], 1.5);
-    table.faster("read_range_into, 1 thread", "a plain store of as many bytes", [alone, store], 0.8);
-    table.faster("read_frame_into, frame after frame", "a plain loop into one frame", [one, plain_one], 3.0);
-    table.faster("read_range_into, 2 threads", "read_range_into, 1 thread", [parallel, alone], 1.7);
+    table.faster(
+        "read_range_into, 1 thread",
+        "a plain loop",
+        [alone, plain],
+        1.5,
+    );
+    table.faster(
+        "read_range_into, 1 thread",
+        "a plain store of as many bytes",
+        [alone, store],
+        0.8,
+    );
+    table.faster(
+        "read_frame_into, frame after frame",
+        "a plain loop into one frame",
+        [one, plain_one],
+        3.0,
+    );
+    table.faster(
+        "read_range_into, 2 threads",
+        "read_range_into, 1 thread",
+        [parallel, alone],
+        1.7,
+    );
     Ok(())
 }

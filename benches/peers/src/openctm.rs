@@ -39,10 +39,20 @@ impl Files {
         if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
             let file = |name| Path::new(&corpus).join("openctm").join("large").join(name);
             let irregular_mg1 = Some(file("irr1M_MG1.ctm"));
-            return Ok(Self { raw, mg1: file("big1M_MG1.ctm"), mg2: file("big1M_MG2.ctm"), irregular_mg1 });
+            return Ok(Self {
+                raw,
+                mg1: file("big1M_MG1.ctm"),
+                mg2: file("big1M_MG2.ctm"),
+                irregular_mg1,
+            });
         }
         let mg1 = generated("mg1.ctm", Method::Mg1)?;
-        Ok(Self { raw, mg1, mg2: generated("mg2.ctm", Method::Mg2)?, irregular_mg1: None })
+        Ok(Self {
+            raw,
+            mg1,
+            mg2: generated("mg2.ctm", Method::Mg2)?,
+            irregular_mg1: None,
+        })
     }
 }
 
@@ -50,9 +60,13 @@ impl Files {
 fn sphere() -> libopenctm::Mesh {
     const SIDE: u16 = 708;
     let place = |i: u16, j: u16| {
-        let (u, v) = (f32::from(j) / f32::from(SIDE - 1), f32::from(i) / f32::from(SIDE - 1));
+        let (u, v) = (
+            f32::from(j) / f32::from(SIDE - 1),
+            f32::from(i) / f32::from(SIDE - 1),
+        );
         let (theta, phi) = (u * std::f32::consts::TAU, v * std::f32::consts::PI);
-        let noise = (f32::from(i.wrapping_mul(40503) ^ j.wrapping_mul(30011)) / 65535.0 - 0.5) * 0.02;
+        let noise =
+            (f32::from(i.wrapping_mul(40503) ^ j.wrapping_mul(30011)) / 65535.0 - 0.5) * 0.02;
         let radius = 100.0 + 3.0 * (7.0 * theta).sin() * (11.0 * phi).cos() + noise;
         let normal = [phi.sin() * theta.cos(), phi.sin() * theta.sin(), phi.cos()];
         (normal.map(|lane| lane * radius), normal, [u, v])
@@ -85,16 +99,34 @@ struct Pair {
 impl Pair {
     /// Fails where the two do not read the same, bit for bit.
     fn new(path: &Path) -> Result<Self, Box<dyn Error>> {
-        let this = Self { path: path.to_owned(), c_path: c_path(path)? };
+        let this = Self {
+            path: path.to_owned(),
+            c_path: c_path(path)?,
+        };
         let (ours, theirs) = (this.ours(Parallelism::Off), Context::load(&this.c_path)?);
-        let bits = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>();
-        let same =
-            |ours: Vec<f32>, theirs: Option<&[f32]>| theirs.is_some_and(|theirs| bits(&ours) == bits(theirs));
+        let bits = |floats: &[f32]| {
+            floats
+                .iter()
+                .map(|float| float.to_bits())
+                .collect::<Vec<_>>()
+        };
+        let same = |ours: Vec<f32>, theirs: Option<&[f32]>| {
+            theirs.is_some_and(|theirs| bits(&ours) == bits(theirs))
+        };
         assert_eq!(ours.triangles.to_vec().as_flattened(), theirs.indices());
-        assert!(same(ours.positions.to_vec().into_flattened(), theirs.positions()), "positions");
+        assert!(
+            same(ours.positions.to_vec().into_flattened(), theirs.positions()),
+            "positions"
+        );
         let normals = ours.normals.ok_or("the file has normals")?;
-        assert!(same(normals.to_vec().into_flattened(), theirs.normals()), "normals");
-        assert!(same(ours.texcoords[0].to_vec().into_flattened(), theirs.coords()), "coordinates");
+        assert!(
+            same(normals.to_vec().into_flattened(), theirs.normals()),
+            "normals"
+        );
+        assert!(
+            same(ours.texcoords[0].to_vec().into_flattened(), theirs.coords()),
+            "coordinates"
+        );
         Ok(this)
     }
 
@@ -104,7 +136,9 @@ impl Pair {
     }
 
     fn ours(&self, parallelism: Parallelism) -> MeshArrays {
-        self.mesh(parallelism).arrays().expect("a file that was read before")
+        self.mesh(parallelism)
+            .arrays()
+            .expect("a file that was read before")
     }
 
     fn theirs(&self) {
@@ -121,17 +155,29 @@ struct Rows {
 }
 
 const MG1: Rows = Rows {
-    ours: ["MG1, 1 thread", "MG1, 2 threads", "MG1, 1 thread, reused buffers"],
+    ours: [
+        "MG1, 1 thread",
+        "MG1, 2 threads",
+        "MG1, 1 thread, reused buffers",
+    ],
     theirs: "libopenctm: MG1",
     bars: [2.0, 3.6, 2.2],
 };
 const IRREGULAR_MG1: Rows = Rows {
-    ours: ["irregular MG1, 1 thread", "irregular MG1, 2 threads", "irregular MG1, 1 thread, reused buffers"],
+    ours: [
+        "irregular MG1, 1 thread",
+        "irregular MG1, 2 threads",
+        "irregular MG1, 1 thread, reused buffers",
+    ],
     theirs: "libopenctm: irregular MG1",
     bars: [2.0, 3.6, 2.2],
 };
 const MG2: Rows = Rows {
-    ours: ["MG2, 1 thread", "MG2, 2 threads", "MG2, 1 thread, reused buffers"],
+    ours: [
+        "MG2, 1 thread",
+        "MG2, 2 threads",
+        "MG2, 1 thread, reused buffers",
+    ],
     theirs: "libopenctm: MG2",
     bars: [1.9, 3.2, 2.2],
 };
@@ -143,7 +189,12 @@ pub(crate) fn whole_file(table: &mut Table) -> Outcome {
     // All of it runs in the pool, as the work of a program that uses rayon does.
     pool.install(|| -> Result<(), String> {
         let mut all = vec![(&files.mg1, MG1), (&files.mg2, MG2)];
-        all.extend(files.irregular_mg1.as_ref().map(|path| (path, IRREGULAR_MG1)));
+        all.extend(
+            files
+                .irregular_mg1
+                .as_ref()
+                .map(|path| (path, IRREGULAR_MG1)),
+        );
         for (path, rows) in all {
             compressed(path, &rows, table).map_err(|error| error.to_string())?;
         }
@@ -162,7 +213,8 @@ fn compressed(path: &Path, rows: &Rows, table: &mut Table) -> Outcome {
             &mut || drop(black_box(pair.ours(Parallelism::Rayon))),
             &mut || {
                 let mesh = pair.mesh(Parallelism::Off);
-                mesh.arrays_into(black_box(&mut buffer), &mut scratch).expect("a file that was read before");
+                mesh.arrays_into(black_box(&mut buffer), &mut scratch)
+                    .expect("a file that was read before");
             },
             &mut || pair.theirs(),
         ],
@@ -180,14 +232,31 @@ fn raw(path: &Path, table: &mut Table) -> Outcome {
         [
             &mut || drop(black_box(pair.ours(Parallelism::Off))),
             &mut || {
-                let findings = pair.mesh(Parallelism::Off).validate().expect("a file that was read before");
-                assert!(findings.iter().all(|finding| finding.severity() < Severity::Unusable));
+                let findings = pair
+                    .mesh(Parallelism::Off)
+                    .validate()
+                    .expect("a file that was read before");
+                assert!(
+                    findings
+                        .iter()
+                        .all(|finding| finding.severity() < Severity::Unusable)
+                );
             },
             &mut || pair.theirs(),
         ],
     );
-    table.faster("RAW, map + every array as a view", "libopenctm: RAW", [views, theirs], 1000.0);
-    table.faster("RAW, map + validate", "libopenctm: RAW", [checked, theirs], 20.0);
+    table.faster(
+        "RAW, map + every array as a view",
+        "libopenctm: RAW",
+        [views, theirs],
+        1000.0,
+    );
+    table.faster(
+        "RAW, map + validate",
+        "libopenctm: RAW",
+        [checked, theirs],
+        20.0,
+    );
     Ok(())
 }
 
@@ -197,10 +266,16 @@ fn crate_openctm(path: &Path, table: &mut Table) -> Outcome {
     let bytes = fs::read(path)?;
     let [ours, theirs] = interleave(
         ROUNDS / 2,
-        [&mut || drop(black_box(pair.ours(Parallelism::Off))), &mut || {
-            drop(black_box(::openctm::decode(&bytes).expect("an MG1 file")))
-        }],
+        [
+            &mut || drop(black_box(pair.ours(Parallelism::Off))),
+            &mut || drop(black_box(::openctm::decode(&bytes).expect("an MG1 file"))),
+        ],
     );
-    table.faster("MG1, 1 thread", "crate openctm 0.1: MG1", [ours, theirs], 2.0);
+    table.faster(
+        "MG1, 1 thread",
+        "crate openctm 0.1: MG1",
+        [ours, theirs],
+        2.0,
+    );
     Ok(())
 }

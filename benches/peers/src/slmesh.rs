@@ -24,7 +24,10 @@ fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
     };
     let folder = PathBuf::from(corpus).join("slmesh/large");
     let files = ["11_large_skinned_8x20k.slmesh", "10_large_8x20k.slmesh"];
-    Ok(files.iter().map(|name| fs::read(folder.join(name)).map(Bytes::from)).collect::<Result<_, _>>()?)
+    Ok(files
+        .iter()
+        .map(|name| fs::read(folder.join(name)).map(Bytes::from))
+        .collect::<Result<_, _>>()?)
 }
 
 /// The names of the rows of each file: a level of detail in new and in reused memory, all blocks in both.
@@ -61,26 +64,43 @@ struct Arrays {
 fn header(file: &[u8]) -> (HashMap<String, LLSDValue>, usize) {
     let mut cursor = Cursor::new(file);
     let header = serde_llsd::binary_from_reader(&mut cursor).expect("a header");
-    (header.into_map().expect("a map"), cursor.position() as usize)
+    (
+        header.into_map().expect("a map"),
+        cursor.position() as usize,
+    )
 }
 
 /// The content of a block.
-fn block(file: &[u8], header: &HashMap<String, LLSDValue>, base: usize, name: &str) -> Option<LLSDValue> {
+fn block(
+    file: &[u8],
+    header: &HashMap<String, LLSDValue>,
+    base: usize,
+    name: &str,
+) -> Option<LLSDValue> {
     let entry = header.get(name)?.as_map()?;
     let number = |key: &str| *entry[key].as_integer().expect("a number") as usize;
     let stored = &file[base + number("offset")..][..number("size")];
     let mut content = Vec::with_capacity(stored.len() * 2);
-    ZlibDecoder::new(stored).read_to_end(&mut content).expect("a zlib stream");
+    ZlibDecoder::new(stored)
+        .read_to_end(&mut content)
+        .expect("a zlib stream");
     Some(serde_llsd::binary_from_bytes(&content).expect("LLSD"))
 }
 
 fn corner<const N: usize>(face: &HashMap<String, LLSDValue>, domain: &str, key: &str) -> [f32; N] {
-    let numbers = face[domain].as_map().expect("a map")[key].as_array().expect("an array");
+    let numbers = face[domain].as_map().expect("a map")[key]
+        .as_array()
+        .expect("an array");
     std::array::from_fn(|lane| *numbers[lane].as_real().expect("a real") as f32)
 }
 
 /// An element at a time, as one writes it.
-fn dequantize<const N: usize>(stored: &[u8], min: [f32; N], max: [f32; N], out: &mut Vec<[f32; N]>) {
+fn dequantize<const N: usize>(
+    stored: &[u8],
+    min: [f32; N],
+    max: [f32; N],
+    out: &mut Vec<[f32; N]>,
+) {
     out.clear();
     for element in stored.chunks_exact(2 * N) {
         out.push(std::array::from_fn(|lane| {
@@ -96,7 +116,10 @@ fn arrays(face: &HashMap<String, LLSDValue>) -> Arrays {
     let positions = binary("Position").expect("positions");
     let count = positions.len() / 6;
     out.positions.reserve(count);
-    let corners = (corner(face, "PositionDomain", "Min"), corner(face, "PositionDomain", "Max"));
+    let corners = (
+        corner(face, "PositionDomain", "Min"),
+        corner(face, "PositionDomain", "Max"),
+    );
     dequantize(positions, corners.0, corners.1, &mut out.positions);
     if let Some(normals) = binary("Normal") {
         out.normals.reserve(count);
@@ -104,11 +127,16 @@ fn arrays(face: &HashMap<String, LLSDValue>) -> Arrays {
     }
     if let Some(tex_coords) = binary("TexCoord0") {
         out.texcoords.reserve(count);
-        let corners = (corner(face, "TexCoord0Domain", "Min"), corner(face, "TexCoord0Domain", "Max"));
+        let corners = (
+            corner(face, "TexCoord0Domain", "Min"),
+            corner(face, "TexCoord0Domain", "Max"),
+        );
         dequantize(tex_coords, corners.0, corners.1, &mut out.texcoords);
     }
     let indices = binary("TriangleList").expect("triangles").chunks_exact(2);
-    out.indices = indices.map(|index| u16::from_le_bytes([index[0], index[1]])).collect();
+    out.indices = indices
+        .map(|index| u16::from_le_bytes([index[0], index[1]]))
+        .collect();
     if let Some(bytes) = binary("Weights") {
         let mut at = 0;
         for _ in 0..count {
@@ -131,7 +159,10 @@ fn arrays(face: &HashMap<String, LLSDValue>) -> Arrays {
 
 fn faces(content: &LLSDValue) -> Vec<Arrays> {
     let faces = content.as_array().expect("faces");
-    faces.iter().map(|face| arrays(face.as_map().expect("a face"))).collect()
+    faces
+        .iter()
+        .map(|face| arrays(face.as_map().expect("a face")))
+        .collect()
 }
 
 /// One level of detail.
@@ -143,17 +174,32 @@ fn their_lod(file: &[u8]) -> Vec<Arrays> {
 /// All levels of detail as floats, and the other blocks as trees.
 fn their_all(file: &[u8]) -> (Vec<Vec<Arrays>>, Vec<LLSDValue>) {
     let (header, base) = header(file);
-    let lods = Lod::ALL.iter().filter_map(|lod| block(file, &header, base, lod.name()));
-    let others = ["physics_convex", "skin"].iter().filter_map(|name| block(file, &header, base, name));
-    (lods.map(|content| faces(&content)).collect(), others.collect())
+    let lods = Lod::ALL
+        .iter()
+        .filter_map(|lod| block(file, &header, base, lod.name()));
+    let others = ["physics_convex", "skin"]
+        .iter()
+        .filter_map(|name| block(file, &header, base, name));
+    (
+        lods.map(|content| faces(&content)).collect(),
+        others.collect(),
+    )
 }
 
 fn our_face(face: &Face) -> Arrays {
     let mut out = Arrays::default();
     let expect = "within the limits";
     out.positions = face.positions().expect(expect).to_vec();
-    out.normals = face.normals().expect(expect).map(|normals| normals.to_vec()).unwrap_or_default();
-    out.texcoords = face.texcoords(0).expect(expect).map(|coords| coords.to_vec()).unwrap_or_default();
+    out.normals = face
+        .normals()
+        .expect(expect)
+        .map(|normals| normals.to_vec())
+        .unwrap_or_default();
+    out.texcoords = face
+        .texcoords(0)
+        .expect(expect)
+        .map(|coords| coords.to_vec())
+        .unwrap_or_default();
     out.indices = face.raw_indices().to_vec();
     if let Some(weights) = face.weights() {
         let arrays = weights.arrays(WeightScale::Stored).expect(expect);
@@ -169,12 +215,17 @@ fn open(file: &Bytes, parallelism: Parallelism) -> Asset {
 
 fn our_lod(file: &Bytes) -> Vec<Arrays> {
     let asset = open(file, Parallelism::Off);
-    let mesh = asset.lod(Lod::High).expect("a block without errors").expect("a level of detail");
+    let mesh = asset
+        .lod(Lod::High)
+        .expect("a block without errors")
+        .expect("a level of detail");
     mesh.faces().map(|face| our_face(&face)).collect()
 }
 
 fn our_all(file: &Bytes) -> (Vec<Vec<Arrays>>, impl Sized + use<>) {
-    let decoded = open(file, Parallelism::Rayon).decode_all().expect("all bytes are there");
+    let decoded = open(file, Parallelism::Rayon)
+        .decode_all()
+        .expect("all bytes are there");
     let meshes: Vec<&Mesh> = decoded.lods.iter().flatten().flatten().collect();
     let lods = meshes.par_iter().map(|mesh| {
         let faces: Vec<Face> = mesh.faces().collect();
@@ -189,7 +240,9 @@ fn our_all_into(file: &Bytes, buffers: &mut [(Lod, MeshBuffer, Scratch)]) -> imp
     let asset = open(file, Parallelism::Off);
     let lods = || {
         buffers.par_iter_mut().for_each(|(lod, buffer, scratch)| {
-            asset.lod_into(*lod, buffer, scratch).expect("a block without errors");
+            asset
+                .lod_into(*lod, buffer, scratch)
+                .expect("a block without errors");
         });
     };
     rayon::join(lods, || (asset.physics_convex(), asset.skin())).1
@@ -222,7 +275,9 @@ fn one_file(
             &mut || drop(black_box(our_lod(file))),
             &mut || {
                 let asset = open(file, Parallelism::Off);
-                asset.lod_into(Lod::High, black_box(&mut buffer), &mut scratch).expect("no errors");
+                asset
+                    .lod_into(Lod::High, black_box(&mut buffer), &mut scratch)
+                    .expect("no errors");
             },
             &mut || drop(black_box(their_all(file))),
             &mut || pool.install(|| drop(black_box(our_all(file)))),
@@ -242,19 +297,34 @@ fn one_file(
 pub(crate) fn floats(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let files = large()?;
     let asset = open(files.first().ok_or("a file")?, Parallelism::Off);
-    let face = asset.lod(Lod::High)?.and_then(|mesh| mesh.face(0).ok()).ok_or("a face")?;
+    let face = asset
+        .lod(Lod::High)?
+        .and_then(|mesh| mesh.face(0).ok())
+        .ok_or("a face")?;
     let (stored, domain) = (face.raw_positions(), face.position_domain());
     let (mut plain, mut ours) = (Vec::with_capacity(stored.len()), None);
     let [slow, fast] = interleave(
         2000,
         [
-            &mut || dequantize(black_box(stored.as_bytes()), domain.min, domain.max, black_box(&mut plain)),
+            &mut || {
+                dequantize(
+                    black_box(stored.as_bytes()),
+                    domain.min,
+                    domain.max,
+                    black_box(&mut plain),
+                )
+            },
             &mut || {
                 ours = Some(black_box(&face).positions().expect("within the limits"));
             },
         ],
     );
     assert_eq!(Some(plain), ours.map(|positions| positions.to_vec()));
-    table.faster("slmesh: positions", "an element at a time", [fast, slow], 4.0);
+    table.faster(
+        "slmesh: positions",
+        "an element at a time",
+        [fast, slow],
+        4.0,
+    );
     Ok(())
 }

@@ -14,7 +14,9 @@ use tmf::{TMFMesh, TMFPrecisionInfo};
 /// A file of a million vertices and two million triangles.
 fn large() -> Result<Vec<u8>, Box<dyn Error>> {
     if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
-        return Ok(fs::read(PathBuf::from(corpus).join("tmf/large/large_torus_2M.tmf"))?);
+        return Ok(fs::read(
+            PathBuf::from(corpus).join("tmf/large/large_torus_2M.tmf"),
+        )?);
     }
     const ROUND: u32 = 1024;
     let angle = |step: u32| step as f32 / ROUND as f32 * std::f32::consts::TAU;
@@ -63,11 +65,15 @@ impl Buffers {
         let document = Document::from_source(Source::from_bytes(file.clone()), options)?;
         let mesh = document.mesh(0).expect("one mesh");
         let expect = "the mesh has everything";
-        mesh.positions().expect(expect).read_into(&mut self.vertices)?;
+        mesh.positions()
+            .expect(expect)
+            .read_into(&mut self.vertices)?;
         mesh.normals().expect(expect).read_into(&mut self.normals)?;
         mesh.texcoords(0).expect(expect).read_into(&mut self.uvs)?;
         // The three index arrays are the same segments.
-        mesh.position_indices().expect(expect).read_into(&mut self.indices)
+        mesh.position_indices()
+            .expect(expect)
+            .read_into(&mut self.indices)
     }
 }
 
@@ -91,7 +97,8 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let document = Document::from_source(Source::from_bytes(file.clone()), &Options::default())?;
     let mesh = document.mesh(0).expect("one mesh");
     assert!(
-        mesh.texcoord_indices().is_some_and(|uv| uv.shares(&mesh.position_indices().expect("triangles")))
+        mesh.texcoord_indices()
+            .is_some_and(|uv| uv.shares(&mesh.position_indices().expect("triangles")))
     );
     let mut buffers = [(); 2].map(|()| Buffers::for_mesh(&mesh));
     assert_same(&mut buffers[0], &file)?;
@@ -104,30 +111,67 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
         ROUNDS,
         [
             &mut || drop(black_box(theirs())),
-            &mut || drop(black_box(just_call(&file, &one).expect("a file without errors"))),
             &mut || {
-                pool.install(|| drop(black_box(just_call(&file, &two).expect("a file without errors"))));
+                drop(black_box(
+                    just_call(&file, &one).expect("a file without errors"),
+                ))
+            },
+            &mut || {
+                pool.install(|| {
+                    drop(black_box(
+                        just_call(&file, &two).expect("a file without errors"),
+                    ))
+                });
             },
         ],
     );
-    table.faster("tmf: just called, default options", "tmf 0.2.1: just called", [ours_two, called], 6.0);
-    table.faster("tmf: just called, 1 thread", "tmf 0.2.1: just called", [ours_one, called], 6.0);
+    table.faster(
+        "tmf: just called, default options",
+        "tmf 0.2.1: just called",
+        [ours_two, called],
+        6.0,
+    );
+    table.faster(
+        "tmf: just called, 1 thread",
+        "tmf 0.2.1: just called",
+        [ours_one, called],
+        6.0,
+    );
 
     keep_pages();
     let [reused, ours_one, ours_two] = interleave(
         ROUNDS,
         [
             &mut || drop(black_box(theirs())),
-            &mut || black_box(&mut *alone).fill(&file, &one).expect("a file without errors"),
+            &mut || {
+                black_box(&mut *alone)
+                    .fill(&file, &one)
+                    .expect("a file without errors")
+            },
             &mut || {
                 let both = black_box(&mut *both);
                 pool.install(|| both.fill(&file, &two).expect("a file without errors"));
             },
         ],
     );
-    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: reused pages", [ours_one, reused], 3.0);
-    table.faster("tmf: reused buffers, 2 threads", "tmf 0.2.1: reused pages", [ours_two, reused], 4.5);
-    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: just called", [ours_one, called], 6.0);
+    table.faster(
+        "tmf: reused buffers, 1 thread",
+        "tmf 0.2.1: reused pages",
+        [ours_one, reused],
+        3.0,
+    );
+    table.faster(
+        "tmf: reused buffers, 2 threads",
+        "tmf 0.2.1: reused pages",
+        [ours_two, reused],
+        4.5,
+    );
+    table.faster(
+        "tmf: reused buffers, 1 thread",
+        "tmf 0.2.1: just called",
+        [ours_one, called],
+        6.0,
+    );
     Ok(())
 }
 
@@ -136,9 +180,21 @@ fn assert_same(ours: &mut Buffers, file: &Bytes) -> Result<(), Box<dyn Error>> {
     ours.fill(file, &Options::default())?;
     let meshes = TMFMesh::read_tmf(&mut &file[..]).map_err(|error| format!("{error:?}"))?;
     let (theirs, _) = &meshes[0];
-    let vertices = theirs.get_vertices().unwrap_or_default().iter().map(|v| [v.0, v.1, v.2]);
-    let normals = theirs.get_normals().unwrap_or_default().iter().map(|v| [v.0, v.1, v.2]);
-    let uvs = theirs.get_uvs().unwrap_or_default().iter().map(|v| [v.0, v.1]);
+    let vertices = theirs
+        .get_vertices()
+        .unwrap_or_default()
+        .iter()
+        .map(|v| [v.0, v.1, v.2]);
+    let normals = theirs
+        .get_normals()
+        .unwrap_or_default()
+        .iter()
+        .map(|v| [v.0, v.1, v.2]);
+    let uvs = theirs
+        .get_uvs()
+        .unwrap_or_default()
+        .iter()
+        .map(|v| [v.0, v.1]);
     assert!(ours.vertices.iter().copied().eq(vertices));
     assert!(ours.normals.iter().copied().eq(normals));
     assert!(ours.uvs.iter().copied().eq(uvs));

@@ -44,11 +44,19 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let (_, snapshots) = cgeo::animation(SIDE, 2);
     let path = folder.path().join("frames.cgeo");
-    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored)))?;
+    std::fs::write(
+        &path,
+        cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored)),
+    )?;
     let proxy = Proxy::from_source(crate::map(&path), &Options::default())?;
-    let frames = [proxy.snapshot(0)?.positions()?, proxy.snapshot(1)?.positions()?];
+    let frames = [
+        proxy.snapshot(0)?.positions()?,
+        proxy.snapshot(1)?.positions()?,
+    ];
     let mut points = std::fs::File::create(folder.path().join("frames.usdc.points"))?;
-    frames.iter().try_for_each(|frame| points.write_all(frame.as_bytes()))?;
+    frames
+        .iter()
+        .try_for_each(|frame| points.write_all(frame.as_bytes()))?;
 
     let mut usd = start(&folder.path().join("frames.usdc"))?;
     let snapshot = proxy.snapshot(1)?;
@@ -58,7 +66,9 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
         [
             &mut || {
                 for _ in 0..IN_A_ROW {
-                    snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+                    snapshot
+                        .positions_into(&mut out, &mut scratch)
+                        .expect("positions");
                     black_box(&out);
                 }
             },
@@ -78,13 +88,21 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
                 for _ in 0..IN_A_ROW {
                     let points = whole.positions().expect("positions");
                     let lines = points.as_bytes().as_chunks::<64>().0;
-                    black_box(lines.iter().fold(0_u8, |sum, line| sum.wrapping_add(line[0])));
+                    black_box(
+                        lines
+                            .iter()
+                            .fold(0_u8, |sum, line| sum.wrapping_add(line[0])),
+                    );
                 }
             },
             &mut || usd().expect("an answer"),
         ],
     );
-    table.beside("points of a complete frame, in place", "usd-core: the same", [ours, theirs]);
+    table.beside(
+        "points of a complete frame, in place",
+        "usd-core: the same",
+        [ours, theirs],
+    );
     Ok(())
 }
 
@@ -92,12 +110,23 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
 fn start(path: &Path) -> Result<impl FnMut() -> std::io::Result<()> + use<>, Box<dyn Error>> {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&python);
-    command.args(["-c", SCRIPT]).arg(path).arg(IN_A_ROW.to_string());
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (mut input, output) = (child.stdin.expect("it is piped"), child.stdout.expect("it is piped"));
+    command
+        .args(["-c", SCRIPT])
+        .arg(path)
+        .arg(IN_A_ROW.to_string());
+    let child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (mut input, output) = (
+        child.stdin.expect("it is piped"),
+        child.stdout.expect("it is piped"),
+    );
     let mut lines = BufReader::new(output).lines();
     if lines.next().transpose()?.as_deref() != Some("ready") {
-        return Err(format!("{python} has no usd-core and numpy (pip install usd-core numpy)").into());
+        return Err(
+            format!("{python} has no usd-core and numpy (pip install usd-core numpy)").into(),
+        );
     }
     Ok(move || {
         writeln!(input)?;

@@ -29,17 +29,24 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
         return Ok(Vec::new());
     }
     if width != joints.len() {
-        let text = format!("iqm: poses: expected one for each of {} joints, found {width}", joints.len());
+        let text = format!(
+            "iqm: poses: expected one for each of {} joints, found {width}",
+            joints.len()
+        );
         return Err(MeshmapError::Unusable(text));
     }
-    let parents = model.poses().map(|pose| pose.parent.map(|parent| parent as usize));
+    let parents = model
+        .poses()
+        .map(|pose| pose.parent.map(|parent| parent as usize));
     if !parents.eq(joints.parents.iter().copied()) {
         let text = "iqm: poses: expected the parents of the joints, found others".to_owned();
         return Err(MeshmapError::Unusable(text));
     }
     let values = frames.read()?;
     let count = frames.len() as usize;
-    let asked = model.anims().fold(0_usize, |sum, anim| sum.saturating_add(anim.num_frames as usize));
+    let asked = model.anims().fold(0_usize, |sum, anim| {
+        sum.saturating_add(anim.num_frames as usize)
+    });
     if asked > count.saturating_mul(MOST_SHARED) {
         let text = format!(
             "iqm: anims: expected at most {MOST_SHARED} uses of each of {count} frames, found {asked} frames"
@@ -55,9 +62,15 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
             used.insert(name.clone());
         }
         let range = anim.frames();
-        let run = values.get(range.start as usize * width..range.end as usize * width).unwrap_or_default();
+        let run = values
+            .get(range.start as usize * width..range.end as usize * width)
+            .unwrap_or_default();
         let clip = clip(run, joints, anim.rate(), anim.is_loop());
-        clips.push(Clip { name, clip, repeats: anim.is_loop() });
+        clips.push(Clip {
+            name,
+            clip,
+            repeats: anim.is_loop(),
+        });
     }
     Ok(clips)
 }
@@ -69,7 +82,9 @@ fn clip(frames: &[iqm::Trs], joints: &Joints, rate: f32, repeats: bool) -> Anima
     for joint in 0..width {
         let keys = frames.iter().skip(joint).step_by(width);
         // From its last frame, an animation that repeats continues to its first.
-        let close = frames.get(joint).filter(|_| repeats && frames.len() > width);
+        let close = frames
+            .get(joint)
+            .filter(|_| repeats && frames.len() > width);
         let keys: Vec<(f32, Transform)> = keys
             .chain(close)
             .enumerate()

@@ -1,7 +1,9 @@
 //! One group of a mesh view as a Bevy mesh.
 
 use bevy_mesh::{Indices, Mesh, PrimitiveTopology, VertexAttributeValues};
-use meshmap::{Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin, colors_to_linear};
+use meshmap::{
+    Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin, colors_to_linear,
+};
 
 use crate::error::MeshmapError;
 use crate::hidden::Hidden;
@@ -38,13 +40,25 @@ pub(crate) fn convert(
     skeleton: &Joints,
     hidden: &mut Hidden,
 ) -> Result<Converted, MeshmapError> {
-    let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
-    let kind = if is_cloud { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
+    let MeshParts {
+        normals,
+        tangents,
+        texcoords,
+        colors,
+        skin,
+    } = settings.parts;
+    let kind = if is_cloud {
+        PrimitiveTopology::PointList
+    } else {
+        PrimitiveTopology::TriangleList
+    };
     let mut mesh = Mesh::new(kind, settings.usages);
     let mut damaged = Vec::new();
     // Without positions there is nothing to draw, so that their error is the error of the mesh.
     let positions = view.attribute(&Semantic::Position)?;
-    let positions = positions.map(|positions| positions.to_f32::<3>()).unwrap_or_default();
+    let positions = positions
+        .map(|positions| positions.to_f32::<3>())
+        .unwrap_or_default();
     mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, positions);
     if !is_cloud {
         mesh.insert_indices(indices(view)?);
@@ -67,7 +81,10 @@ pub(crate) fn convert(
     if let Some(values) = part(tangents, Semantic::Tangent) {
         mesh.insert_attribute(Mesh::ATTRIBUTE_TANGENT, tangents_of(&values));
     }
-    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().enumerate() {
+    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1]
+        .into_iter()
+        .enumerate()
+    {
         if let Some(values) = part(texcoords, Semantic::TexCoord(set as u32)) {
             mesh.insert_attribute(attribute, values.to_f32::<2>());
         }
@@ -94,7 +111,11 @@ pub(crate) fn convert(
             Err(error) => damaged.push(error),
         }
     }
-    Ok(Converted { mesh, rests, damaged })
+    Ok(Converted {
+        mesh,
+        rests,
+        damaged,
+    })
 }
 
 fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
@@ -120,13 +141,19 @@ pub(crate) fn indices_of(indices: impl Iterator<Item = u32>, vertices: usize) ->
 /// Tangents of 4 components. The sign of the bitangent is 1 if the file does not store it.
 fn tangents_of(values: &Attribute) -> Vec<[f32; 4]> {
     let sign = |w: f32| if w == 0.0 { 1.0 } else { w };
-    values.iter_f32::<4>().map(|[x, y, z, w]| [x, y, z, sign(w)]).collect()
+    values
+        .iter_f32::<4>()
+        .map(|[x, y, z, w]| [x, y, z, sign(w)])
+        .collect()
 }
 
 /// The joints of vertices, as each program draws them.
 fn influences(view: &MeshView, skeleton: &Joints) -> Result<Option<Influences>, MeshmapError> {
     let joints = u16::try_from(skeleton.len()).map_err(|_| {
-        MeshmapError::Unusable(format!("joints: expected at most 65,535, found {}", skeleton.len()))
+        MeshmapError::Unusable(format!(
+            "joints: expected at most 65,535, found {}",
+            skeleton.len()
+        ))
     })?;
     Ok(view.influences(joints)?)
 }

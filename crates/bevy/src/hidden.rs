@@ -50,7 +50,8 @@ impl Hidden {
                 .iter()
                 .any(|image| image.eq_ignore_ascii_case(ending))
         };
-        self.images.extend(view.texture().filter(is_image).map(str::to_owned));
+        self.images
+            .extend(view.texture().filter(is_image).map(str::to_owned));
     }
 
     /// Adds colours that are other data.
@@ -72,26 +73,50 @@ impl Hidden {
         let some = |names: &BTreeSet<String>| !names.is_empty();
         add(
             some(&self.without_positions),
-            format!("meshes without positions are not shown: {}", list(&self.without_positions)),
+            format!(
+                "meshes without positions are not shown: {}",
+                list(&self.without_positions)
+            ),
         );
         add(
             some(&self.attributes),
-            format!("attributes that Bevy's meshes do not have are left out: {}", list(&self.attributes)),
+            format!(
+                "attributes that Bevy's meshes do not have are left out: {}",
+                list(&self.attributes)
+            ),
         );
         add(
             self.data_colors,
             "colours with numbers outside of 0 to 1 are other data, and are left out".to_owned(),
         );
-        add(some(&self.images), format!("images that materials name are not shown: {}", list(&self.images)));
+        add(
+            some(&self.images),
+            format!(
+                "images that materials name are not shown: {}",
+                list(&self.images)
+            ),
+        );
         add(
             self.dropped > 0,
-            format!("{} weights are left out: Bevy moves a vertex by at most four joints", self.dropped),
+            format!(
+                "{} weights are left out: Bevy moves a vertex by at most four joints",
+                self.dropped
+            ),
         );
         add(
             self.beyond > 0 && joints.len() > 0,
-            format!("{} weights are left out: their joints do not exist", self.beyond),
+            format!(
+                "{} weights are left out: their joints do not exist",
+                self.beyond
+            ),
         );
-        add(self.not_finite > 0, format!("{} weights are NaN or infinite, and count as 0", self.not_finite));
+        add(
+            self.not_finite > 0,
+            format!(
+                "{} weights are NaN or infinite, and count as 0",
+                self.not_finite
+            ),
+        );
         add(
             joints.drops_all,
             "skin: without a name and an inverse bind matrix for each joint, vertices follow no joint"
@@ -107,7 +132,9 @@ impl Hidden {
         let count = joints.len();
         add(
             count > MOST_JOINTS,
-            format!("{count} joints: without storage buffers, as in WebGL 2, Bevy has at most {MOST_JOINTS}"),
+            format!(
+                "{count} joints: without storage buffers, as in WebGL 2, Bevy has at most {MOST_JOINTS}"
+            ),
         );
         out
     }

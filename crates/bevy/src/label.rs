@@ -45,9 +45,23 @@ impl fmt::Display for MeshmapLabel {
         match self {
             Self::Scene => f.write_str("Scene0"),
             Self::Mesh { lod: None, mesh } => write!(f, "Mesh{mesh}"),
-            Self::Mesh { lod: Some(lod), mesh } => write!(f, "Lod{lod}/Mesh{mesh}"),
-            Self::Primitive { lod, mesh, primitive } => {
-                write!(f, "{}/Primitive{primitive}", Self::Mesh { lod: *lod, mesh: *mesh })
+            Self::Mesh {
+                lod: Some(lod),
+                mesh,
+            } => write!(f, "Lod{lod}/Mesh{mesh}"),
+            Self::Primitive {
+                lod,
+                mesh,
+                primitive,
+            } => {
+                write!(
+                    f,
+                    "{}/Primitive{primitive}",
+                    Self::Mesh {
+                        lod: *lod,
+                        mesh: *mesh
+                    }
+                )
             }
             Self::Material(index) => write!(f, "Material{index}"),
             Self::StandardMaterial(index) => write!(f, "Material{index}/std"),

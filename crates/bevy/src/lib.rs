@@ -8,7 +8,15 @@
 //     loader: the loader
 //     stream reload: snapshots in meshes, and replaced files
 //     plugin: what an app adds
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
 
 mod animation;
 mod assets;
@@ -35,5 +43,6 @@ pub use meshmap;
 pub use plugin::MeshmapPlugin;
 pub use settings::{Axes, DamagedParts, Levels, MeshParts, MeshmapSettings};
 pub use stream::{
-    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MotionVectors, StreamCache, StreamStats, StreamedProxy,
+    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MotionVectors, StreamCache, StreamStats,
+    StreamedProxy,
 };

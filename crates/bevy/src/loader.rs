@@ -76,10 +76,17 @@ struct Materials {
 impl Materials {
     fn index(&mut self, name: &str, id: u32) -> usize {
         let next = self.list.len();
-        *self.indices.entry((name.to_owned(), id)).or_insert_with(|| {
-            self.list.push(MeshmapMaterial { name: name.to_owned(), id, color: color(next) });
-            next
-        })
+        *self
+            .indices
+            .entry((name.to_owned(), id))
+            .or_insert_with(|| {
+                self.list.push(MeshmapMaterial {
+                    name: name.to_owned(),
+                    id,
+                    color: color(next),
+                });
+                next
+            })
     }
 }
 
@@ -126,12 +133,18 @@ impl Load<'_, '_> {
         #[cfg(feature = "pbr")]
         let standard = self.standard_materials(&list);
         let add = |(index, material)| {
-            self.context.add_labeled_asset(MeshmapLabel::Material(index).to_string(), material)
+            self.context
+                .add_labeled_asset(MeshmapLabel::Material(index).to_string(), material)
         };
         let materials = list.into_iter().enumerate().map(add).collect();
 
         let root = scene::root_transform(self.file, self.settings);
-        let name = self.context.path().path().file_stem().map(|name| name.to_string_lossy().into_owned());
+        let name = self
+            .context
+            .path()
+            .path()
+            .file_stem()
+            .map(|name| name.to_string_lossy().into_owned());
         let parts = scene::Parts {
             name: name.unwrap_or_default(),
             root,
@@ -143,7 +156,9 @@ impl Load<'_, '_> {
             materials: &standard,
         };
         let world = WorldAsset::new(scene::world(&parts, self.settings));
-        let scene = self.context.add_labeled_asset(MeshmapLabel::Scene.to_string(), world);
+        let scene = self
+            .context
+            .add_labeled_asset(MeshmapLabel::Scene.to_string(), world);
         let finest = meshes.iter().filter_map(|mesh| mesh.lod).min();
         let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
         let mut handles = Vec::new();
@@ -175,7 +190,10 @@ impl Load<'_, '_> {
     }
 
     /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
-    fn keep<T, E: Into<MeshmapError>>(&mut self, part: Result<T, E>) -> Result<Option<T>, MeshmapError> {
+    fn keep<T, E: Into<MeshmapError>>(
+        &mut self,
+        part: Result<T, E>,
+    ) -> Result<Option<T>, MeshmapError> {
         match part.map_err(Into::into) {
             Ok(value) => Ok(Some(value)),
             Err(error)
@@ -199,8 +217,18 @@ impl Load<'_, '_> {
         let mut entries: Vec<_> = self.file.meshes_where(wanted)?.collect();
         if entries.is_empty() && self.settings.levels == Levels::Finest {
             // A file may lack its finest level.
-            let lod = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
-            entries = self.file.meshes()?.filter(|entry| lod(entry).is_some()).collect();
+            let lod = |entry: &MeshEntry| {
+                if let Role::Lod(lod) = entry.role {
+                    Some(lod)
+                } else {
+                    None
+                }
+            };
+            entries = self
+                .file
+                .meshes()?
+                .filter(|entry| lod(entry).is_some())
+                .collect();
             let finest = entries.iter().filter_map(lod).min();
             entries.retain(|entry| lod(entry) == finest);
         }
@@ -210,7 +238,13 @@ impl Load<'_, '_> {
 
     fn meshes(&mut self, joints: &Joints) -> Result<Vec<MeshmapMesh>, MeshmapError> {
         let entries = self.entries()?;
-        let lod_of = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
+        let lod_of = |entry: &MeshEntry| {
+            if let Role::Lod(lod) = entry.role {
+                Some(lod)
+            } else {
+                None
+            }
+        };
         let levels: BTreeSet<u32> = entries.iter().filter_map(lod_of).collect();
         let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
         let mut meshes = Vec::new();
@@ -220,7 +254,9 @@ impl Load<'_, '_> {
             let label_lod = lod.filter(|lod| levels.first() != Some(lod));
             let index = counts.get(&label_lod).copied().unwrap_or_default();
             let primitives = self.primitives(&entry, label_lod, index, joints);
-            let Some(primitives) = self.keep(primitives)? else { continue };
+            let Some(primitives) = self.keep(primitives)? else {
+                continue;
+            };
             if primitives.is_empty() {
                 continue;
             }
@@ -238,7 +274,9 @@ impl Load<'_, '_> {
     /// `true` if triangles are turned because the normals of the first mesh that has some point away from their fronts, which would be
     /// culled. Formats that do not define the front are drawn on both sides.
     fn runs_against_normals(&mut self, view: &MeshView) -> bool {
-        let Some(front_face) = self.file.format().conventions().front_face else { return false };
+        let Some(front_face) = self.file.format().conventions().front_face else {
+            return false;
+        };
         if self.is_against.is_none() && view.triangle_count() > 0 && view.has(&Semantic::Normal) {
             // Damage is reported where the attributes are used.
             self.is_against = Some(view.runs_against_normals(front_face).unwrap_or(false));
@@ -266,7 +304,8 @@ impl Load<'_, '_> {
             return Ok(Vec::new());
         }
         if !view.has(&Semantic::Position) {
-            self.hidden.mesh_without_positions(entry.address.to_string());
+            self.hidden
+                .mesh_without_positions(entry.address.to_string());
             return Ok(Vec::new());
         }
         let is_skinned = joints.drops_all || joints.are_followed() || !self.settings.parts.skin;
@@ -289,12 +328,24 @@ impl Load<'_, '_> {
                 self.keep(Err::<(), _>(error))?;
             }
             let bounds = part.bounds()?;
-            let is_skinned = converted.mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX);
-            let label = MeshmapLabel::Primitive { lod, mesh, primitive: primitives.len() };
+            let is_skinned = converted
+                .mesh
+                .contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX);
+            let label = MeshmapLabel::Primitive {
+                lod,
+                mesh,
+                primitive: primitives.len(),
+            };
             primitives.push(MeshmapPrimitive {
-                mesh: self.context.add_labeled_asset(label.to_string(), converted.mesh),
+                mesh: self
+                    .context
+                    .add_labeled_asset(label.to_string(), converted.mesh),
                 material: self.materials.index(&name, material),
-                bounds: if is_skinned { bounds.map(|bounds| joints.in_bind_pose(bounds)) } else { bounds },
+                bounds: if is_skinned {
+                    bounds.map(|bounds| joints.in_bind_pose(bounds))
+                } else {
+                    bounds
+                },
             });
         }
         Ok(primitives)
@@ -303,7 +354,10 @@ impl Load<'_, '_> {
     fn skins(
         &mut self,
         joints: &Joints,
-    ) -> (Vec<bevy_asset::Handle<MeshmapSkin>>, Option<bevy_asset::Handle<SkinnedMeshInverseBindposes>>) {
+    ) -> (
+        Vec<bevy_asset::Handle<MeshmapSkin>>,
+        Option<bevy_asset::Handle<SkinnedMeshInverseBindposes>>,
+    ) {
         if joints.len() == 0 || !self.settings.parts.skin {
             return (Vec::new(), None);
         }
@@ -317,7 +371,10 @@ impl Load<'_, '_> {
             inverse_bindposes: inverse_bindposes.clone(),
         };
         (
-            vec![self.context.add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin)],
+            vec![
+                self.context
+                    .add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin),
+            ],
             Some(inverse_bindposes),
         )
     }
@@ -325,22 +382,47 @@ impl Load<'_, '_> {
     fn animations(
         &mut self,
         joints: &Joints,
-    ) -> Result<(Vec<MeshmapAnimation>, Option<bevy_asset::Handle<AnimationGraph>>), MeshmapError> {
-        let model = self.file.as_iqm().filter(|_| self.settings.animations && joints.len() > 0);
-        let Some(model) = model else { return Ok((Vec::new(), None)) };
-        let Some(clips) = self.keep(clips(model, joints))? else { return Ok((Vec::new(), None)) };
+    ) -> Result<
+        (
+            Vec<MeshmapAnimation>,
+            Option<bevy_asset::Handle<AnimationGraph>>,
+        ),
+        MeshmapError,
+    > {
+        let model = self
+            .file
+            .as_iqm()
+            .filter(|_| self.settings.animations && joints.len() > 0);
+        let Some(model) = model else {
+            return Ok((Vec::new(), None));
+        };
+        let Some(clips) = self.keep(clips(model, joints))? else {
+            return Ok((Vec::new(), None));
+        };
         let mut graph = AnimationGraph::new();
         let mut animations = Vec::new();
-        for Clip { name, clip, repeats } in clips {
+        for Clip {
+            name,
+            clip,
+            repeats,
+        } in clips
+        {
             let label = MeshmapLabel::Animation(name.clone()).to_string();
             let clip = self.context.add_labeled_asset(label, clip);
             let node = graph.add_clip(clip.clone(), 1.0, graph.root);
-            animations.push(MeshmapAnimation { name, clip, node, repeats });
+            animations.push(MeshmapAnimation {
+                name,
+                clip,
+                node,
+                repeats,
+            });
         }
         if animations.is_empty() {
             return Ok((animations, None));
         }
-        let graph = self.context.add_labeled_asset(MeshmapLabel::AnimationGraph.to_string(), graph);
+        let graph = self
+            .context
+            .add_labeled_asset(MeshmapLabel::AnimationGraph.to_string(), graph);
         Ok((animations, Some(graph)))
     }
 
@@ -351,7 +433,9 @@ impl Load<'_, '_> {
     ) -> Vec<bevy_asset::Handle<bevy_pbr::StandardMaterial>> {
         // Any side may be the front of a file whose format does not define the winding.
         let known = self.file.format().conventions().front_face.is_some();
-        let cull_mode = bevy_pbr::StandardMaterial::default().cull_mode.filter(|_| known);
+        let cull_mode = bevy_pbr::StandardMaterial::default()
+            .cull_mode
+            .filter(|_| known);
         let standard = |(index, material): (usize, &MeshmapMaterial)| {
             let value = bevy_pbr::StandardMaterial {
                 base_color: material.color,
@@ -359,7 +443,8 @@ impl Load<'_, '_> {
                 cull_mode,
                 ..Default::default()
             };
-            self.context.add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)
+            self.context
+                .add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)
         };
         materials.iter().enumerate().map(standard).collect()
     }

@@ -10,7 +10,8 @@ use bevy_app::{App, Plugin, Update};
 use bevy_asset::{Asset, AssetApp, Assets};
 use bevy_camera::primitives::Aabb;
 use bevy_camera::visibility::{
-    InheritedVisibility, NoFrustumCulling, ViewVisibility, Visibility, VisibilityClass, VisibilityRange,
+    InheritedVisibility, NoFrustumCulling, ViewVisibility, Visibility, VisibilityClass,
+    VisibilityRange,
 };
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::name::Name;
@@ -62,7 +63,10 @@ impl MeshmapPlugin {
     /// Opens files above [`max_whole`](Self::max_whole) by path. `folder` is the folder of the default asset source.
     #[must_use]
     pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), ..self }
+        Self {
+            folder: Some(folder.into()),
+            ..self
+        }
     }
 
     /// Maps the files of the default asset source into memory. `folder` is its folder.
@@ -75,7 +79,11 @@ impl MeshmapPlugin {
     #[must_use]
     #[allow(unsafe_code, reason = "the caller promises what maps need")]
     pub unsafe fn with_maps(self, folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(folder.into()), maps: true, ..self }
+        Self {
+            folder: Some(folder.into()),
+            maps: true,
+            ..self
+        }
     }
 }
 
@@ -114,14 +122,25 @@ impl Plugin for MeshmapPlugin {
             .register_type::<AnimatedBy>();
         #[cfg(feature = "pbr")]
         app.register_type::<bevy_pbr::MeshMaterial3d<bevy_pbr::StandardMaterial>>();
-        let extensions = Format::ALL.iter().flat_map(|format| format.extensions()).copied().collect();
+        let extensions = Format::ALL
+            .iter()
+            .flat_map(|format| format.extensions())
+            .copied()
+            .collect();
         app.register_asset_loader(MeshmapLoader {
-            access: Access { max_whole: self.max_whole, folder: self.folder.clone(), maps: self.maps },
+            access: Access {
+                max_whole: self.max_whole,
+                folder: self.folder.clone(),
+                maps: self.maps,
+            },
             options: self.options,
             extensions,
         });
         app.insert_resource(StreamCache(Arc::new(SnapshotCache::new(self.stream_bytes))))
-            .insert_resource(StaleCheck(Timer::new(self.stale_check, TimerMode::Repeating)))
+            .insert_resource(StaleCheck(Timer::new(
+                self.stale_check,
+                TimerMode::Repeating,
+            )))
             .add_systems(Update, (restart, advance, reload_stale).chain());
     }
 }

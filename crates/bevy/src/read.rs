@@ -41,14 +41,18 @@ pub(crate) async fn source(
         // One more byte than allowed shows that the file is too long.
         let piece = PIECE.min(access.max_whole.saturating_sub(start).saturating_add(1));
         bytes.resize(start + piece, 0);
-        let read = reader.read(bytes.get_mut(start..).unwrap_or_default()).await?;
+        let read = reader
+            .read(bytes.get_mut(start..).unwrap_or_default())
+            .await?;
         bytes.truncate(start + read);
         if read == 0 {
             return Ok(Source::from_bytes(bytes));
         }
         if bytes.len() > access.max_whole {
-            let too_large =
-                MeshmapError::TooLarge { path: path.path().to_owned(), max_whole: access.max_whole };
+            let too_large = MeshmapError::TooLarge {
+                path: path.path().to_owned(),
+                max_whole: access.max_whole,
+            };
             return Ok(Source::open(on_disk.ok_or(too_large)?)?);
         }
     }

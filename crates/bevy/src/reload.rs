@@ -22,7 +22,10 @@ pub(crate) fn reload_stale(
     }
     for (id, file) in files.iter() {
         // A file that cannot be inspected, such as one that is being replaced, is inspected again next time.
-        let is_stale = file.opened.as_ref().is_some_and(|source| source.is_stale().unwrap_or(false));
+        let is_stale = file
+            .opened
+            .as_ref()
+            .is_some_and(|source| source.is_stale().unwrap_or(false));
         if is_stale && let Some(path) = server.get_path(id) {
             server.reload(path.into_owned());
         }

@@ -28,9 +28,16 @@ pub(crate) fn root_transform(file: &MeshFile, settings: &MeshmapSettings) -> Tra
         Axis::Z => Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2),
         _ => Quat::IDENTITY,
     };
-    let unit = file.as_cgeo().and_then(|proxy| proxy.unit_length()).map(|unit| unit.millimeters / 1000.0);
+    let unit = file
+        .as_cgeo()
+        .and_then(|proxy| proxy.unit_length())
+        .map(|unit| unit.millimeters / 1000.0);
     let unit = unit.filter(|unit| unit.is_normal()).unwrap_or(1.0) as f32;
-    Transform { rotation, scale: Vec3::splat(unit * settings.scale), ..Transform::IDENTITY }
+    Transform {
+        rotation,
+        scale: Vec3::splat(unit * settings.scale),
+        ..Transform::IDENTITY
+    }
 }
 
 /// The parts that a scene is made of.
@@ -48,16 +55,34 @@ pub(crate) struct Parts<'a> {
 /// The world of a file.
 pub(crate) fn world(parts: &Parts<'_>, settings: &MeshmapSettings) -> World {
     let mut world = World::new();
-    let root = world.spawn((parts.root, Visibility::default(), Name::new(parts.name.clone()))).id();
+    let root = world
+        .spawn((
+            parts.root,
+            Visibility::default(),
+            Name::new(parts.name.clone()),
+        ))
+        .id();
     if let Some(graph) = &parts.graph {
-        world.entity_mut(root).insert((AnimationPlayer::default(), AnimationGraphHandle(graph.clone())));
+        world.entity_mut(root).insert((
+            AnimationPlayer::default(),
+            AnimationGraphHandle(graph.clone()),
+        ));
     }
     let joints = spawn_joints(&mut world, root, parts.joints);
     let ranges = ranges(parts.meshes, settings);
     for (index, mesh) in parts.meshes.iter().enumerate() {
-        let name = if mesh.name.is_empty() { format!("Mesh{index}") } else { mesh.name.clone() };
+        let name = if mesh.name.is_empty() {
+            format!("Mesh{index}")
+        } else {
+            mesh.name.clone()
+        };
         let node = world
-            .spawn((Transform::IDENTITY, Visibility::default(), Name::new(name.clone()), ChildOf(root)))
+            .spawn((
+                Transform::IDENTITY,
+                Visibility::default(),
+                Name::new(name.clone()),
+                ChildOf(root),
+            ))
             .id();
         for (number, primitive) in mesh.primitives.iter().enumerate() {
             let mut entity = world.spawn((
@@ -73,11 +98,16 @@ pub(crate) fn world(parts: &Parts<'_>, settings: &MeshmapSettings) -> World {
             if let Some(inverse_bindposes) = &parts.inverse_bindposes {
                 // The box of the bind pose does not hold an animated mesh.
                 entity.insert((
-                    SkinnedMesh { inverse_bindposes: inverse_bindposes.clone(), joints: joints.clone() },
+                    SkinnedMesh {
+                        inverse_bindposes: inverse_bindposes.clone(),
+                        joints: joints.clone(),
+                    },
                     NoFrustumCulling,
                 ));
             }
-            let range = mesh.lod.and_then(|lod| ranges.iter().find(|(level, _)| *level == lod));
+            let range = mesh
+                .lod
+                .and_then(|lod| ranges.iter().find(|(level, _)| *level == lod));
             if let Some((_, range)) = range {
                 entity.insert(range.clone());
             }
@@ -93,9 +123,21 @@ pub(crate) fn world(parts: &Parts<'_>, settings: &MeshmapSettings) -> World {
 fn spawn_joints(world: &mut World, root: Entity, joints: &Joints) -> Vec<Entity> {
     let mut entities: Vec<Entity> = Vec::with_capacity(joints.len());
     for (index, (parent, bind_pose)) in joints.parents.iter().zip(&joints.bind_pose).enumerate() {
-        let parent = parent.and_then(|parent| entities.get(parent)).copied().unwrap_or(root);
-        let joint = (*bind_pose, Visibility::default(), joints.name(index), ChildOf(parent));
-        entities.push(world.spawn((joint, joints.target(index), AnimatedBy(root))).id());
+        let parent = parent
+            .and_then(|parent| entities.get(parent))
+            .copied()
+            .unwrap_or(root);
+        let joint = (
+            *bind_pose,
+            Visibility::default(),
+            joints.name(index),
+            ChildOf(parent),
+        );
+        entities.push(
+            world
+                .spawn((joint, joints.target(index), AnimatedBy(root)))
+                .id(),
+        );
     }
     entities
 }
@@ -120,11 +162,25 @@ fn ranges(meshes: &[MeshmapMesh], settings: &MeshmapSettings) -> Vec<(u32, Visib
     for (index, level) in levels.iter().enumerate() {
         let last = index + 1 == levels.len();
         // A level without a distance reaches twice as far as the one before it.
-        let listed = settings.level_distances.get(index).copied().filter(|distance| *distance > start.end);
+        let listed = settings
+            .level_distances
+            .get(index)
+            .copied()
+            .filter(|distance| *distance > start.end);
         let distance = listed.unwrap_or_else(|| (start.end * 2.0).max(1.0));
-        let end = if last { f32::MAX..f32::MAX } else { distance..distance * MARGIN };
-        ranges
-            .push((*level, VisibilityRange { start_margin: start, end_margin: end.clone(), use_aabb: true }));
+        let end = if last {
+            f32::MAX..f32::MAX
+        } else {
+            distance..distance * MARGIN
+        };
+        ranges.push((
+            *level,
+            VisibilityRange {
+                start_margin: start,
+                end_margin: end.clone(),
+                use_aabb: true,
+            },
+        ));
         start = end;
     }
     ranges

@@ -93,7 +93,13 @@ pub struct MeshParts {
 
 impl Default for MeshParts {
     fn default() -> Self {
-        Self { normals: true, tangents: true, texcoords: true, colors: true, skin: true }
+        Self {
+            normals: true,
+            tangents: true,
+            texcoords: true,
+            colors: true,
+            skin: true,
+        }
     }
 }
 

@@ -28,21 +28,28 @@ impl Joints {
     pub(crate) fn of(file: &MeshFile) -> Result<Self, MeshmapError> {
         match file {
             MeshFile::Iqm(model) => Ok(Self::of_iqm(model)),
-            MeshFile::SlMesh(asset) => {
-                Ok(asset.skin()?.map(|skin| Self::of_slmesh(&skin)).unwrap_or_default())
-            }
+            MeshFile::SlMesh(asset) => Ok(asset
+                .skin()?
+                .map(|skin| Self::of_slmesh(&skin))
+                .unwrap_or_default()),
             _ => Ok(Self::default()),
         }
     }
 
     fn of_iqm(model: &iqm::Model) -> Self {
-        let Some(skeleton) = model.skeleton() else { return Self::default() };
+        let Some(skeleton) = model.skeleton() else {
+            return Self::default();
+        };
         let mut joints = Self::default();
         for (joint, inverse) in model.joints().zip(skeleton.inverse_bind_matrices()) {
             joints.names.push(joint.name.to_string());
-            joints.parents.push(joint.parent.map(|parent| parent as usize));
+            joints
+                .parents
+                .push(joint.parent.map(|parent| parent as usize));
             joints.bind_pose.push(transform(joint.trs.normalized()));
-            joints.inverse.push(Mat4::from_cols_array_2d(&iqm::to_columns(inverse)));
+            joints
+                .inverse
+                .push(Mat4::from_cols_array_2d(&iqm::to_columns(inverse)));
         }
         joints
     }
@@ -51,7 +58,9 @@ impl Joints {
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
         let mut joints = Self::default();
         if let Some(shape) = skin.bind_shape() {
-            let [x, y, z] = shape.rows().map(|row| Vec4::from_array(row.map(|number| number as f32)));
+            let [x, y, z] = shape
+                .rows()
+                .map(|row| Vec4::from_array(row.map(|number| number as f32)));
             joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
         }
         let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else {
@@ -62,8 +71,12 @@ impl Joints {
         for (name, joint) in names.iter().zip(&pose.joints) {
             joints.names.push(name.to_string());
             joints.parents.push(None);
-            joints.bind_pose.push(Transform::from_matrix(Mat4::from_cols_array(&joint.place)));
-            joints.inverse.push(Mat4::from_cols_array(&joint.inverse) * joints.shape);
+            joints
+                .bind_pose
+                .push(Transform::from_matrix(Mat4::from_cols_array(&joint.place)));
+            joints
+                .inverse
+                .push(Mat4::from_cols_array(&joint.inverse) * joints.shape);
         }
         joints
     }
@@ -85,7 +98,9 @@ impl Joints {
         };
         let (min, max) = (1..8)
             .map(corner)
-            .fold((corner(0), corner(0)), |(min, max), corner| (min.min(corner), max.max(corner)));
+            .fold((corner(0), corner(0)), |(min, max), corner| {
+                (min.min(corner), max.max(corner))
+            });
         Bounds::new(min.to_array(), max.to_array())
     }
 

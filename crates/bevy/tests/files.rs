@@ -1,5 +1,10 @@
 //! Files of all formats, compared with the library.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
 mod common;
 
@@ -36,11 +41,23 @@ fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
         });
     }
     let mut meshes = Vec::new();
-    let mut entries: Vec<_> = file.meshes()?.filter(|entry| entry.role.is_drawn_by_default()).collect();
+    let mut entries: Vec<_> = file
+        .meshes()?
+        .filter(|entry| entry.role.is_drawn_by_default())
+        .collect();
     if entries.is_empty() {
         // The finest of the levels that there are.
-        let lod = |role| if let Role::Lod(lod) = role { Some(lod) } else { None };
-        entries = file.meshes()?.filter(|entry| lod(entry.role).is_some()).collect();
+        let lod = |role| {
+            if let Role::Lod(lod) = role {
+                Some(lod)
+            } else {
+                None
+            }
+        };
+        entries = file
+            .meshes()?
+            .filter(|entry| lod(entry.role).is_some())
+            .collect();
         let finest = entries.iter().filter_map(|entry| lod(entry.role)).min();
         entries.retain(|entry| lod(entry.role) == finest);
     }
@@ -50,7 +67,10 @@ fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
             continue;
         }
         let mesh = mesh.turned(from, to)?.by_material()?;
-        let mut groups = mesh.groups().map(|group| mesh.group(group.index)).collect::<Result<Vec<_>, _>>()?;
+        let mut groups = mesh
+            .groups()
+            .map(|group| mesh.group(group.index))
+            .collect::<Result<Vec<_>, _>>()?;
         if is_cloud(&mesh) {
             groups = vec![mesh];
         }
@@ -65,17 +85,23 @@ fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
 /// `true` if a mesh has no triangles, or few that have equal corners.
 fn is_cloud(mesh: &MeshView) -> bool {
     let mut triangles = mesh.indices().triangles();
-    triangles.len() * 3 < mesh.vertex_count() && triangles.all(|[a, b, c]| a == b || b == c || c == a)
+    triangles.len() * 3 < mesh.vertex_count()
+        && triangles.all(|[a, b, c]| a == b || b == c || c == a)
 }
 
 fn bits<const N: usize>(values: &[[f32; N]]) -> Vec<u32> {
-    values.as_flattened().iter().map(|value| value.to_bits()).collect()
+    values
+        .as_flattened()
+        .iter()
+        .map(|value| value.to_bits())
+        .collect()
 }
 
 fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
     let name = path.display();
     let stored = |semantic: &Semantic| view.attribute(semantic).unwrap();
-    let VertexAttributeValues::Float32x3(positions) = mesh.attribute(Mesh::ATTRIBUTE_POSITION).unwrap()
+    let VertexAttributeValues::Float32x3(positions) =
+        mesh.attribute(Mesh::ATTRIBUTE_POSITION).unwrap()
     else {
         panic!("{name}: positions of another type");
     };
@@ -89,8 +115,16 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
         Some(Indices::U32(indices)) => indices.clone(),
         None => Vec::new(),
     };
-    assert_eq!(mesh.primitive_topology() == PrimitiveTopology::PointList, is_cloud(view), "{name}: points");
-    let expected = if is_cloud(view) { Vec::new() } else { view.indices().to_vec() };
+    assert_eq!(
+        mesh.primitive_topology() == PrimitiveTopology::PointList,
+        is_cloud(view),
+        "{name}: points"
+    );
+    let expected = if is_cloud(view) {
+        Vec::new()
+    } else {
+        view.indices().to_vec()
+    };
     assert_eq!(indices, expected, "{name}: indices");
     if let Some(colors) = stored(&Semantic::Color(0)) {
         let light = |channel: f32| match f64::from(channel) {
@@ -101,33 +135,52 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
             Some(VertexAttributeValues::Float32x4(found)) => {
                 for ([r, g, b, a], found) in colors.iter_f32::<4>().zip(found) {
                     let expected = [light(r), light(g), light(b), a.into()];
-                    let is_near = expected.iter().zip(found).all(|(a, b)| (a - f64::from(*b)).abs() < 1e-6);
+                    let is_near = expected
+                        .iter()
+                        .zip(found)
+                        .all(|(a, b)| (a - f64::from(*b)).abs() < 1e-6);
                     assert!(is_near, "{name}: {found:?}, expected {expected:?}");
                 }
             }
             _ => assert!(
-                colors.iter_f32::<4>().flatten().any(|number| !(0.0..=1.0).contains(&number)),
+                colors
+                    .iter_f32::<4>()
+                    .flatten()
+                    .any(|number| !(0.0..=1.0).contains(&number)),
                 "{name}: no colours"
             ),
         }
     }
     if let Some(normals) = stored(&Semantic::Normal) {
-        let Some(VertexAttributeValues::Float32x3(found)) = mesh.attribute(Mesh::ATTRIBUTE_NORMAL) else {
+        let Some(VertexAttributeValues::Float32x3(found)) = mesh.attribute(Mesh::ATTRIBUTE_NORMAL)
+        else {
             panic!("{name}: no normals");
         };
         assert_eq!(bits(found), bits(&normals.to_f32::<3>()), "{name}: normals");
     }
-    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().enumerate() {
+    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1]
+        .into_iter()
+        .enumerate()
+    {
         let Some(texcoords) = stored(&Semantic::TexCoord(set as u32)) else {
-            assert!(mesh.attribute(attribute).is_none(), "{name}: texture coordinates from nowhere");
+            assert!(
+                mesh.attribute(attribute).is_none(),
+                "{name}: texture coordinates from nowhere"
+            );
             continue;
         };
         let Some(VertexAttributeValues::Float32x2(found)) = mesh.attribute(attribute) else {
             panic!("{name}: no texture coordinates");
         };
-        assert_eq!(bits(found), bits(&texcoords.to_f32::<2>()), "{name}: texture coordinates");
+        assert_eq!(
+            bits(found),
+            bits(&texcoords.to_f32::<2>()),
+            "{name}: texture coordinates"
+        );
     }
-    if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
+    if let Some(VertexAttributeValues::Float32x4(found)) =
+        mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT)
+    {
         let joint_count = match MeshFile::open(path).unwrap() {
             MeshFile::Iqm(model) => model.joints().len(),
             MeshFile::SlMesh(asset) => asset.skin().unwrap().unwrap().joint_names.unwrap().len(),
@@ -135,7 +188,9 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
         };
         let expected = view.influences(joint_count as u16).unwrap().unwrap();
         assert_eq!(bits(found), bits(&expected.weights), "{name}: weights");
-        let Some(VertexAttributeValues::Uint16x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX) else {
+        let Some(VertexAttributeValues::Uint16x4(found)) =
+            mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX)
+        else {
             panic!("{name}: no joint indices");
         };
         assert_eq!(*found, expected.joints, "{name}: joint indices");
@@ -144,9 +199,19 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
 
 /// Spawns the scene; returns its meshes.
 fn spawn(app: &mut App, handle: &Handle<MeshmapFile>) -> Vec<Handle<Mesh>> {
-    let scene = app.world().resource::<Assets<MeshmapFile>>().get(handle).unwrap().scene.clone();
+    let scene = app
+        .world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(handle)
+        .unwrap()
+        .scene
+        .clone();
     let root = app.world_mut().spawn(WorldAssetRoot(scene)).id();
-    until(app, |app| app.world().get::<bevy_ecs::hierarchy::Children>(root).map(|_| ()));
+    until(app, |app| {
+        app.world()
+            .get::<bevy_ecs::hierarchy::Children>(root)
+            .map(|_| ())
+    });
     let mut query = app.world_mut().query::<&Mesh3d>();
     let handles = query.iter(app.world()).map(|mesh| mesh.0.clone()).collect();
     app.world_mut().entity_mut(root).despawn();
@@ -165,19 +230,46 @@ fn valid_files_equal_the_library(root: &Path) {
                 loaded += 1;
                 let mut spawned = spawn(&mut app, &handle);
                 let world = app.world();
-                let file = world.resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
+                let file = world
+                    .resource::<Assets<MeshmapFile>>()
+                    .get(&handle)
+                    .unwrap();
                 let meshes = world.resource::<Assets<MeshmapMesh>>();
-                assert_eq!(file.meshes.len(), expected.len(), "{}: meshes", path.display());
+                assert_eq!(
+                    file.meshes.len(),
+                    expected.len(),
+                    "{}: meshes",
+                    path.display()
+                );
                 for (mesh, groups) in file.meshes.iter().zip(&expected) {
                     let primitives = &meshes.get(mesh).unwrap().primitives;
-                    assert_eq!(primitives.len(), groups.len(), "{}: primitives", path.display());
+                    assert_eq!(
+                        primitives.len(),
+                        groups.len(),
+                        "{}: primitives",
+                        path.display()
+                    );
                     for (primitive, view) in primitives.iter().zip(groups) {
-                        compare(&path, world.resource::<Assets<Mesh>>().get(&primitive.mesh).unwrap(), view);
+                        compare(
+                            &path,
+                            world
+                                .resource::<Assets<Mesh>>()
+                                .get(&primitive.mesh)
+                                .unwrap(),
+                            view,
+                        );
                         let at = spawned.iter().position(|mesh| *mesh == primitive.mesh);
-                        spawned.swap_remove(at.unwrap_or_else(|| panic!("{}: not spawned", path.display())));
+                        spawned.swap_remove(
+                            at.unwrap_or_else(|| panic!("{}: not spawned", path.display())),
+                        );
                     }
                 }
-                assert!(spawned.is_empty(), "{}: {} entities too many", path.display(), spawned.len());
+                assert!(
+                    spawned.is_empty(),
+                    "{}: {} entities too many",
+                    path.display(),
+                    spawned.len()
+                );
             }
             (Err(found), Err(error)) => {
                 failed += 1;
@@ -187,7 +279,9 @@ fn valid_files_equal_the_library(root: &Path) {
                 assert!(found.contains(text), "{found}\nis not\n{text}");
             }
             (Err(found), Ok(_)) => panic!("{}: {found}", path.display()),
-            (Ok(()), Err(error)) => panic!("{}: loaded, but the library fails: {error}", path.display()),
+            (Ok(()), Err(error)) => {
+                panic!("{}: loaded, but the library fails: {error}", path.display())
+            }
         }
     }
     println!("{loaded} files loaded, {failed} failed");
@@ -197,9 +291,16 @@ fn valid_files_equal_the_library(root: &Path) {
 meshmap_testing::test_files!(valid_files_equal_the_library);
 
 fn damaged_files(root: &Path) -> Vec<PathBuf> {
-    let folders =
-        formats().flat_map(|format| [root.join(format).join("bad"), root.join(format).join("regressions")]);
-    folders.filter(|folder| folder.is_dir()).flat_map(|folder| files(&folder)).collect()
+    let folders = formats().flat_map(|format| {
+        [
+            root.join(format).join("bad"),
+            root.join(format).join("regressions"),
+        ]
+    });
+    folders
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| files(&folder))
+        .collect()
 }
 
 /// Whatever the bytes, a load ends with a file or an error, and the app runs on.
@@ -235,7 +336,9 @@ fn every_changed_byte_of_a_small_model_gives_a_file_or_an_error() {
         changed[at] ^= 0xff;
         let name = format!("{at}.iqm");
         std::fs::write(folder.path().join(&name), changed).unwrap();
-        let handle = load(&app, Path::new(&name), |settings| settings.damaged = DamagedParts::Skip);
+        let handle = load(&app, Path::new(&name), |settings| {
+            settings.damaged = DamagedParts::Skip
+        });
         if let Err(error) = wait(&mut app, &handle) {
             assert!(!error.contains("panicked"), "byte {at}: {error}");
         }
@@ -249,9 +352,20 @@ fn clouds_with_one_triangle_of_equal_corners_are_points() {
     let handle = load(&app, Path::new(path.file_name().unwrap()), |_| {});
     wait(&mut app, &handle).unwrap();
     let meshes = spawn(&mut app, &handle);
-    let mesh = app.world().resource::<Assets<Mesh>>().get(&meshes[0]).unwrap();
+    let mesh = app
+        .world()
+        .resource::<Assets<Mesh>>()
+        .get(&meshes[0])
+        .unwrap();
     assert_eq!(mesh.primitive_topology(), PrimitiveTopology::PointList);
-    assert_eq!((meshes.len(), mesh.count_vertices(), mesh.indices().is_none()), (1, 720, true));
+    assert_eq!(
+        (
+            meshes.len(),
+            mesh.count_vertices(),
+            mesh.indices().is_none()
+        ),
+        (1, 720, true)
+    );
 }
 
 /// The warnings of a file of the library.
@@ -264,12 +378,20 @@ fn warnings(format: &str, name: &str, changed: impl FnOnce(&mut Vec<u8>)) -> Vec
     let mut app = app(folder.path(), MeshmapPlugin::default());
     let handle = load(&app, name, |_| {});
     wait(&mut app, &handle).unwrap();
-    app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap().warnings.clone()
+    app.world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(&handle)
+        .unwrap()
+        .warnings
+        .clone()
 }
 
 #[test]
 fn what_is_not_shown_is_a_warning_for_each_kind() {
-    assert_eq!(warnings("iqm", "regressions/vertex_colors.iqm", |_| {}), [""; 0]);
+    assert_eq!(
+        warnings("iqm", "regressions/vertex_colors.iqm", |_| {}),
+        [""; 0]
+    );
     let data_colors = |data: &mut Vec<u8>| {
         let number = |at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
         let mut arrays = (0..number(44)).map(|array| number(52) + array * 20);
@@ -289,15 +411,23 @@ fn what_is_not_shown_is_a_warning_for_each_kind() {
     let found = warnings("iqm", "valid/ours_formats_a.iqm", |_| {});
     assert_eq!(found.len(), 1);
     let names = "attributes that Bevy's meshes do not have are left out: c_0, c_1, c_2, c_3 and ";
-    assert!(found[0].starts_with(names) && found[0].ends_with(" others"), "{found:?}");
+    assert!(
+        found[0].starts_with(names) && found[0].ends_with(" others"),
+        "{found:?}"
+    );
     let found = warnings("textures", "crate.iqm", |_| {});
-    assert_eq!(found, ["images that materials name are not shown: crate.png"]);
+    assert_eq!(
+        found,
+        ["images that materials name are not shown: crate.png"]
+    );
 }
 
 #[test]
 fn meshes_without_triangles_are_points() {
-    let mut data = std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let number = |data: &[u8], at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
+    let mut data =
+        std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let number =
+        |data: &[u8], at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
     let (count, meshes) = (number(&data, 36), number(&data, 40));
     for mesh in 0..count {
         // num_triangles
@@ -308,11 +438,23 @@ fn meshes_without_triangles_are_points() {
     let mut app = app(folder.path(), MeshmapPlugin::default());
     let handle = load(&app, Path::new("points.iqm"), |_| {});
     wait(&mut app, &handle).unwrap();
-    let file = app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
+    let file = app
+        .world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(&handle)
+        .unwrap();
     assert_eq!((file.meshes.len(), file.warnings.len()), (count, 0));
-    let mesh =
-        &app.world().resource::<Assets<MeshmapMesh>>().get(&file.meshes[0]).unwrap().primitives[0].mesh;
+    let mesh = &app
+        .world()
+        .resource::<Assets<MeshmapMesh>>()
+        .get(&file.meshes[0])
+        .unwrap()
+        .primitives[0]
+        .mesh;
     let mesh = app.world().resource::<Assets<Mesh>>().get(mesh).unwrap();
     assert_eq!(mesh.primitive_topology(), PrimitiveTopology::PointList);
-    assert_eq!((mesh.count_vertices(), mesh.indices().is_none()), (30, true));
+    assert_eq!(
+        (mesh.count_vertices(), mesh.indices().is_none()),
+        (30, true)
+    );
 }

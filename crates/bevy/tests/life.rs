@@ -31,7 +31,10 @@ use meshmap_testing::data::{root, valid};
 use meshmap_testing::fixtures::slmesh::{Llsd, Writer, sheet};
 
 fn file<'a>(app: &'a App, handle: &Handle<MeshmapFile>) -> &'a MeshmapFile {
-    app.world().resource::<Assets<MeshmapFile>>().get(handle).unwrap()
+    app.world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(handle)
+        .unwrap()
 }
 
 #[test]
@@ -41,9 +44,14 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
     let skeleton = model.skeleton().unwrap();
     let mut app = app(&root(), MeshmapPlugin::default());
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
-    let handle = load(&app, path.strip_prefix(root()).unwrap(), |settings| settings.axes = Axes::AsStored);
+    let handle = load(&app, path.strip_prefix(root()).unwrap(), |settings| {
+        settings.axes = Axes::AsStored
+    });
     wait(&mut app, &handle).unwrap();
-    let (scene, animations) = (file(&app, &handle).scene.clone(), file(&app, &handle).animations.clone());
+    let (scene, animations) = (
+        file(&app, &handle).scene.clone(),
+        file(&app, &handle).animations.clone(),
+    );
     assert_eq!(animations.len(), model.anims().len());
     app.world_mut().spawn(WorldAssetRoot(scene));
     let mut players = app.world_mut().query::<&mut AnimationPlayer>();
@@ -54,7 +62,11 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
         assert_eq!(animation.name, anim.name.to_string());
         for frame in anim.frames() {
             // The loader takes 24 frames per second if the file stores no rate.
-            let rate = if anim.framerate > 0.0 { anim.framerate } else { 24.0 };
+            let rate = if anim.framerate > 0.0 {
+                anim.framerate
+            } else {
+                24.0
+            };
             let seconds = (frame - anim.first_frame) as f32 / rate;
             let mut player = players.single_mut(app.world_mut()).unwrap();
             player.stop_all();
@@ -65,13 +77,24 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
             let matrices = skeleton.skinning_matrices(&pose).unwrap();
             let world = app.world();
             let skin = skins.iter(world).next().unwrap();
-            let inverse =
-                world.resource::<Assets<SkinnedMeshInverseBindposes>>().get(&skin.inverse_bindposes).unwrap();
-            for ((joint, inverse), expected) in skin.joints.iter().zip(inverse.iter()).zip(&matrices) {
-                let found = Mat4::from(world.get::<GlobalTransform>(*joint).unwrap().affine()) * *inverse;
+            let inverse = world
+                .resource::<Assets<SkinnedMeshInverseBindposes>>()
+                .get(&skin.inverse_bindposes)
+                .unwrap();
+            for ((joint, inverse), expected) in
+                skin.joints.iter().zip(inverse.iter()).zip(&matrices)
+            {
+                let found =
+                    Mat4::from(world.get::<GlobalTransform>(*joint).unwrap().affine()) * *inverse;
                 let expected = Mat4::from_cols_array_2d(&to_columns(expected));
-                let size = expected.to_cols_array().iter().fold(1.0_f32, |size, value| size.max(value.abs()));
-                assert!(found.abs_diff_eq(expected, 1e-5 * size), "frame {frame}: {found} is not {expected}");
+                let size = expected
+                    .to_cols_array()
+                    .iter()
+                    .fold(1.0_f32, |size, value| size.max(value.abs()));
+                assert!(
+                    found.abs_diff_eq(expected, 1e-5 * size),
+                    "frame {frame}: {found} is not {expected}"
+                );
                 compared += 1;
             }
         }
@@ -85,7 +108,9 @@ fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
     let world = app.world();
     let mut out = Vec::new();
     for (mesh, skin) in entities.iter(world) {
-        let inverse = world.resource::<Assets<SkinnedMeshInverseBindposes>>().get(&skin.inverse_bindposes);
+        let inverse = world
+            .resource::<Assets<SkinnedMeshInverseBindposes>>()
+            .get(&skin.inverse_bindposes);
         let inverse = inverse.unwrap();
         assert_eq!(skin.joints.len(), inverse.len());
         let matrices: Vec<Mat4> = skin
@@ -113,8 +138,10 @@ fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
             panic!("attributes of other types");
         };
         for ((position, joints), weights) in positions.iter().zip(joints).zip(weights) {
-            let parts =
-                joints.iter().zip(weights).map(|(joint, weight)| matrices[usize::from(*joint)] * *weight);
+            let parts = joints
+                .iter()
+                .zip(weights)
+                .map(|(joint, weight)| matrices[usize::from(*joint)] * *weight);
             let matrix = parts.fold(Mat4::ZERO, |sum, part| sum + part);
             let position = Vec3::from_array(*position);
             out.push((matrix.transform_point3(position), position));
@@ -141,8 +168,15 @@ fn vertices_without_weights_rest_in_the_bind_pose() {
     let whole = std::fs::read(valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let number = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
     let (arrays, vertices, first) = (number(44), number(48), number(52));
-    let array = (0..arrays).map(|array| first + array * 20).find(|at| number(*at) == 5).unwrap();
-    assert_eq!((number(array + 8), number(array + 12)), (1, 4), "four bytes for each vertex");
+    let array = (0..arrays)
+        .map(|array| first + array * 20)
+        .find(|at| number(*at) == 5)
+        .unwrap();
+    assert_eq!(
+        (number(array + 8), number(array + 12)),
+        (1, 4),
+        "four bytes for each vertex"
+    );
     let folder = tempfile::tempdir().unwrap();
     for free in [0, 7, vertices] {
         let mut data = whole.clone();
@@ -151,10 +185,19 @@ fn vertices_without_weights_rest_in_the_bind_pose() {
         let mut app = app(folder.path(), MeshmapPlugin::default());
         let handle = spawn(&mut app, Path::new("model.iqm"));
         let animation = file(&app, &handle).animations[0].clone();
-        let seconds =
-            app.world().resource::<Assets<AnimationClip>>().get(&animation.clip).unwrap().duration() / 2.0;
+        let seconds = app
+            .world()
+            .resource::<Assets<AnimationClip>>()
+            .get(&animation.clip)
+            .unwrap()
+            .duration()
+            / 2.0;
         let mut players = app.world_mut().query::<&mut AnimationPlayer>();
-        players.single_mut(app.world_mut()).unwrap().play(animation.node).set_seek_time(seconds);
+        players
+            .single_mut(app.world_mut())
+            .unwrap()
+            .play(animation.node)
+            .set_seek_time(seconds);
         app.update();
         let found = skinned(&mut app);
         assert_eq!(found.len(), vertices);
@@ -171,33 +214,67 @@ fn vertices_without_weights_rest_in_the_bind_pose() {
 #[test]
 fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
     // A matrix for row vectors, row by row: 3 times as wide, and 7 to the right.
-    let shape = [[3.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [7.0, 0.0, 0.0, 1.0]];
+    let shape = [
+        [3.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, 1.0, 0.0],
+        [7.0, 0.0, 0.0, 1.0],
+    ];
     let identity = (0..16).map(|at| f64::from(at % 5 == 0));
     let skin = Llsd::Map(vec![
-        ("bind_shape_matrix", Llsd::reals(shape.as_flattened().iter().copied())),
-        ("inverse_bind_matrix", Llsd::Array(vec![Llsd::reals(identity)])),
-        ("joint_names", Llsd::Array(vec![Llsd::String(b"mPelvis".to_vec())])),
+        (
+            "bind_shape_matrix",
+            Llsd::reals(shape.as_flattened().iter().copied()),
+        ),
+        (
+            "inverse_bind_matrix",
+            Llsd::Array(vec![Llsd::reals(identity)]),
+        ),
+        (
+            "joint_names",
+            Llsd::Array(vec![Llsd::String(b"mPelvis".to_vec())]),
+        ),
     ]);
-    let Llsd::Map(mut face) = sheet(4, 0) else { panic!("a face") };
+    let Llsd::Map(mut face) = sheet(4, 0) else {
+        panic!("a face")
+    };
     // The first 5 of 16 vertices end their lists of joints without a joint; the others follow the joint, with a weight of 1/4.
-    let weights = (0..16).flat_map(|at| if at < 5 { vec![0xff] } else { vec![0, 0xff, 0x3f, 0xff] });
+    let weights = (0..16).flat_map(|at| {
+        if at < 5 {
+            vec![0xff]
+        } else {
+            vec![0, 0xff, 0x3f, 0xff]
+        }
+    });
     face.push(("Weights", Llsd::Binary(weights.collect())));
     let lod = Llsd::Array(vec![Llsd::Map(face)]);
     let folder = tempfile::tempdir().unwrap();
-    let data = Writer::default().block("high_lod", &lod).block("skin", &skin).to_bytes();
+    let data = Writer::default()
+        .block("high_lod", &lod)
+        .block("skin", &skin)
+        .to_bytes();
     std::fs::write(folder.path().join("asset.slmesh"), data).unwrap();
     let mut app = app(folder.path(), MeshmapPlugin::default());
     spawn(&mut app, Path::new("asset.slmesh"));
     let shape = Mat4::from_cols_array_2d(&shape.map(|row| row.map(|number| number as f32)));
-    let is_at_rest = |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
+    let is_at_rest =
+        |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
     let found = skinned(&mut app);
     assert!(found.iter().all(is_at_rest));
     let drawn = || found.iter().map(|(drawn, _)| *drawn);
     let mut boxes = app.world_mut().query::<&Aabb>();
     let shown = boxes.single(app.world()).unwrap();
-    assert!(Vec3::from(shown.min()).abs_diff_eq(drawn().reduce(Vec3::min).unwrap(), 1e-4), "{shown:?}");
-    assert!(Vec3::from(shown.max()).abs_diff_eq(drawn().reduce(Vec3::max).unwrap(), 1e-4), "{shown:?}");
-    let mut joints = app.world_mut().query::<(&Name, &AnimatedBy, &mut Transform)>();
+    assert!(
+        Vec3::from(shown.min()).abs_diff_eq(drawn().reduce(Vec3::min).unwrap(), 1e-4),
+        "{shown:?}"
+    );
+    assert!(
+        Vec3::from(shown.max()).abs_diff_eq(drawn().reduce(Vec3::max).unwrap(), 1e-4),
+        "{shown:?}"
+    );
+    let mut joints = app
+        .world_mut()
+        .query::<(&Name, &AnimatedBy, &mut Transform)>();
     for (name, _, mut transform) in joints.iter_mut(app.world_mut()) {
         if name.as_str() != "meshmap_rest" {
             transform.translation += Vec3::splat(3.0);
@@ -238,8 +315,13 @@ fn levels_of_detail_have_labels_and_ranges_without_gaps() {
     wait(&mut app, &handle).unwrap();
     let scene = file(&app, &handle).scene.clone();
     let server = app.world().resource::<AssetServer>();
-    for label in ["Mesh0/Primitive0", "Lod1/Mesh0/Primitive0", "Lod3/Mesh0/Primitive0"] {
-        let mesh = server.get_handle::<Mesh>(AssetPath::from_path(&path).into_owned().with_label(label));
+    for label in [
+        "Mesh0/Primitive0",
+        "Lod1/Mesh0/Primitive0",
+        "Lod3/Mesh0/Primitive0",
+    ] {
+        let mesh =
+            server.get_handle::<Mesh>(AssetPath::from_path(&path).into_owned().with_label(label));
         assert!(mesh.is_some(), "{label}");
     }
     app.world_mut().spawn(WorldAssetRoot(scene));
@@ -250,7 +332,10 @@ fn levels_of_detail_have_labels_and_ranges_without_gaps() {
     ranges.dedup();
     // The second distance is not beyond the first one, so that it is replaced by twice the first.
     assert_eq!(ranges.len(), 4);
-    assert_eq!((ranges[0].start_margin.start, ranges[3].end_margin.end), (0.0, f32::MAX));
+    assert_eq!(
+        (ranges[0].start_margin.start, ranges[3].end_margin.end),
+        (0.0, f32::MAX)
+    );
     for pair in ranges.windows(2) {
         assert_eq!(pair[0].end_margin, pair[1].start_margin);
         assert!(pair[0].start_margin.end <= pair[0].end_margin.start);
@@ -293,10 +378,16 @@ fn a_dropped_handle_frees_everything_that_was_loaded() {
             world.resource::<Assets<MeshmapMesh>>().len(),
             world.resource::<Assets<Mesh>>().len(),
             world.resource::<Assets<AnimationClip>>().len(),
-            world.resource::<Assets<SkinnedMeshInverseBindposes>>().len(),
+            world
+                .resource::<Assets<SkinnedMeshInverseBindposes>>()
+                .len(),
         ]
     };
-    assert!(counts(&app).iter().all(|count| *count > 0), "{:?}", counts(&app));
+    assert!(
+        counts(&app).iter().all(|count| *count > 0),
+        "{:?}",
+        counts(&app)
+    );
     drop(handle);
     until(&mut app, |app| (counts(app) == [0; 5]).then_some(()));
 }
@@ -310,7 +401,10 @@ fn a_large_file_is_opened_by_path_or_refused_with_advice() {
     let mut without = app(&root(), refused.clone());
     let handle = load(&without, &path, |_| {});
     let error = wait(&mut without, &handle).unwrap_err();
-    assert!(error.contains("larger than 100 bytes") && error.contains("with_folder"), "{error}");
+    assert!(
+        error.contains("larger than 100 bytes") && error.contains("with_folder"),
+        "{error}"
+    );
     let mut with = app(&root(), refused.with_folder(root()));
     let handle = load(&with, &path, |_| {});
     wait(&mut with, &handle).unwrap();

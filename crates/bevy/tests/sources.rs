@@ -23,12 +23,21 @@ use common::{app, app_with, load, until, wait};
 use meshmap_testing::data::{root, valid};
 
 fn meshes(app: &App, handle: &Handle<MeshmapFile>) -> usize {
-    app.world().resource::<Assets<MeshmapFile>>().get(handle).unwrap().meshes.len()
+    app.world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(handle)
+        .unwrap()
+        .meshes
+        .len()
 }
 
 /// The vertices of all meshes that are loaded.
 fn vertices(app: &App) -> usize {
-    app.world().resource::<Assets<Mesh>>().iter().map(|(_, mesh)| mesh.count_vertices()).sum()
+    app.world()
+        .resource::<Assets<Mesh>>()
+        .iter()
+        .map(|(_, mesh)| mesh.count_vertices())
+        .sum()
 }
 
 #[test]
@@ -71,16 +80,28 @@ fn every_format_loads_from_embedded_and_memory_sources() {
         let reader = dir.clone();
         app.register_asset_source(
             AssetSourceId::from("memory"),
-            AssetSourceBuilder::new(move || Box::new(MemoryAssetReader { root: reader.clone() })),
+            AssetSourceBuilder::new(move || {
+                Box::new(MemoryAssetReader {
+                    root: reader.clone(),
+                })
+            }),
         );
         let mut app = common::finish(app, &root(), MeshmapPlugin::default(), |_| {});
         let registry = app.world().resource::<EmbeddedAssetRegistry>();
         registry.insert_asset(PathBuf::new(), Path::new(name), bytes);
         for source in ["memory", "embedded"] {
             let asset = format!("{source}://{}", name.to_str().unwrap());
-            let handle = app.world().resource::<AssetServer>().load::<MeshmapFile>(asset);
+            let handle = app
+                .world()
+                .resource::<AssetServer>()
+                .load::<MeshmapFile>(asset);
             wait(&mut app, &handle).unwrap();
-            assert_eq!(vertices(&app), vertices(&expected), "{source}: {}", path.display());
+            assert_eq!(
+                vertices(&app),
+                vertices(&expected),
+                "{source}: {}",
+                path.display()
+            );
             drop(handle);
             until(&mut app, |app| (vertices(app) == 0).then_some(()));
         }
@@ -90,19 +111,28 @@ fn every_format_loads_from_embedded_and_memory_sources() {
 #[test]
 fn bevy_s_processor_hands_files_on() {
     let folder = tempfile::tempdir().unwrap();
-    let (sources, processed) = (folder.path().join("assets"), folder.path().join("processed"));
+    let (sources, processed) = (
+        folder.path().join("assets"),
+        folder.path().join("processed"),
+    );
     std::fs::create_dir(&sources).unwrap();
     let name = "skin_multi_anim.iqm";
     std::fs::copy(valid("iqm", name), sources.join(name)).unwrap();
     let mut app = app_with(&sources, MeshmapPlugin::default(), |assets| {
         assets.mode = AssetMode::Processed;
         assets.use_asset_processor_override = Some(true);
-        processed.to_str().unwrap().clone_into(&mut assets.processed_file_path);
+        processed
+            .to_str()
+            .unwrap()
+            .clone_into(&mut assets.processed_file_path);
     });
     let handle = load(&app, Path::new(name), |_| {});
     wait(&mut app, &handle).unwrap();
     assert!(vertices(&app) > 0);
-    assert!(processed.join(name).is_file(), "the file was not read from the processor's folder");
+    assert!(
+        processed.join(name).is_file(),
+        "the file was not read from the processor's folder"
+    );
 }
 
 #[test]
@@ -112,7 +142,10 @@ fn settings_come_from_meta_files() {
     std::fs::copy(valid("slmesh", name), folder.path().join(name)).unwrap();
     let count = |folder: &Path| {
         let mut app = app(folder, MeshmapPlugin::default());
-        let handle = app.world().resource::<AssetServer>().load::<MeshmapFile>(name);
+        let handle = app
+            .world()
+            .resource::<AssetServer>()
+            .load::<MeshmapFile>(name);
         wait(&mut app, &handle).unwrap();
         meshes(&app, &handle)
     };
@@ -130,8 +163,9 @@ fn settings_come_from_meta_files() {
 fn worlds_load_the_same_file_and_end_in_any_order() {
     let path = valid("cgeo", "anim_a.cgeo");
     let path = path.strip_prefix(root()).unwrap();
-    let mut worlds: Vec<App> =
-        (0..3).map(|_| app(&root(), MeshmapPlugin::default().with_folder(root()))).collect();
+    let mut worlds: Vec<App> = (0..3)
+        .map(|_| app(&root(), MeshmapPlugin::default().with_folder(root())))
+        .collect();
     let handles: Vec<_> = worlds.iter().map(|app| load(app, path, |_| {})).collect();
     for (app, handle) in worlds.iter_mut().zip(&handles) {
         wait(app, handle).unwrap();

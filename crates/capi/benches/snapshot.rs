@@ -35,14 +35,22 @@ fn main() {
     let path = animation(folder.path());
     let (c, library) = (C::new(&path), library(&path));
     let only = arguments.iter().position(|argument| argument == "--only");
-    match only.and_then(|at| arguments.get(at + 1)).map(String::as_str) {
-        Some("c") => (0..ROUNDS).for_each(|round| c.shown(1 + round % (library.snapshot_count() - 1))),
+    match only
+        .and_then(|at| arguments.get(at + 1))
+        .map(String::as_str)
+    {
+        Some("c") => {
+            (0..ROUNDS).for_each(|round| c.shown(1 + round % (library.snapshot_count() - 1)))
+        }
         Some(_) => {
             let (mut out, mut scratch) = (Vec::new(), Scratch::default());
             for round in 0..ROUNDS {
-                let snapshot =
-                    library.snapshot(1 + round % (library.snapshot_count() - 1)).expect("a snapshot");
-                snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+                let snapshot = library
+                    .snapshot(1 + round % (library.snapshot_count() - 1))
+                    .expect("a snapshot");
+                snapshot
+                    .positions_into(&mut out, &mut scratch)
+                    .expect("positions");
             }
         }
         None => measure(&c, &library),
@@ -55,7 +63,8 @@ fn animation(folder: &Path) -> PathBuf {
     }
     let path = folder.join("animation.cgeo");
     let (_, snapshots) = cgeo::animation(245, 40);
-    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).expect("room for a temporary file");
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default()))
+        .expect("room for a temporary file");
     path
 }
 
@@ -77,12 +86,21 @@ struct C {
 impl C {
     fn new(path: &Path) -> Self {
         let path = std::ffi::CString::new(path.to_str().expect("UTF-8")).expect("no 0");
-        let mut c = Self { file: null_mut(), scratch: null_mut(), place: null_mut(), cache: null_mut() };
+        let mut c = Self {
+            file: null_mut(),
+            scratch: null_mut(),
+            place: null_mut(),
+            cache: null_mut(),
+        };
         // SAFETY: zeros are values of it.
         let mut options: mm_options = unsafe { std::mem::zeroed() };
         ok!(mm_options_init(&raw mut options, size_of::<mm_options>()));
         options.parallelism = MM_PARALLELISM_OFF;
-        ok!(mm_open_map(path.as_ptr(), &raw const options, &raw mut c.file));
+        ok!(mm_open_map(
+            path.as_ptr(),
+            &raw const options,
+            &raw mut c.file
+        ));
         ok!(mm_scratch_new(&raw mut c.scratch));
         ok!(mm_snapshot_new(&raw mut c.place));
         ok!(mm_cache_new(1 << 30, &raw mut c.cache));
@@ -91,8 +109,16 @@ impl C {
 
     fn shown(&self, index: usize) {
         // SAFETY: numbers and a pointer, for which zeros are values.
-        let mut view = mm_array_info { size: size_of::<mm_array_info>(), ..unsafe { std::mem::zeroed() } };
-        ok!(mm_array(self.file, positions(index).as_ptr().cast(), self.scratch, &raw mut view));
+        let mut view = mm_array_info {
+            size: size_of::<mm_array_info>(),
+            ..unsafe { std::mem::zeroed() }
+        };
+        ok!(mm_array(
+            self.file,
+            positions(index).as_ptr().cast(),
+            self.scratch,
+            &raw mut view
+        ));
         black_box(view);
     }
 }
@@ -115,8 +141,13 @@ fn measure(c: &C, library: &Proxy) {
     let mut table = Table::default();
     let (mut out, mut scratch, mut mesh) = (Vec::new(), Scratch::default(), MeshBuffer::default());
     let snapshot = |index| library.snapshot(index).expect("a snapshot");
-    let vertices = usize::try_from(snapshot(0).counts(&mut Scratch::default()).expect("counts").vertices)
-        .expect("memory");
+    let vertices = usize::try_from(
+        snapshot(0)
+            .counts(&mut Scratch::default())
+            .expect("counts")
+            .vertices,
+    )
+    .expect("memory");
     let mut memory = vec![[0.0_f32; 4]; vertices * 4];
     let mut memory_too = memory.clone();
     let mut count = 0;
@@ -126,11 +157,18 @@ fn measure(c: &C, library: &Proxy) {
     let [times, others] = interleave(
         ROUNDS,
         [&mut || c.shown(turn(0)), &mut || {
-            snapshot(turn(1)).positions_into(&mut out, &mut scratch).expect("positions");
+            snapshot(turn(1))
+                .positions_into(&mut out, &mut scratch)
+                .expect("positions");
             black_box(&out);
         }],
     );
-    table.slower("positions, shown, through C", "positions_into", [times, others], 1.05);
+    table.slower(
+        "positions, shown, through C",
+        "positions_into",
+        [times, others],
+        1.05,
+    );
 
     let [times, others] = interleave(
         ROUNDS,
@@ -150,7 +188,9 @@ fn measure(c: &C, library: &Proxy) {
                 ));
             },
             &mut || {
-                snapshot(turn(1)).positions_into(&mut out, &mut scratch).expect("positions");
+                snapshot(turn(1))
+                    .positions_into(&mut out, &mut scratch)
+                    .expect("positions");
                 for (place, position) in memory_too.iter_mut().zip(&out) {
                     place[..3].copy_from_slice(position);
                 }
@@ -158,15 +198,39 @@ fn measure(c: &C, library: &Proxy) {
             },
         ],
     );
-    table.slower("positions, 16 bytes apart, through C", "positions_into, and a copy", [times, others], 1.05);
+    table.slower(
+        "positions, 16 bytes apart, through C",
+        "positions_into, and a copy",
+        [times, others],
+        1.05,
+    );
 
     let [times, others] = interleave(
         ROUNDS,
-        [&mut || ok!(mm_snapshot_read(c.file, turn(0), 0, MM_PARTS_ALL, c.scratch, c.place)), &mut || {
-            snapshot(turn(1)).mesh_into(Parts::ALL, &mut mesh, &mut scratch).expect("a mesh")
-        }],
+        [
+            &mut || {
+                ok!(mm_snapshot_read(
+                    c.file,
+                    turn(0),
+                    0,
+                    MM_PARTS_ALL,
+                    c.scratch,
+                    c.place
+                ))
+            },
+            &mut || {
+                snapshot(turn(1))
+                    .mesh_into(Parts::ALL, &mut mesh, &mut scratch)
+                    .expect("a mesh")
+            },
+        ],
     );
-    table.slower("a whole snapshot, through C", "mesh_into", [times, others], 1.05);
+    table.slower(
+        "a whole snapshot, through C",
+        "mesh_into",
+        [times, others],
+        1.05,
+    );
 
     let timing = library.timing().expect("a file with times");
     let mut times_of_keys = [0.0_f64; 8];
@@ -205,8 +269,12 @@ fn measure(c: &C, library: &Proxy) {
             },
             &mut || {
                 let open = timing.time_of(turn(1)) - 0.01;
-                timing.keys_into(open, open + 0.02, Wrap::Loop, &mut keys).expect("keys");
-                library.positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch).expect("positions");
+                timing
+                    .keys_into(open, open + 0.02, Wrap::Loop, &mut keys)
+                    .expect("keys");
+                library
+                    .positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch)
+                    .expect("positions");
                 for (place, position) in memory_too.iter_mut().zip(&out) {
                     place[..3].copy_from_slice(position);
                 }
@@ -214,7 +282,12 @@ fn measure(c: &C, library: &Proxy) {
             },
         ],
     );
-    table.slower("a shutter, 16 bytes apart, through C", "positions_at, and a copy", [times, others], 1.05);
+    table.slower(
+        "a shutter, 16 bytes apart, through C",
+        "positions_at, and a copy",
+        [times, others],
+        1.05,
+    );
 
     let cache = SnapshotCache::new(1 << 30);
     for index in 0..=last {
@@ -227,12 +300,22 @@ fn measure(c: &C, library: &Proxy) {
         [
             &mut || {
                 (0..many).for_each(|index| {
-                    ok!(mm_cache_get(c.cache, c.file, 1 + index % last, MM_PARTS_ALL, c.place))
+                    ok!(mm_cache_get(
+                        c.cache,
+                        c.file,
+                        1 + index % last,
+                        MM_PARTS_ALL,
+                        c.place
+                    ))
                 })
             },
             &mut || {
                 (0..many).for_each(|index| {
-                    drop(black_box(cache.get(library, 1 + index % last, Parts::ALL).expect("a mesh")))
+                    drop(black_box(
+                        cache
+                            .get(library, 1 + index % last, Parts::ALL)
+                            .expect("a mesh"),
+                    ))
                 });
             },
         ],

@@ -15,7 +15,8 @@ use crate::snapshot_array::SnapshotArray;
 use crate::view::{Element, Elements, mm_array_info};
 
 /// Called with each array of a file; returns 0 to go on. The array is valid during the call. No exception may leave it.
-pub type mm_array_fn = Option<unsafe extern "C" fn(user: *mut c_void, array: *const mm_array_info) -> c_int>;
+pub type mm_array_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, array: *const mm_array_info) -> c_int>;
 
 /// Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the text, but
 /// those within. Both are valid during the call. No exception may leave it.
@@ -32,7 +33,11 @@ pub type mm_text_fn = Option<
 /// matrices, as they are stored and not as a renderer sees them. The order is as in the file. Indices are checked. The first error
 /// ends the list. MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user: *mut c_void) -> mm_status {
+pub unsafe extern "C" fn mm_arrays(
+    file: *const mm_file,
+    each: mm_array_fn,
+    user: *mut c_void,
+) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
@@ -62,7 +67,9 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
 fn next_array(
     arrays: &mut impl Iterator<Item = meshmap::Result<ArrayEntry>>,
 ) -> Result<Option<(Address, ArrayData)>> {
-    let Some(array) = arrays.next() else { return Ok(None) };
+    let Some(array) = arrays.next() else {
+        return Ok(None);
+    };
     let array = array?;
     let data = array.read()?;
     Ok(Some((array.address, data)))
@@ -71,13 +78,20 @@ fn next_array(
 /// Calls `each` on this thread with every text that a file stores and its address: names, materials, comments. MM_OK also if `each`
 /// ended the list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: *mut c_void) -> mm_status {
+pub unsafe extern "C" fn mm_texts(
+    file: *const mm_file,
+    each: mm_text_fn,
+    user: *mut c_void,
+) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
         for text in file.file.texts() {
             let (address, text) = text?;
-            let (address, text) = (c_string(&address.to_string()), text.to_string_lossy().into_owned());
+            let (address, text) = (
+                c_string(&address.to_string()),
+                text.to_string_lossy().into_owned(),
+            );
             let with_end: Vec<u8> = text.bytes().chain([0]).collect();
             // SAFETY: the caller's function, with the arguments that the header promises.
             if unsafe { each(user, address.as_ptr(), with_end.as_ptr().cast(), text.len()) } != 0 {
@@ -123,7 +137,9 @@ pub unsafe extern "C" fn mm_array(
         // SAFETY: the caller's, as the header says.
         let text = unsafe { text(address) }?;
         scratch::needed(scratch)?;
-        let info = scratch::with(scratch, |working| Ok(elements(&file, text, working)?.info(address)))?;
+        let info = scratch::with(scratch, |working| {
+            Ok(elements(&file, text, working)?.info(address))
+        })?;
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }
     })
@@ -149,8 +165,12 @@ pub unsafe extern "C" fn mm_read_into(
         let file = handle::get::<File>(file)?;
         let element = Element::new(scalar, components)?;
         // SAFETY: the caller's, as the header says.
-        let (address, mut places) =
-            unsafe { (text(address)?, Places::new(element.size(), out, stride, capacity, count)?) };
+        let (address, mut places) = unsafe {
+            (
+                text(address)?,
+                Places::new(element.size(), out, stride, capacity, count)?,
+            )
+        };
         scratch::with(scratch, |working| {
             if places.is_count_alone()
                 && let (Some(proxy), Some((index, array))) =

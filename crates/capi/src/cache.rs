@@ -51,12 +51,19 @@ impl Kind for Shared {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cache) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(Arc::new(Shared(SnapshotCache::new(capacity_bytes))))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(Arc::new(Shared(SnapshotCache::new(capacity_bytes))))
+        })
+    }
 }
 
 /// Makes another handle of a cache, to be freed on its own.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_ref(cache: *const mm_cache, out: *mut *mut mm_cache) -> mm_status {
+pub unsafe extern "C" fn mm_cache_ref(
+    cache: *const mm_cache,
+    out: *mut *mut mm_cache,
+) -> mm_status {
     // SAFETY: the caller's, as the header says.
     unsafe { handle::make(out, || handle::get::<Shared>(cache)) }
 }
@@ -78,7 +85,9 @@ pub unsafe extern "C" fn mm_cache_get(
     parts: mm_parts,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get(proxy, index, parts)?))
+    fill(cache, file, parts, out, |cache, proxy, parts| {
+        Ok(cache.get(proxy, index, parts)?)
+    })
 }
 
 /// Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory. MM_ABSENT if it
@@ -128,14 +137,21 @@ pub unsafe extern "C" fn mm_cache_prefetch(
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let indices = unsafe { elements(indices, count) }?;
-        cache.0.prefetch(file.cgeo()?, indices.iter().copied(), snapshot::parts(parts)?);
+        cache.0.prefetch(
+            file.cgeo()?,
+            indices.iter().copied(),
+            snapshot::parts(parts)?,
+        );
         Ok(())
     })
 }
 
 /// Statistics of a cache since it was made.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm_cache_stats) -> mm_status {
+pub unsafe extern "C" fn mm_cache_get_stats(
+    cache: *const mm_cache,
+    out: *mut mm_cache_stats,
+) -> mm_status {
     guard(|| {
         let stats = handle::get::<Shared>(cache)?.0.stats();
         let stats = mm_cache_stats {
@@ -154,7 +170,10 @@ pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm
 
 /// Drops every snapshot of a file; snapshots that places share stay there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_remove(cache: *const mm_cache, file: *const mm_file) -> mm_status {
+pub unsafe extern "C" fn mm_cache_remove(
+    cache: *const mm_cache,
+    file: *const mm_file,
+) -> mm_status {
     guard(|| {
         let cache = handle::get::<Shared>(cache)?;
         cache.0.remove(handle::get::<File>(file)?.cgeo()?);

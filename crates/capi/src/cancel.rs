@@ -42,7 +42,9 @@ pub extern "C" fn mm_thread_set_cancel(cancel: *const mm_cancel) -> mm_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_status {
     guard(|| {
-        handle::get::<Cancel>(cancel)?.0.store(is_set != 0, Ordering::Relaxed);
+        handle::get::<Cancel>(cancel)?
+            .0
+            .store(is_set != 0, Ordering::Relaxed);
         Ok(())
     })
 }

@@ -29,8 +29,14 @@ pub const MM_CGEO_UNIT_SCALE: mm_cgeo_unit = 4;
 const UNITS: [(mm_cgeo_unit, UnitEvidence); 4] = [
     (MM_CGEO_UNIT_SCALE, UnitEvidence::Scale),
     (MM_CGEO_UNIT_BOX_SIZES, UnitEvidence::BoxSizes),
-    (MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL, UnitEvidence::BoxSizesScaleIsReciprocal),
-    (MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS, UnitEvidence::BoxSizesScaleDiffers),
+    (
+        MM_CGEO_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL,
+        UnitEvidence::BoxSizesScaleIsReciprocal,
+    ),
+    (
+        MM_CGEO_UNIT_BOX_SIZES_SCALE_DIFFERS,
+        UnitEvidence::BoxSizesScaleDiffers,
+    ),
 ];
 
 /// The description of an open proxy.
@@ -104,13 +110,19 @@ impl From<TopologyId> for mm_topology {
             (number, id).hash(&mut hasher);
             hasher.finish()
         };
-        Self { high: half(0), low: half(1) }
+        Self {
+            high: half(0),
+            low: half(1),
+        }
     }
 }
 
 /// The description of a proxy.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cgeo_info) -> mm_status {
+pub unsafe extern "C" fn mm_cgeo_get_info(
+    file: *const mm_file,
+    out: *mut mm_cgeo_info,
+) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
@@ -176,10 +188,29 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
     out: *mut mm_cgeo_counts,
 ) -> mm_status {
     guard(|| {
-        let counts = on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.counts(&mut w.scratch)?))?;
-        let Counts { vertices, normals, texcoord_sets, triangles, .. } = counts;
+        let counts = on(file, snapshot, scratch, |_, snapshot, w| {
+            Ok(snapshot.counts(&mut w.scratch)?)
+        })?;
+        let Counts {
+            vertices,
+            normals,
+            texcoord_sets,
+            triangles,
+            ..
+        } = counts;
         // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, mm_cgeo_counts { size: 0, vertices, normals, texcoord_sets, triangles }) }
+        unsafe {
+            put_sized(
+                out,
+                mm_cgeo_counts {
+                    size: 0,
+                    vertices,
+                    normals,
+                    texcoord_sets,
+                    triangles,
+                },
+            )
+        }
     })
 }
 
@@ -192,7 +223,9 @@ pub unsafe extern "C" fn mm_cgeo_topology(
     out: *mut mm_topology,
 ) -> mm_status {
     guard(|| {
-        let topology = on(file, snapshot, scratch, |_, snapshot, w| Ok(snapshot.topology(&mut w.scratch)?))?;
+        let topology = on(file, snapshot, scratch, |_, snapshot, w| {
+            Ok(snapshot.topology(&mut w.scratch)?)
+        })?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, topology.into()) }
     })
@@ -211,9 +244,16 @@ pub unsafe extern "C" fn mm_cgeo_storage(
 ) -> mm_status {
     guard(|| {
         let (complete, samples) = on(file, snapshot, scratch, |_, snapshot, w| {
-            let complete =
-                if is_complete.is_null() { false } else { snapshot.is_complete(&mut w.scratch)? };
-            let samples = if sample_count.is_null() { 0 } else { snapshot.samples(&mut w.scratch)? };
+            let complete = if is_complete.is_null() {
+                false
+            } else {
+                snapshot.is_complete(&mut w.scratch)?
+            };
+            let samples = if sample_count.is_null() {
+                0
+            } else {
+                snapshot.samples(&mut w.scratch)?
+            };
             Ok((complete, samples))
         })?;
         // SAFETY: the caller's, as the header says.

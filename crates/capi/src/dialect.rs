@@ -75,11 +75,16 @@ const PREFIXES: [(mm_prefix, LengthPrefix); 4] = [
 ];
 const SIZES: [(mm_section_size, SizeMeaning); 3] = [
     (MM_SECTION_SIZE_STORED, SizeMeaning::Stored),
-    (MM_SECTION_SIZE_STORED_WITH_HEADER, SizeMeaning::StoredWithHeader),
+    (
+        MM_SECTION_SIZE_STORED_WITH_HEADER,
+        SizeMeaning::StoredWithHeader,
+    ),
     (MM_SECTION_SIZE_INFLATED, SizeMeaning::Inflated),
 ];
-const OFFSETS: [(mm_offset, OffsetTarget); 2] =
-    [(MM_OFFSET_FIRST_SECTION, OffsetTarget::FirstSection), (MM_OFFSET_START_TAG, OffsetTarget::StartTag)];
+const OFFSETS: [(mm_offset, OffsetTarget); 2] = [
+    (MM_OFFSET_FIRST_SECTION, OffsetTarget::FirstSection),
+    (MM_OFFSET_START_TAG, OffsetTarget::StartTag),
+];
 
 /// The dialect that a caller describes; `None` for NULL.
 ///

@@ -43,15 +43,21 @@ fn wrong_format(expected: Format, found: Format) -> Fail {
 
 impl File {
     pub(crate) fn cgeo(&self) -> Result<&Proxy> {
-        self.file.as_cgeo().ok_or_else(|| wrong_format(Format::CGeo, self.file.format()))
+        self.file
+            .as_cgeo()
+            .ok_or_else(|| wrong_format(Format::CGeo, self.file.format()))
     }
 
     pub(crate) fn iqm(&self) -> Result<&iqm::Model> {
-        self.file.as_iqm().ok_or_else(|| wrong_format(Format::Iqm, self.file.format()))
+        self.file
+            .as_iqm()
+            .ok_or_else(|| wrong_format(Format::Iqm, self.file.format()))
     }
 
     pub(crate) fn slmesh(&self) -> Result<&Asset> {
-        self.file.as_slmesh().ok_or_else(|| wrong_format(Format::SlMesh, self.file.format()))
+        self.file
+            .as_slmesh()
+            .ok_or_else(|| wrong_format(Format::SlMesh, self.file.format()))
     }
 }
 
@@ -77,7 +83,10 @@ unsafe fn open(
         let source = source()?;
         // SAFETY: the caller's, as the header says.
         let options = unsafe { options(how) }?;
-        Ok(Arc::new(File { file: MeshFile::from_source(source, &options)?, is_in_memory }))
+        Ok(Arc::new(File {
+            file: MeshFile::from_source(source, &options)?,
+            is_in_memory,
+        }))
     };
     // SAFETY: the caller's, as the header says.
     unsafe { handle::make(out, open) }

@@ -64,10 +64,22 @@ impl Kind for Findings {
 /// A list of findings.
 pub(crate) fn findings(findings: &[Finding]) -> Arc<Findings> {
     let texts = |finding: &Finding| {
-        let address = finding.address.as_ref().map(|address| c_string(&address.to_string()));
-        [c_string(finding.rule.id), c_string(&finding.to_string()), address.unwrap_or_default()]
+        let address = finding
+            .address
+            .as_ref()
+            .map(|address| c_string(&address.to_string()));
+        [
+            c_string(finding.rule.id),
+            c_string(&finding.to_string()),
+            address.unwrap_or_default(),
+        ]
     };
-    Arc::new(Findings(findings.iter().map(|finding| (finding.clone(), texts(finding))).collect()))
+    Arc::new(Findings(
+        findings
+            .iter()
+            .map(|finding| (finding.clone(), texts(finding)))
+            .collect(),
+    ))
 }
 
 pub(crate) fn severity_number(severity: Severity) -> mm_severity {
@@ -81,21 +93,38 @@ pub(crate) fn severity_number(severity: Severity) -> mm_severity {
 
 /// The rules that a file breaks, as far as opening detects them. Reads nothing.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
+pub unsafe extern "C" fn mm_findings(
+    file: *const mm_file,
+    out: *mut *mut mm_finding_list,
+) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(findings(handle::get::<File>(file)?.file.findings()))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(findings(handle::get::<File>(file)?.file.findings()))
+        })
+    }
 }
 
 /// Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
+pub unsafe extern "C" fn mm_validate(
+    file: *const mm_file,
+    out: *mut *mut mm_finding_list,
+) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(findings(&handle::get::<File>(file)?.file.validate()?))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(findings(&handle::get::<File>(file)?.file.validate()?))
+        })
+    }
 }
 
 /// The number of findings in a list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out: *mut usize) -> mm_status {
+pub unsafe extern "C" fn mm_finding_list_count(
+    list: *const mm_finding_list,
+    out: *mut usize,
+) -> mm_status {
     guard(|| {
         let list = handle::get::<Findings>(list)?;
         // SAFETY: the caller's, as the header says.
@@ -112,8 +141,10 @@ pub unsafe extern "C" fn mm_finding_list_get(
 ) -> mm_status {
     guard(|| {
         let list = handle::get::<Findings>(list)?;
-        let (finding, [rule, text, address]) =
-            list.0.get(index).ok_or_else(|| no_such("finding", index, list.0.len()))?;
+        let (finding, [rule, text, address]) = list
+            .0
+            .get(index)
+            .ok_or_else(|| no_such("finding", index, list.0.len()))?;
         let bytes = finding.byte_range.clone().unwrap_or_default();
         let entry = mm_finding {
             size: 0,

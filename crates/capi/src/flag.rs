@@ -14,5 +14,8 @@ pub(crate) fn set(flag: Option<Arc<AtomicBool>>) {
 }
 
 pub(crate) fn current() -> Option<Arc<AtomicBool>> {
-    CURRENT.try_with(|flag| flag.borrow().clone()).ok().flatten()
+    CURRENT
+        .try_with(|flag| flag.borrow().clone())
+        .ok()
+        .flatten()
 }

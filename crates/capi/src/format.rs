@@ -22,19 +22,26 @@ pub const MM_FORMAT_SLMESH: mm_format = 4;
 pub const MM_FORMAT_TMF: mm_format = 5;
 
 pub(crate) fn unknown(what: &str, number: u32) -> Fail {
-    Fail::argument(format!("expected one of the values of {what}, found {number}"))
+    Fail::argument(format!(
+        "expected one of the values of {what}, found {number}"
+    ))
 }
 
 /// The number that stands for a value in C, or the first number of the table if none does.
 pub(crate) fn number<T: PartialEq>(table: &[(u32, T)], value: T) -> u32 {
-    let found = table.iter().find(|(_, own)| *own == value).or_else(|| table.first());
+    let found = table
+        .iter()
+        .find(|(_, own)| *own == value)
+        .or_else(|| table.first());
     found.map_or(0, |(number, _)| *number)
 }
 
 /// The value of a number that a caller passes.
 pub(crate) fn value<T: Copy>(what: &str, table: &[(u32, T)], number: u32) -> Result<T> {
     let found = table.iter().find(|(own, _)| *own == number);
-    found.map(|(_, value)| *value).ok_or_else(|| unknown(what, number))
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| unknown(what, number))
 }
 
 pub(crate) fn format_number(format: Format) -> mm_format {

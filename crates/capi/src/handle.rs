@@ -34,8 +34,12 @@ struct Slot {
     object: Option<Object>,
 }
 
-static TABLE: [RwLock<Shard>; SHARDS] =
-    [const { RwLock::new(Shard { slots: Vec::new(), free: VecDeque::new() }) }; SHARDS];
+static TABLE: [RwLock<Shard>; SHARDS] = [const {
+    RwLock::new(Shard {
+        slots: Vec::new(),
+        free: VecDeque::new(),
+    })
+}; SHARDS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -48,11 +52,15 @@ pub(crate) trait Kind: Any + Send + Sync {
 }
 
 fn read(shard: usize) -> Option<RwLockReadGuard<'static, Shard>> {
-    TABLE.get(shard).map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner))
+    TABLE
+        .get(shard)
+        .map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn write(shard: usize) -> Option<RwLockWriteGuard<'static, Shard>> {
-    TABLE.get(shard).map(|shard| shard.write().unwrap_or_else(PoisonError::into_inner))
+    TABLE
+        .get(shard)
+        .map(|shard| shard.write().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The handle of an object.
@@ -74,12 +82,20 @@ pub(crate) fn new<K: Kind>(object: Arc<K>) -> Result<*mut K::Opaque> {
     pin();
     let most = 1_usize << INDEX_BITS;
     let shard = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
-    let full = || Fail::new(status::MM_ERROR_LIMIT_EXCEEDED, "there are too many handles: close some");
+    let full = || {
+        Fail::new(
+            status::MM_ERROR_LIMIT_EXCEEDED,
+            "there are too many handles: close some",
+        )
+    };
     let mut table = write(shard).ok_or_else(full)?;
     let index = match table.free.pop_front() {
         Some(index) => index,
         None if table.slots.len() < most => {
-            table.slots.push(Slot { generation: 0, object: None });
+            table.slots.push(Slot {
+                generation: 0,
+                object: None,
+            });
             table.slots.len().saturating_sub(1)
         }
         None => return Err(full()),
@@ -88,7 +104,11 @@ pub(crate) fn new<K: Kind>(object: Arc<K>) -> Result<*mut K::Opaque> {
     slot.generation = slot.generation.saturating_add(1);
     slot.object = Some(object);
     COUNT.fetch_add(1, Ordering::Relaxed);
-    Ok(std::ptr::without_provenance_mut(number(shard, index, slot.generation)))
+    Ok(std::ptr::without_provenance_mut(number(
+        shard,
+        index,
+        slot.generation,
+    )))
 }
 
 /// Makes an object, and stores its handle in `out`, which is NULL after an error.
@@ -110,7 +130,10 @@ pub(crate) unsafe fn make<K: Kind>(
 }
 
 fn wrong<K: Kind>(found: &str) -> Fail {
-    Fail::new(status::MM_ERROR_HANDLE, format!("expected a handle of {}, found {found}", K::NAME))
+    Fail::new(
+        status::MM_ERROR_HANDLE,
+        format!("expected a handle of {}, found {found}", K::NAME),
+    )
 }
 
 const CLOSED: &str = "one that was closed, or that never was one";
@@ -123,7 +146,10 @@ pub(crate) fn get<K: Kind>(handle: *const K::Opaque) -> Result<Arc<K>> {
     }
     let (shard, index, generation) = parts(handle.addr()).ok_or_else(|| wrong::<K>(CLOSED))?;
     let object = read(shard).and_then(|table| {
-        let slot = table.slots.get(index).filter(|slot| slot.generation == generation)?;
+        let slot = table
+            .slots
+            .get(index)
+            .filter(|slot| slot.generation == generation)?;
         slot.object.clone()
     });
     let object = object.ok_or_else(|| wrong::<K>(CLOSED))?;
@@ -132,7 +158,11 @@ pub(crate) fn get<K: Kind>(handle: *const K::Opaque) -> Result<Arc<K>> {
 
 /// The object of a handle that may be NULL.
 pub(crate) fn get_if_any<K: Kind>(handle: *const K::Opaque) -> Result<Option<Arc<K>>> {
-    if handle.is_null() { Ok(None) } else { get(handle).map(Some) }
+    if handle.is_null() {
+        Ok(None)
+    } else {
+        get(handle).map(Some)
+    }
 }
 
 /// Ends a handle; NULL is none.
@@ -142,7 +172,10 @@ pub(crate) fn close<K: Kind>(handle: *mut K::Opaque) -> Result<()> {
     }
     let (shard, index, generation) = parts(handle.addr()).ok_or_else(|| wrong::<K>(CLOSED))?;
     let closed = write(shard).and_then(|mut table| {
-        let slot = table.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
+        let slot = table
+            .slots
+            .get_mut(index)
+            .filter(|slot| slot.generation == generation)?;
         if !slot.object.as_ref()?.as_ref().is::<K>() {
             return Some(Err(wrong::<K>(OTHER)));
         }
@@ -194,12 +227,18 @@ mod tests {
         // Others take its place.
         let others: Vec<*mut u8> = (0..1000).map(|_| new(Arc::new(Thing)).unwrap()).collect();
         assert!(get::<Thing>(handle).is_err() && close::<Thing>(handle).is_err());
-        assert!(others.iter().all(|other| *other != handle && close::<Thing>(*other).is_ok()));
+        assert!(
+            others
+                .iter()
+                .all(|other| *other != handle && close::<Thing>(*other).is_ok())
+        );
         for never in [1_usize, 16, usize::MAX, 0xdead_beef] {
             let never = std::ptr::without_provenance_mut(never);
             assert!(get::<Thing>(never).is_err() && close::<Thing>(never).is_err());
         }
-        assert!(get::<Thing>(std::ptr::null()).is_err() && close::<Thing>(std::ptr::null_mut()).is_ok());
+        assert!(
+            get::<Thing>(std::ptr::null()).is_err() && close::<Thing>(std::ptr::null_mut()).is_ok()
+        );
     }
 
     #[test]
@@ -220,8 +259,14 @@ mod tests {
         // NULL may be closed.
         for changed in changed.filter(|changed| *changed != 0) {
             let changed = std::ptr::without_provenance_mut(changed);
-            assert!(get::<Single>(changed).is_err(), "{changed:?} for {handle:?}");
-            assert!(close::<Single>(changed).is_err(), "{changed:?} for {handle:?}");
+            assert!(
+                get::<Single>(changed).is_err(),
+                "{changed:?} for {handle:?}"
+            );
+            assert!(
+                close::<Single>(changed).is_err(),
+                "{changed:?} for {handle:?}"
+            );
         }
         assert!(get::<Single>(handle).is_ok());
         close::<Single>(handle).unwrap();

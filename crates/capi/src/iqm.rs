@@ -49,8 +49,19 @@ pub struct mm_trs {
 }
 
 impl From<Trs> for mm_trs {
-    fn from(Trs { translate, rotate, scale, .. }: Trs) -> Self {
-        Self { translate, rotate, scale }
+    fn from(
+        Trs {
+            translate,
+            rotate,
+            scale,
+            ..
+        }: Trs,
+    ) -> Self {
+        Self {
+            translate,
+            rotate,
+            scale,
+        }
     }
 }
 
@@ -110,7 +121,9 @@ impl Kind for Rig {
 
 impl Rig {
     fn anim(&self, index: usize) -> Result<&(CString, Anim)> {
-        self.anims.get(index).ok_or_else(|| no_such("animation", index, self.anims.len()))
+        self.anims
+            .get(index)
+            .ok_or_else(|| no_such("animation", index, self.anims.len()))
     }
 }
 
@@ -136,7 +149,10 @@ pub unsafe extern "C" fn mm_rig_new(
         let name = |name: &meshmap::Text| c_string(&name.to_string_lossy());
         Ok(Arc::new(Rig {
             skeleton: model.skeleton(),
-            joints: model.joints().map(|joint| (name(&joint.name), joint.trs)).collect(),
+            joints: model
+                .joints()
+                .map(|joint| (name(&joint.name), joint.trs))
+                .collect(),
             anims: model.anims().map(|anim| (name(&anim.name), anim)).collect(),
             frames: model.frames(),
         }))
@@ -170,7 +186,11 @@ pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_in
 
 /// A joint of the skeleton of a rig.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mut mm_joint) -> mm_status {
+pub unsafe extern "C" fn mm_rig_joint(
+    rig: *const mm_rig,
+    index: usize,
+    out: *mut mm_joint,
+) -> mm_status {
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         let none = || no_such("joint", index, rig.joints.len());
@@ -179,10 +199,23 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
         let joint = mm_joint {
             size: 0,
             name: name.as_ptr(),
-            parent: skeleton.parents().get(index).copied().flatten().map_or(-1, i64::from),
+            parent: skeleton
+                .parents()
+                .get(index)
+                .copied()
+                .flatten()
+                .map_or(-1, i64::from),
             bind: (*bind).into(),
-            bind_matrix: skeleton.bind_matrices().get(index).copied().unwrap_or(IDENTITY),
-            inverse_bind_matrix: skeleton.inverse_bind_matrices().get(index).copied().unwrap_or(IDENTITY),
+            bind_matrix: skeleton
+                .bind_matrices()
+                .get(index)
+                .copied()
+                .unwrap_or(IDENTITY),
+            inverse_bind_matrix: skeleton
+                .inverse_bind_matrices()
+                .get(index)
+                .copied()
+                .unwrap_or(IDENTITY),
         };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, joint) }
@@ -191,7 +224,11 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
 
 /// An animation of a rig.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
+pub unsafe extern "C" fn mm_rig_anim(
+    rig: *const mm_rig,
+    index: usize,
+    out: *mut mm_anim,
+) -> mm_status {
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         let (name, anim) = rig.anim(index)?;
@@ -259,7 +296,10 @@ pub unsafe extern "C" fn mm_rig_pose(
         with(scratch, |working| {
             working.pose.resize(rig.frames.pose_count(), Trs::default());
             rig.frames.read_frame_into(frame, &mut working.pose)?;
-            target.write_each(working.pose.len(), working.pose.iter().map(|trs| mm_trs::from(*trs)))
+            target.write_each(
+                working.pose.len(),
+                working.pose.iter().map(|trs| mm_trs::from(*trs)),
+            )
         })
     })
 }
@@ -282,7 +322,8 @@ pub unsafe extern "C" fn mm_rig_skinning_at(
     guard(|| {
         let rig = handle::get::<Rig>(rig)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Places::of::<[[f32; 4]; 3]>(out.cast(), stride, capacity, count) }?;
+        let mut target =
+            unsafe { Places::of::<[[f32; 4]; 3]>(out.cast(), stride, capacity, count) }?;
         let skeleton = rig.skeleton.as_ref().ok_or(Fail::Absent)?;
         let (_, anim) = rig.anim(anim)?;
         let (from, to, fraction) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;
@@ -293,7 +334,8 @@ pub unsafe extern "C" fn mm_rig_skinning_at(
         with(scratch, |working| {
             working.pose.resize(rig.frames.pose_count(), Trs::default());
             working.matrices.resize(skeleton.parents().len(), IDENTITY);
-            rig.frames.interpolate_into(from, to, fraction, &mut working.pose)?;
+            rig.frames
+                .interpolate_into(from, to, fraction, &mut working.pose)?;
             skeleton.skinning_matrices_into(&working.pose, &mut working.matrices)?;
             target.write(&working.matrices)
         })

@@ -127,12 +127,19 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Fail {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_list) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(meshes(handle::get::<File>(file)?.file.meshes()?))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(meshes(handle::get::<File>(file)?.file.meshes()?))
+        })
+    }
 }
 
 /// The number of meshes in a list.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut usize) -> mm_status {
+pub unsafe extern "C" fn mm_mesh_list_count(
+    list: *const mm_mesh_list,
+    out: *mut usize,
+) -> mm_status {
     guard(|| {
         let list = handle::get::<Meshes>(list)?;
         // SAFETY: the caller's, as the header says.
@@ -149,8 +156,16 @@ pub unsafe extern "C" fn mm_mesh_list_get(
 ) -> mm_status {
     guard(|| {
         let list = handle::get::<Meshes>(list)?;
-        let Entry { address, name, role, is_drawn_by_default, counts } =
-            list.0.get(index).ok_or_else(|| no_such("mesh", index, list.0.len()))?;
+        let Entry {
+            address,
+            name,
+            role,
+            is_drawn_by_default,
+            counts,
+        } = list
+            .0
+            .get(index)
+            .ok_or_else(|| no_such("mesh", index, list.0.len()))?;
         let (number, role_index, seconds) = role_numbers(*role);
         let entry = mm_mesh_entry {
             size: 0,
@@ -182,10 +197,21 @@ pub unsafe extern "C" fn mm_mesh_get_counts(
     guard(|| {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let address: Address = unsafe { text(address) }?.parse().map_err(meshmap::Error::from)?;
-        let MeshCounts { vertices, triangles, has_positions, .. } = file.file.counts(&address)?;
-        let counts =
-            mm_mesh_counts { size: 0, vertex_count: vertices, triangle_count: triangles, has_positions };
+        let address: Address = unsafe { text(address) }?
+            .parse()
+            .map_err(meshmap::Error::from)?;
+        let MeshCounts {
+            vertices,
+            triangles,
+            has_positions,
+            ..
+        } = file.file.counts(&address)?;
+        let counts = mm_mesh_counts {
+            size: 0,
+            vertex_count: vertices,
+            triangle_count: triangles,
+            has_positions,
+        };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, counts) }
     })

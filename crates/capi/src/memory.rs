@@ -33,7 +33,9 @@ pub(crate) fn c_string(text: &str) -> CString {
 /// `out` is NULL, or may be written as `T`.
 pub(crate) unsafe fn put<T>(out: *mut T, value: T) -> Result<()> {
     if out.is_null() {
-        return Err(Fail::argument("expected a place for the result, found NULL"));
+        return Err(Fail::argument(
+            "expected a place for the result, found NULL",
+        ));
     }
     // SAFETY: as the caller promised; alignment is not asked for.
     unsafe { out.write_unaligned(value) };
@@ -68,7 +70,11 @@ pub(crate) unsafe fn put_sized<T: First>(out: *mut T, value: T) -> Result<()> {
     unsafe { from.copy_to_nonoverlapping(to, size.min(own).saturating_sub(header)) };
     if size > own {
         // SAFETY: the caller's struct is so long.
-        unsafe { out.cast::<u8>().wrapping_add(own).write_bytes(0, size.saturating_sub(own)) };
+        unsafe {
+            out.cast::<u8>()
+                .wrapping_add(own)
+                .write_bytes(0, size.saturating_sub(own))
+        };
     }
     Ok(())
 }
@@ -87,11 +93,16 @@ pub(crate) unsafe fn take_sized<T: First>(from: *const T, default: T) -> Result<
     let mut value = default;
     let own = size_of::<T>();
     // SAFETY: both are as long as is copied, and every bit pattern is a value of `T`.
-    unsafe { from.cast::<u8>().copy_to_nonoverlapping((&raw mut value).cast(), size.min(own)) };
+    unsafe {
+        from.cast::<u8>()
+            .copy_to_nonoverlapping((&raw mut value).cast(), size.min(own))
+    };
     for place in own..size {
         // SAFETY: within the caller's struct.
         if unsafe { from.cast::<u8>().wrapping_add(place).read() } != 0 {
-            return Err(Fail::argument("a field is set that this version of the library does not have"));
+            return Err(Fail::argument(
+                "a field is set that this version of the library does not have",
+            ));
         }
     }
     Ok(value)
@@ -111,7 +122,10 @@ unsafe fn size_at<T: First>(from: *const T) -> Result<usize> {
     // SAFETY: as the caller promised.
     let size = unsafe { from.cast::<usize>().read_unaligned() };
     if !(T::SIZE..=MOST).contains(&size) {
-        let text = format!("expected the size of a struct in its first field, {}, found {size}", T::SIZE);
+        let text = format!(
+            "expected the size of a struct in its first field, {}, found {size}",
+            T::SIZE
+        );
         return Err(Fail::argument(text));
     }
     Ok(size)
@@ -128,7 +142,8 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     }
     // SAFETY: as the caller promised.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map_err(|_| Fail::argument("expected text in UTF-8"))
+    text.to_str()
+        .map_err(|_| Fail::argument("expected text in UTF-8"))
 }
 
 /// Returns elements that the caller passes, one after the other.
@@ -140,9 +155,13 @@ pub(crate) unsafe fn elements<'a, T>(start: *const T, count: usize) -> Result<&'
     if count == 0 {
         return Ok(&[]);
     }
-    let fits = count.checked_mul(size_of::<T>()).is_some_and(|size| isize::try_from(size).is_ok());
+    let fits = count
+        .checked_mul(size_of::<T>())
+        .is_some_and(|size| isize::try_from(size).is_ok());
     if start.is_null() || !start.is_aligned() || !fits {
-        return Err(Fail::argument("expected elements, aligned, as many as the count says"));
+        return Err(Fail::argument(
+            "expected elements, aligned, as many as the count says",
+        ));
     }
     // SAFETY: as the caller promised, and checked as far as it can be.
     Ok(unsafe { std::slice::from_raw_parts(start, count) })
@@ -183,7 +202,9 @@ impl Places<'_> {
         }
         if out.is_null() {
             if count.is_null() {
-                return Err(Fail::argument("expected memory, or a place for the count, found NULL"));
+                return Err(Fail::argument(
+                    "expected memory, or a place for the count, found NULL",
+                ));
             }
         } else {
             let length = capacity.saturating_sub(1).checked_mul(stride);
@@ -192,7 +213,14 @@ impl Places<'_> {
                 return Err(Fail::argument("expected memory of a size that there is"));
             }
         }
-        Ok(Self { start: out.cast(), size, stride, capacity, count, life: PhantomData })
+        Ok(Self {
+            start: out.cast(),
+            size,
+            stride,
+            capacity,
+            count,
+            life: PhantomData,
+        })
     }
 
     /// Returns the array of elements of type `T` at `out`.
@@ -222,7 +250,10 @@ impl Places<'_> {
         if self.is_count_alone() || count <= self.capacity {
             return Ok(());
         }
-        let text = format!("there is room for {} elements, expected {count}", self.capacity);
+        let text = format!(
+            "there is room for {} elements, expected {count}",
+            self.capacity
+        );
         Err(Fail::new(status::MM_ERROR_BUFFER, text))
     }
 
@@ -235,7 +266,11 @@ impl Places<'_> {
         }
         if self.stride == self.size {
             // SAFETY: `begin` compared with the capacity, and the caller's memory is not the library's.
-            unsafe { elements.as_ptr().copy_to_nonoverlapping(self.start, elements.len()) };
+            unsafe {
+                elements
+                    .as_ptr()
+                    .copy_to_nonoverlapping(self.start, elements.len())
+            };
             return Ok(());
         }
         if let (12, (triples, [])) = (self.size, elements.as_chunks::<12>()) {
@@ -274,11 +309,22 @@ impl Places<'_> {
 
     /// Writes bytes at an offset, as far as `begin` found memory for the elements; what does not fit is left out.
     pub(crate) fn write_at(&mut self, offset: usize, bytes: &[u8]) {
-        let length = self.capacity.saturating_sub(1).saturating_mul(self.stride).saturating_add(self.size);
+        let length = self
+            .capacity
+            .saturating_sub(1)
+            .saturating_mul(self.stride)
+            .saturating_add(self.size);
         let length = if self.capacity == 0 { 0 } else { length };
-        if offset.checked_add(bytes.len()).is_some_and(|end| end <= length) {
+        if offset
+            .checked_add(bytes.len())
+            .is_some_and(|end| end <= length)
+        {
             // SAFETY: within the caller's memory, which is not the library's.
-            unsafe { bytes.as_ptr().copy_to_nonoverlapping(self.start.wrapping_add(offset), bytes.len()) };
+            unsafe {
+                bytes
+                    .as_ptr()
+                    .copy_to_nonoverlapping(self.start.wrapping_add(offset), bytes.len())
+            };
         }
     }
 
@@ -286,7 +332,11 @@ impl Places<'_> {
     fn put(&mut self, index: usize, element: &[u8]) {
         let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
         // SAFETY: `begin` compared the count with the capacity; neither needs alignment.
-        unsafe { element.as_ptr().copy_to_nonoverlapping(place, element.len().min(self.size)) };
+        unsafe {
+            element
+                .as_ptr()
+                .copy_to_nonoverlapping(place, element.len().min(self.size))
+        };
     }
 }
 
@@ -313,14 +363,19 @@ impl ByteTarget<'_> {
         unsafe { put_if_any(needed, length) };
         if out.is_null() {
             let told = (!needed.is_null()).then_some(None);
-            return told
-                .ok_or_else(|| Fail::argument("expected memory, or a place for the count, found NULL"));
+            return told.ok_or_else(|| {
+                Fail::argument("expected memory, or a place for the count, found NULL")
+            });
         }
         if length > capacity {
             let text = format!("there is room for {capacity} bytes, expected {length}");
             return Err(Fail::new(status::MM_ERROR_BUFFER, text));
         }
-        Ok(Some(Self { start: out.cast(), capacity, life: PhantomData }))
+        Ok(Some(Self {
+            start: out.cast(),
+            capacity,
+            life: PhantomData,
+        }))
     }
 
     /// The first bytes of the memory, which are only to be written.
@@ -332,7 +387,10 @@ impl ByteTarget<'_> {
 
     /// Writes bytes at an offset; what does not fit is left out.
     pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) {
-        if offset.checked_add(bytes.len()).is_some_and(|end| end <= self.capacity) {
+        if offset
+            .checked_add(bytes.len())
+            .is_some_and(|end| end <= self.capacity)
+        {
             let place = self.start.wrapping_add(offset);
             // SAFETY: within the caller's memory, which is not the library's.
             unsafe { bytes.as_ptr().copy_to_nonoverlapping(place, bytes.len()) };
@@ -358,7 +416,9 @@ pub(crate) unsafe fn put_text(
     // SAFETY: as the caller promised.
     unsafe { put_if_any(length, value.len()) };
     if out.is_null() && length.is_null() {
-        return Err(Fail::argument("expected memory, or a place for the length, found NULL"));
+        return Err(Fail::argument(
+            "expected memory, or a place for the length, found NULL",
+        ));
     }
     if let Some(mut target) = target? {
         target.write(0, value.as_bytes());

@@ -125,9 +125,17 @@ impl Mesh {
     }
 
     /// The description of an attribute, its name, and what was read of it to be shown.
-    pub(crate) fn at(&self, index: usize) -> Result<(&AttributeInfo, &CString, &OnceLock<Attribute>)> {
-        let found = self.view.attributes().get(index).zip(self.attributes.get(index));
-        let (info, (name, kept)) = found.ok_or_else(|| no_such("attribute", index, self.attributes.len()))?;
+    pub(crate) fn at(
+        &self,
+        index: usize,
+    ) -> Result<(&AttributeInfo, &CString, &OnceLock<Attribute>)> {
+        let found = self
+            .view
+            .attributes()
+            .get(index)
+            .zip(self.attributes.get(index));
+        let (info, (name, kept)) =
+            found.ok_or_else(|| no_such("attribute", index, self.attributes.len()))?;
         Ok((info, name, kept))
     }
 
@@ -142,7 +150,11 @@ impl Mesh {
 }
 
 fn index_number(format: IndexFormat) -> mm_index_format {
-    if format == IndexFormat::Uint16 { MM_INDEX_U16 } else { MM_INDEX_U32 }
+    if format == IndexFormat::Uint16 {
+        MM_INDEX_U16
+    } else {
+        MM_INDEX_U32
+    }
 }
 
 /// The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices are read
@@ -156,7 +168,9 @@ pub unsafe extern "C" fn mm_mesh_at(
     let mesh = || {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        let address: Address = unsafe { text(address) }?.parse().map_err(meshmap::Error::from)?;
+        let address: Address = unsafe { text(address) }?
+            .parse()
+            .map_err(meshmap::Error::from)?;
         Ok(Arc::new(Mesh::new(file.file.mesh(&address)?)))
     };
     // SAFETY: the caller's, as the header says.
@@ -178,14 +192,26 @@ pub extern "C" fn mm_mesh_free(mesh: *mut mm_mesh) -> mm_status {
 
 /// A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mut mm_mesh) -> mm_status {
+pub unsafe extern "C" fn mm_mesh_by_material(
+    mesh: *const mm_mesh,
+    out: *mut *mut mm_mesh,
+) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(Arc::new(Mesh::new(handle::get::<Mesh>(mesh)?.view.by_material()?)))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(Arc::new(Mesh::new(
+                handle::get::<Mesh>(mesh)?.view.by_material()?,
+            )))
+        })
+    }
 }
 
 /// The description of a mesh.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mesh_info) -> mm_status {
+pub unsafe extern "C" fn mm_mesh_get_info(
+    mesh: *const mm_mesh,
+    out: *mut mm_mesh_info,
+) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
         let (role, role_index, seconds) = role_numbers(mesh.view.role());
@@ -216,15 +242,30 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
         let mesh = handle::get::<Mesh>(mesh)?;
         let bounds = mesh.view.bounds()?.ok_or(Fail::Absent)?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mm_bounds { min: bounds.min, max: bounds.max }) }
+        unsafe {
+            put(
+                out,
+                mm_bounds {
+                    min: bounds.min,
+                    max: bounds.max,
+                },
+            )
+        }
     })
 }
 
 /// The findings of a mesh: the rules of its format that it breaks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut mm_finding_list) -> mm_status {
+pub unsafe extern "C" fn mm_mesh_findings(
+    mesh: *const mm_mesh,
+    out: *mut *mut mm_finding_list,
+) -> mm_status {
     // SAFETY: the caller's, as the header says.
-    unsafe { handle::make(out, || Ok(findings(handle::get::<Mesh>(mesh)?.view.findings()))) }
+    unsafe {
+        handle::make(out, || {
+            Ok(findings(handle::get::<Mesh>(mesh)?.view.findings()))
+        })
+    }
 }
 
 /// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or
@@ -250,7 +291,11 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
             other => return Err(unknown("mm_index_format", other)),
         };
         let packed = indices.len().saturating_mul(format.size());
-        let needed = if narrowest { indices.byte_len(format) } else { packed };
+        let needed = if narrowest {
+            indices.byte_len(format)
+        } else {
+            packed
+        };
         // SAFETY: the caller's, as the header says.
         let target = unsafe {
             put_if_any(found, index_number(format));
@@ -258,7 +303,12 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
         };
         if let Some(mut target) = target {
             indices.write_chunks(format, |offset, bytes| target.write(offset, bytes))?;
-            target.write(packed, [0; 2].get(..needed.saturating_sub(packed)).unwrap_or_default());
+            target.write(
+                packed,
+                [0; 2]
+                    .get(..needed.saturating_sub(packed))
+                    .unwrap_or_default(),
+            );
         }
         Ok(())
     })

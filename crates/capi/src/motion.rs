@@ -65,8 +65,11 @@ pub struct mm_cgeo_key {
 }
 
 pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
-    const WRAPS: [(mm_wrap, Wrap); 3] =
-        [(MM_WRAP_CLAMP, Wrap::Clamp), (MM_WRAP_LOOP, Wrap::Loop), (MM_WRAP_PING_PONG, Wrap::PingPong)];
+    const WRAPS: [(mm_wrap, Wrap); 3] = [
+        (MM_WRAP_CLAMP, Wrap::Clamp),
+        (MM_WRAP_LOOP, Wrap::Loop),
+        (MM_WRAP_PING_PONG, Wrap::PingPong),
+    ];
     value("mm_wrap", &WRAPS, number)
 }
 
@@ -74,10 +77,15 @@ pub(crate) fn wrap(number: mm_wrap) -> Result<Wrap> {
 pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Timing> {
     // SAFETY: the caller's, as the header says.
     let from = unsafe { take_sized(from, mm_timing::default()) }?;
-    let count = if from.count == 0 { proxy.snapshot_count() } else { from.count };
+    let count = if from.count == 0 {
+        proxy.snapshot_count()
+    } else {
+        from.count
+    };
     match from.clock {
         MM_CLOCK_FILE => {
-            let none = || Fail::argument("the file has no times: expected a timing with a step or a rate");
+            let none =
+                || Fail::argument("the file has no times: expected a timing with a step or a rate");
             proxy.timing().ok_or_else(none)
         }
         MM_CLOCK_STEP => Ok(Timing::new(from.start, from.step, count)),
@@ -94,7 +102,13 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
         let timing = file.cgeo()?.timing().ok_or(Fail::Absent)?;
         let (start, step, count) = (timing.start(), timing.step(), timing.count());
         let rate = if step == 0.0 { 0.0 } else { 1.0 / step };
-        let times = mm_timing { count, start, step, rate, ..mm_timing::default() };
+        let times = mm_timing {
+            count,
+            start,
+            step,
+            rate,
+            ..mm_timing::default()
+        };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, times) }
     })
@@ -111,7 +125,12 @@ pub unsafe extern "C" fn mm_cgeo_time_of(
     guard(|| {
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(seconds, self::timing(file.cgeo()?, timing)?.time_of(snapshot)) }
+        unsafe {
+            put(
+                seconds,
+                self::timing(file.cgeo()?, timing)?.time_of(snapshot),
+            )
+        }
     })
 }
 
@@ -129,9 +148,20 @@ pub unsafe extern "C" fn mm_cgeo_key_at(
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let timing = unsafe { self::timing(file.cgeo()?, timing) }?;
-        let key = timing.index_at(seconds, self::wrap(wrap)?).ok_or(Fail::Absent)?;
+        let key = timing
+            .index_at(seconds, self::wrap(wrap)?)
+            .ok_or(Fail::Absent)?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(out, mm_cgeo_key { from: key.from, to: key.to, fraction: key.fraction }) }
+        unsafe {
+            put(
+                out,
+                mm_cgeo_key {
+                    from: key.from,
+                    to: key.to,
+                    fraction: key.fraction,
+                },
+            )
+        }
     })
 }
 
@@ -177,34 +207,63 @@ unsafe fn write_at(
     (cache, scratch): (*const mm_cache, *mut mm_scratch),
     (out, stride, capacity, count): (*mut f32, usize, usize, *mut usize),
     count_of: impl FnOnce(Counts) -> u32,
-    decode: impl FnOnce(&Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>, &mut Scratch) -> meshmap::Result<()>,
-    cached: impl FnOnce(&SnapshotCache, &Proxy, &Timing, &[f64], Wrap, &mut Vec<[f32; 3]>) -> meshmap::Result<()>,
+    decode: impl FnOnce(
+        &Proxy,
+        &Timing,
+        &[f64],
+        Wrap,
+        &mut Vec<[f32; 3]>,
+        &mut Scratch,
+    ) -> meshmap::Result<()>,
+    cached: impl FnOnce(
+        &SnapshotCache,
+        &Proxy,
+        &Timing,
+        &[f64],
+        Wrap,
+        &mut Vec<[f32; 3]>,
+    ) -> meshmap::Result<()>,
 ) -> mm_status {
     guard(|| {
-        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
+        let (file, cache) = (
+            handle::get::<File>(file)?,
+            handle::get_if_any::<Shared>(cache)?,
+        );
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
         let (mut target, timing, seconds) = unsafe {
             let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
-            (target, self::timing(proxy, timing)?, elements(seconds, time_count)?)
+            (
+                target,
+                self::timing(proxy, timing)?,
+                elements(seconds, time_count)?,
+            )
         };
         let wrap = self::wrap(wrap)?;
-        with(scratch, |Working { scratch, triples, .. }| {
-            if target.is_count_alone() {
-                let Some(first) = seconds.first() else { return target.begin(0) };
-                let key = timing.index_at(*first, wrap);
-                let key =
-                    key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
-                let counts = proxy.snapshot(key.from)?.counts(scratch)?;
-                let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
-                return target.begin(each.saturating_mul(seconds.len()));
-            }
-            match cache {
-                Some(cache) => cached(&cache.0, proxy, &timing, seconds, wrap, triples)?,
-                None => decode(proxy, &timing, seconds, wrap, triples, scratch)?,
-            }
-            target.write(triples)
-        })
+        with(
+            scratch,
+            |Working {
+                 scratch, triples, ..
+             }| {
+                if target.is_count_alone() {
+                    let Some(first) = seconds.first() else {
+                        return target.begin(0);
+                    };
+                    let key = timing.index_at(*first, wrap);
+                    let key = key.ok_or_else(|| {
+                        Fail::argument("expected times that are numbers, and snapshots")
+                    })?;
+                    let counts = proxy.snapshot(key.from)?.counts(scratch)?;
+                    let each = usize::try_from(count_of(counts)).unwrap_or(usize::MAX);
+                    return target.begin(each.saturating_mul(seconds.len()));
+                }
+                match cache {
+                    Some(cache) => cached(&cache.0, proxy, &timing, seconds, wrap, triples)?,
+                    None => decode(proxy, &timing, seconds, wrap, triples, scratch)?,
+                }
+                target.write(triples)
+            },
+        )
     })
 }
 
@@ -226,10 +285,23 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (at, out) = (
+        (timing, seconds, time_count, wrap),
+        (out, stride, capacity, count),
+    );
     let (own, cached) = (Proxy::positions_at, SnapshotCache::positions_at);
     // SAFETY: the caller's, as the header says.
-    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.vertices, own, cached) }
+    unsafe {
+        write_at(
+            file,
+            at,
+            (cache, scratch),
+            out,
+            |counts| counts.vertices,
+            own,
+            cached,
+        )
+    }
 }
 
 /// The normals at these times in seconds, like mm_cgeo_positions_at: between the normals of the snapshots, of length 1. Triangles have
@@ -248,10 +320,23 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    let (at, out) = ((timing, seconds, time_count, wrap), (out, stride, capacity, count));
+    let (at, out) = (
+        (timing, seconds, time_count, wrap),
+        (out, stride, capacity, count),
+    );
     let (own, cached) = (Proxy::normals_at, SnapshotCache::normals_at);
     // SAFETY: the caller's, as the header says.
-    unsafe { write_at(file, at, (cache, scratch), out, |counts| counts.normals, own, cached) }
+    unsafe {
+        write_at(
+            file,
+            at,
+            (cache, scratch),
+            out,
+            |counts| counts.normals,
+            own,
+            cached,
+        )
+    }
 }
 
 /// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three
@@ -269,23 +354,31 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let (file, cache) = (handle::get::<File>(file)?, handle::get_if_any::<Shared>(cache)?);
+        let (file, cache) = (
+            handle::get::<File>(file)?,
+            handle::get_if_any::<Shared>(cache)?,
+        );
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
         let (timing, mut target) = unsafe {
             let target = Places::of::<[f32; 3]>(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
-        with(scratch, |Working { scratch, triples, .. }| {
-            if target.is_count_alone() {
-                let vertices = proxy.snapshot(snapshot)?.counts(scratch)?.vertices;
-                return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
-            }
-            match cache {
-                Some(cache) => cache.0.velocities(proxy, &timing, snapshot, triples)?,
-                None => proxy.velocities(&timing, snapshot, triples, scratch)?,
-            }
-            target.write(triples)
-        })
+        with(
+            scratch,
+            |Working {
+                 scratch, triples, ..
+             }| {
+                if target.is_count_alone() {
+                    let vertices = proxy.snapshot(snapshot)?.counts(scratch)?.vertices;
+                    return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
+                }
+                match cache {
+                    Some(cache) => cache.0.velocities(proxy, &timing, snapshot, triples)?,
+                    None => proxy.velocities(&timing, snapshot, triples, scratch)?,
+                }
+                target.write(triples)
+            },
+        )
     })
 }

@@ -67,7 +67,13 @@ unsafe impl First for mm_options {}
 
 /// Returns the default options.
 fn defaults() -> mm_options {
-    let Limits { max_block_bytes, max_total_bytes, free_ratio, max_depth, .. } = Limits::default();
+    let Limits {
+        max_block_bytes,
+        max_total_bytes,
+        free_ratio,
+        max_depth,
+        ..
+    } = Limits::default();
     mm_options {
         size: size_of::<mm_options>(),
         max_block_bytes,
@@ -105,7 +111,11 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
         .with_max_total_bytes(from.max_total_bytes)
         .with_free_ratio(from.free_ratio)
         .with_max_depth(from.max_depth)
-        .with_remedies(["mm_options.max_block_bytes", "mm_options.max_total_bytes", "mm_options.max_depth"]);
+        .with_remedies([
+            "mm_options.max_block_bytes",
+            "mm_options.max_total_bytes",
+            "mm_options.max_depth",
+        ]);
     let [tolerant, off, fast, verify] = [
         one_of("strictness", from.strictness)?,
         one_of("parallelism", from.parallelism)?,
@@ -114,12 +124,30 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
     ];
     let options = Options::default()
         .with_limits(limits)
-        .with_strictness(if tolerant { Strictness::Tolerant } else { Strictness::Strict })
-        .with_parallelism(if off { Parallelism::Off } else { Parallelism::Rayon })
-        .with_decoder(if fast { Decoder::Fast } else { Decoder::Reference })
-        .with_checksums(if verify { Checksums::Verify } else { Checksums::Ignore });
+        .with_strictness(if tolerant {
+            Strictness::Tolerant
+        } else {
+            Strictness::Strict
+        })
+        .with_parallelism(if off {
+            Parallelism::Off
+        } else {
+            Parallelism::Rayon
+        })
+        .with_decoder(if fast {
+            Decoder::Fast
+        } else {
+            Decoder::Reference
+        })
+        .with_checksums(if verify {
+            Checksums::Verify
+        } else {
+            Checksums::Ignore
+        });
     if from.reserved != 0 {
-        return Err(Fail::argument("expected 0 in the reserved field of mm_options"));
+        return Err(Fail::argument(
+            "expected 0 in the reserved field of mm_options",
+        ));
     }
     // SAFETY: the caller's, as the header says.
     Ok(match unsafe { dialect(from.cgeo_dialect) }? {
@@ -130,5 +158,9 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
 
 /// Returns `true` if a number that is 0 or 1 is 0.
 fn one_of(what: &str, number: u32) -> Result<bool> {
-    if number <= 1 { Ok(number == 0) } else { Err(unknown(what, number)) }
+    if number <= 1 {
+        Ok(number == 0)
+    } else {
+        Err(unknown(what, number))
+    }
 }

@@ -99,9 +99,15 @@ pub(crate) unsafe fn memory(
         return Ok(Source::from_bytes(Bytes::new()));
     }
     if data.is_null() || isize::try_from(length).is_err() {
-        return Err(Fail::argument("expected memory, as long as the length says"));
+        return Err(Fail::argument(
+            "expected memory, as long as the length says",
+        ));
     }
-    let memory = Memory { start: data.cast(), length, _lent: lent };
+    let memory = Memory {
+        start: data.cast(),
+        length,
+        _lent: lent,
+    };
     Ok(Source::from_bytes(Bytes::from_owner(memory)))
 }
 
@@ -131,7 +137,13 @@ impl Reader {
         // SAFETY: as above.
         let release = unsafe { (&raw const (*callbacks).release).read_unaligned() };
         let _lent = Lent { user, release };
-        let none = mm_reader { size: 0, user: std::ptr::null_mut(), length: None, read: None, release: None };
+        let none = mm_reader {
+            size: 0,
+            user: std::ptr::null_mut(),
+            length: None,
+            read: None,
+            release: None,
+        };
         // SAFETY: as the caller promised.
         let callbacks = unsafe { crate::memory::take_sized(callbacks, none) }?;
         if callbacks.read.is_none() {
@@ -147,7 +159,9 @@ fn failed(number: c_int) -> io::Error {
 
 impl ReadRange for Reader {
     fn len(&self) -> io::Result<Option<u64>> {
-        let Some(length) = self.callbacks.length else { return Ok(None) };
+        let Some(length) = self.callbacks.length else {
+            return Ok(None);
+        };
         let mut found = 0;
         // SAFETY: the caller's function, with what it wants to be called with.
         match unsafe { length(self.callbacks.user, &raw mut found) } {
@@ -165,7 +179,9 @@ impl ReadRange for Reader {
             let end = range.end.min(start.saturating_add(PIECE));
             let wanted = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
             let first = bytes.len();
-            bytes.try_reserve(wanted).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+            bytes
+                .try_reserve(wanted)
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
             bytes.resize(first.saturating_add(wanted), 0_u8);
             let filled = self.fill(start, bytes.get_mut(first..).unwrap_or_default())?;
             if filled < wanted {
@@ -181,20 +197,29 @@ impl ReadRange for Reader {
 impl Reader {
     /// Reads until `out` is full or the file ends, and returns the number of bytes.
     fn fill(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        let Some(read) = self.callbacks.read else { return Err(failed(0)) };
+        let Some(read) = self.callbacks.read else {
+            return Err(failed(0));
+        };
         let mut filled = 0;
         while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             let (start, wanted) = (offset.saturating_add(filled as u64), rest.len());
             let mut stored = 0;
             // SAFETY: the caller's function, with what it wants to be called with; `wanted` bytes may be written.
             let status = unsafe {
-                read(self.callbacks.user, start, rest.as_mut_ptr().cast(), wanted, &raw mut stored)
+                read(
+                    self.callbacks.user,
+                    start,
+                    rest.as_mut_ptr().cast(),
+                    wanted,
+                    &raw mut stored,
+                )
             };
             if status != 0 {
                 return Err(failed(status));
             }
             if stored > wanted {
-                let text = format!("the reader claims to have stored {stored} bytes where {wanted} fit");
+                let text =
+                    format!("the reader claims to have stored {stored} bytes where {wanted} fit");
                 return Err(io::Error::other(text));
             }
             if stored == 0 {

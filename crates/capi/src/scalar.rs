@@ -41,7 +41,10 @@ const SCALARS: [(mm_scalar, Scalar); 9] = [
 ];
 
 pub(crate) fn scalar_number(scalar: Scalar) -> mm_scalar {
-    SCALARS.iter().find(|(_, own)| *own == scalar).map_or(MM_SCALAR_UNKNOWN, |(number, _)| *number)
+    SCALARS
+        .iter()
+        .find(|(_, own)| *own == scalar)
+        .map_or(MM_SCALAR_UNKNOWN, |(number, _)| *number)
 }
 
 pub(crate) fn scalar(number: mm_scalar) -> Result<Scalar> {

@@ -49,8 +49,13 @@ impl Kind for Held {
 }
 
 /// Runs a job with the caller's scratch, or with a new one.
-pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -> Result<T>) -> Result<T> {
-    let Some(held) = handle::get_if_any::<Held>(scratch)? else { return job(&mut Working::default()) };
+pub(crate) fn with<T>(
+    scratch: *mut mm_scratch,
+    job: impl FnOnce(&mut Working) -> Result<T>,
+) -> Result<T> {
+    let Some(held) = handle::get_if_any::<Held>(scratch)? else {
+        return job(&mut Working::default());
+    };
     let mut working = free(held.0.try_lock(), "another call is using this scratch")?;
     working.scratch.set_cancel(flag::current());
     (working.stored, working.data) = (None, None);

@@ -13,7 +13,9 @@ use crate::memory::{put, put_if_any, text};
 
 unsafe fn lod(name: *const c_char) -> Result<Lod> {
     // SAFETY: the caller's, as the header says.
-    Ok(unsafe { text(name) }?.parse().map_err(meshmap::Error::from)?)
+    Ok(unsafe { text(name) }?
+        .parse()
+        .map_err(meshmap::Error::from)?)
 }
 
 fn level(lod: Lod) -> u32 {

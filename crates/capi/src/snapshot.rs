@@ -117,9 +117,15 @@ macro_rules! of_mesh {
 
 impl Decoded {
     /// An array, which is separated from others in `out` if it is an array of triangles.
-    fn elements<'a>(&'a self, array: SnapshotArray, out: &'a mut Separated) -> Result<Elements<'a>> {
+    fn elements<'a>(
+        &'a self,
+        array: SnapshotArray,
+        out: &'a mut Separated,
+    ) -> Result<Elements<'a>> {
         let triples = match array {
-            SnapshotArray::BoundingBox | SnapshotArray::PointCloud | SnapshotArray::PositionDifferences => {
+            SnapshotArray::BoundingBox
+            | SnapshotArray::PointCloud
+            | SnapshotArray::PositionDifferences => {
                 let text = "a decoded snapshot does not contain this array: mm_read_into reads it";
                 of_mesh!(self, _mesh => ())?;
                 return Err(Fail::new(status::MM_ERROR_UNSUPPORTED, text));
@@ -129,7 +135,11 @@ impl Decoded {
             SnapshotArray::MapChannel(set) => {
                 of_mesh!(self, mesh => mesh.texcoords.get(set).map(|set| set.as_bytes()))
             }
-            _ => return array.of_triangles(of_mesh!(self, mesh => &mesh.triangles)?, out).ok_or_else(absent),
+            _ => {
+                return array
+                    .of_triangles(of_mesh!(self, mesh => &mesh.triangles)?, out)
+                    .ok_or_else(absent);
+            }
         };
         triples?.map(floats).ok_or_else(absent)
     }
@@ -142,7 +152,9 @@ impl Decoded {
         job: impl FnOnce(Elements<'_>) -> Result<T>,
     ) -> Result<T> {
         if array.is_mixed() {
-            return with(scratch, |working| job(self.elements(array, &mut working.separated)?));
+            return with(scratch, |working| {
+                job(self.elements(array, &mut working.separated)?)
+            });
         }
         scratch::check(scratch)?;
         job(self.elements(array, &mut Separated::default())?)
@@ -150,7 +162,10 @@ impl Decoded {
 }
 
 fn absent() -> Fail {
-    Fail::new(status::MM_ERROR_OUT_OF_RANGE, "the decoded snapshot does not have this array")
+    Fail::new(
+        status::MM_ERROR_OUT_OF_RANGE,
+        "the decoded snapshot does not have this array",
+    )
 }
 
 /// The array of this name in a decoded snapshot.
@@ -158,7 +173,8 @@ unsafe fn named(name: *const c_char) -> Result<SnapshotArray> {
     // SAFETY: the caller's, as the header says.
     let name = unsafe { text(name) }?;
     let unknown = || {
-        let text = format!("expected an array of a snapshot, such as \"positions\", found {name:?}");
+        let text =
+            format!("expected an array of a snapshot, such as \"positions\", found {name:?}");
         Fail::new(status::MM_ERROR_OUT_OF_RANGE, text)
     };
     SnapshotArray::named(name).ok_or_else(unknown)
@@ -202,7 +218,11 @@ pub unsafe extern "C" fn mm_snapshot_read(
         let place = handle::get::<Place>(out)?;
         let parts = self::parts(parts)?;
         let snapshot = file.cgeo()?.snapshot(index)?;
-        let snapshot = if sample == 0 { snapshot } else { snapshot.sample(sample) };
+        let snapshot = if sample == 0 {
+            snapshot
+        } else {
+            snapshot.sample(sample)
+        };
         with(scratch, |working| {
             place.fill(|buffer| {
                 snapshot.mesh_into(parts, buffer, &mut working.scratch)?;
@@ -281,9 +301,15 @@ pub unsafe extern "C" fn mm_snapshot_copy(
         let place = handle::get::<Place>(snapshot)?;
         let element = Element::new(scalar, components)?;
         // SAFETY: the caller's, as the header says.
-        let (array, mut places) =
-            unsafe { (named(name)?, Places::new(element.size(), out, stride, capacity, count)?) };
+        let (array, mut places) = unsafe {
+            (
+                named(name)?,
+                Places::new(element.size(), out, stride, capacity, count)?,
+            )
+        };
         let decoded = place.look()?;
-        decoded.with(array, scratch, |elements| elements.write(element, &mut places))
+        decoded.with(array, scratch, |elements| {
+            elements.write(element, &mut places)
+        })
     })
 }

@@ -71,7 +71,13 @@ impl SnapshotArray {
         expected: Element,
         working: &mut Working,
     ) -> Result<Option<usize>> {
-        let triples = |scalar| expected == Element { scalar, components: 3 };
+        let triples = |scalar| {
+            expected
+                == Element {
+                    scalar,
+                    components: 3,
+                }
+        };
         let mut counts = || snapshot.counts(&mut working.scratch);
         let count = match self {
             Self::Positions if triples(Scalar::F32) => counts()?.vertices,
@@ -90,7 +96,14 @@ impl SnapshotArray {
         is_shown: bool,
         working: &'a mut Working,
     ) -> Result<Option<Elements<'a>>> {
-        let Working { scratch, triples, triangles, separated, stored, .. } = working;
+        let Working {
+            scratch,
+            triples,
+            triangles,
+            separated,
+            stored,
+            ..
+        } = working;
         let is_there = match self {
             Self::Positions
                 if is_shown
@@ -101,14 +114,24 @@ impl SnapshotArray {
             }
             Self::Positions => {
                 *stored = None;
-                snapshot.positions_into(&mut *triples, scratch).map(|()| true)?
+                snapshot
+                    .positions_into(&mut *triples, scratch)
+                    .map(|()| true)?
             }
-            Self::Normals => snapshot.normals_into(&mut *triples, scratch).map(|()| true)?,
-            Self::MapChannel(set) => snapshot.texcoords_into(set, &mut *triples, scratch).map(|()| true)?,
+            Self::Normals => snapshot
+                .normals_into(&mut *triples, scratch)
+                .map(|()| true)?,
+            Self::MapChannel(set) => snapshot
+                .texcoords_into(set, &mut *triples, scratch)
+                .map(|()| true)?,
             Self::BoundingBox => {
                 triples.clear();
                 let bounds = snapshot.bounding_box(scratch)?;
-                triples.extend(bounds.into_iter().flat_map(|bounds| [bounds.min, bounds.max]));
+                triples.extend(
+                    bounds
+                        .into_iter()
+                        .flat_map(|bounds| [bounds.min, bounds.max]),
+                );
                 !triples.is_empty()
             }
             Self::PointCloud => snapshot.point_cloud_into(triples, scratch)?,
@@ -127,7 +150,12 @@ impl SnapshotArray {
         triangles: &Triangles,
         out: &'a mut Separated,
     ) -> Option<Elements<'a>> {
-        let Separated { corners, ids, short_ids, edges } = out;
+        let Separated {
+            corners,
+            ids,
+            short_ids,
+            edges,
+        } = out;
         let normals = usize::from(triangles.has_normals());
         let stream = match self {
             Self::TrianglePositions => 0,
@@ -143,7 +171,11 @@ impl SnapshotArray {
             }
             Self::MaterialIds => {
                 short_ids.clear();
-                short_ids.extend(triangles.material_ids()?.map(|id| u16::try_from(id).unwrap_or(u16::MAX)));
+                short_ids.extend(
+                    triangles
+                        .material_ids()?
+                        .map(|id| u16::try_from(id).unwrap_or(u16::MAX)),
+                );
                 return Some(Elements::new(short_ids.as_bytes(), Scalar::U16, 1));
             }
             Self::EdgeVisibility => {
@@ -165,5 +197,9 @@ pub(crate) fn floats(bytes: &[u8]) -> Elements<'_> {
 
 /// A number of decimal digits.
 fn number(digits: &str) -> Option<usize> {
-    digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then(|| digits.parse().ok())
+        .flatten()
 }

@@ -110,7 +110,9 @@ unsafe fn semantic(number: mm_semantic, set: u32, name: *const c_char) -> Result
 
 fn format(number: mm_scalar, components: u32, normalized: u32) -> Result<VertexFormat> {
     if !(1..=16).contains(&components) || normalized > 1 {
-        return Err(Fail::argument("expected 1 to 16 components, normalized (1) or not (0)"));
+        return Err(Fail::argument(
+            "expected 1 to 16 components, normalized (1) or not (0)",
+        ));
     }
     let mut format = VertexFormat::FLOAT32;
     format.scalar = scalar(number)?;
@@ -128,7 +130,15 @@ pub unsafe extern "C" fn mm_mesh_attribute(
 ) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
-        let (AttributeInfo { semantic, format: stored, .. }, name, _) = mesh.at(index)?;
+        let (
+            AttributeInfo {
+                semantic,
+                format: stored,
+                ..
+            },
+            name,
+            _,
+        ) = mesh.at(index)?;
         let (number, set) = semantic_numbers(semantic);
         let info = mm_attribute_info {
             size: 0,
@@ -158,7 +168,11 @@ pub unsafe extern "C" fn mm_mesh_find_attribute(
         let mesh = handle::get::<Mesh>(mesh)?;
         // SAFETY: the caller's, as the header says.
         let wanted = unsafe { self::semantic(semantic, set, name) }?;
-        let index = mesh.view.attributes().iter().position(|info| info.semantic == wanted);
+        let index = mesh
+            .view
+            .attributes()
+            .iter()
+            .position(|info| info.semantic == wanted);
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, index.ok_or(Fail::Absent)?) }
     })
@@ -176,7 +190,9 @@ pub unsafe extern "C" fn mm_mesh_attribute_view(
         let mesh = handle::get::<Mesh>(mesh)?;
         let (attribute, (_, name, kept)) = (mesh.attribute(index)?, mesh.at(index)?);
         let attribute = kept.get_or_init(|| attribute);
-        let VertexFormat { scalar, components, .. } = attribute.format();
+        let VertexFormat {
+            scalar, components, ..
+        } = attribute.format();
         let components = usize::try_from(components).unwrap_or(usize::MAX);
         let info = Elements::new(attribute.as_bytes(), scalar, components).info(name.as_ptr());
         // SAFETY: the caller's, as the header says.
@@ -210,7 +226,9 @@ pub unsafe extern "C" fn mm_mesh_read_attribute(
         if !places.is_count_alone() {
             let stride = places.stride();
             mesh.attribute(index)?
-                .write_chunks(format, stride, |offset, bytes| places.write_at(offset, bytes))?;
+                .write_chunks(format, stride, |offset, bytes| {
+                    places.write_at(offset, bytes)
+                })?;
         }
         Ok(())
     })
@@ -224,14 +242,19 @@ pub(crate) unsafe fn layout(
     /// No vertex of any API has as many.
     const MOST: usize = 1024;
     if count > MOST {
-        return Err(Fail::argument(format!("expected at most {MOST} attributes, found {count}")));
+        return Err(Fail::argument(format!(
+            "expected at most {MOST} attributes, found {count}"
+        )));
     }
     // SAFETY: the caller's, as the header says.
     let attributes = unsafe { elements(attributes, count) }?;
     let mut layout = VertexLayout::new();
     for attribute in attributes {
         if attribute.size != size_of::<mm_layout_attribute>() {
-            let text = format!("expected the size of a struct in its first field, found {}", attribute.size);
+            let text = format!(
+                "expected the size of a struct in its first field, found {}",
+                attribute.size
+            );
             return Err(Fail::argument(text));
         }
         // SAFETY: the caller's, as the header says.
@@ -246,7 +269,11 @@ pub(crate) unsafe fn layout(
             layout = layout.at(attribute.offset);
         }
     }
-    Ok(if stride == 0 { layout } else { layout.with_stride(stride) })
+    Ok(if stride == 0 {
+        layout
+    } else {
+        layout.with_stride(stride)
+    })
 }
 
 /// Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
@@ -288,12 +315,14 @@ pub unsafe extern "C" fn mm_mesh_write_interleaved(
         let target = unsafe {
             let layout = layout(attributes, attribute_count, stride)?;
             let needed = mesh.view.vertex_count().checked_mul(layout.stride());
-            let needed =
-                needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
+            let needed = needed.ok_or_else(|| {
+                Fail::argument("expected a stride that all vertices have room for")
+            })?;
             ByteTarget::new(out, capacity, needed, bytes)?.map(|target| (target, layout))
         };
         if let Some((mut target, layout)) = target {
-            mesh.view.write_interleaved(&layout, |offset, bytes| target.write(offset, bytes))?;
+            mesh.view
+                .write_interleaved(&layout, |offset, bytes| target.write(offset, bytes))?;
         }
         Ok(())
     })

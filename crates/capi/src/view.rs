@@ -47,7 +47,10 @@ impl Element {
             return Err(Fail::argument("expected at least one component"));
         }
         let components = usize::try_from(components).unwrap_or(usize::MAX);
-        Ok(Self { scalar: self::scalar(scalar)?, components })
+        Ok(Self {
+            scalar: self::scalar(scalar)?,
+            components,
+        })
     }
 
     pub(crate) fn size(self) -> usize {
@@ -69,18 +72,35 @@ impl<'a> Elements<'a> {
         let element = Element { scalar, components };
         let count = bytes.len().checked_div(element.size()).unwrap_or(0);
         let shape = [count, components, 0].map(|number| u64::try_from(number).unwrap_or(u64::MAX));
-        Self { bytes, element, rank: if components == 1 { 1 } else { 2 }, shape }
+        Self {
+            bytes,
+            element,
+            rank: if components == 1 { 1 } else { 2 },
+            shape,
+        }
     }
 
     pub(crate) fn of(data: &'a ArrayData) -> Self {
         let mut shape = [0; 3];
-        shape.iter_mut().zip(data.shape()).for_each(|(place, number)| *place = *number);
+        shape
+            .iter_mut()
+            .zip(data.shape())
+            .for_each(|(place, number)| *place = *number);
         let elements = Self::new(data.as_bytes(), data.scalar(), data.components());
-        Self { rank: data.shape().len(), shape, ..elements }
+        Self {
+            rank: data.shape().len(),
+            shape,
+            ..elements
+        }
     }
 
     pub(crate) fn info(&self, address: *const c_char) -> mm_array_info {
-        let Self { bytes, element, rank, shape } = *self;
+        let Self {
+            bytes,
+            element,
+            rank,
+            shape,
+        } = *self;
         mm_array_info {
             size: size_of::<mm_array_info>(),
             address,

@@ -54,7 +54,10 @@ pub unsafe extern "C" fn mm_vertex_writer_new(
         // SAFETY: the caller's, as the header says.
         let layout = unsafe { layout(attributes, attribute_count, stride) }?;
         let stride = layout.stride();
-        Ok(Arc::new(Held { stride, writer: Mutex::new(VertexWriter::new(layout)?) }))
+        Ok(Arc::new(Held {
+            stride,
+            writer: Mutex::new(VertexWriter::new(layout)?),
+        }))
     };
     // SAFETY: the caller's, as the header says.
     unsafe { handle::make(out, writer) }
@@ -106,8 +109,8 @@ unsafe fn write(
 ) -> Result<()> {
     with(writer, |writer, stride| {
         let needed = writer.remap(snapshot)?.vertex_count().checked_mul(stride);
-        let needed =
-            needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
+        let needed = needed
+            .ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
         // SAFETY: the caller's, as the header says.
         let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
             return Ok(());
@@ -163,11 +166,20 @@ pub unsafe extern "C" fn mm_vertex_writer_write_at(
         let timing = unsafe { self::timing(proxy, timing) }?;
         let wrap = self::wrap(wrap)?;
         let key = timing.index_at(seconds, wrap);
-        let key = key.ok_or_else(|| Fail::argument("expected a time that is a number, and snapshots"))?;
+        let key =
+            key.ok_or_else(|| Fail::argument("expected a time that is a number, and snapshots"))?;
         let job = |writer: &mut VertexWriter, out: &mut [u8]| {
             writer.write_at(proxy, &timing, seconds, wrap, &mut [out])
         };
         // SAFETY: the caller's, as the header says.
-        unsafe { write(writer, &proxy.snapshot(key.from)?, (out, capacity, bytes), topology, job) }
+        unsafe {
+            write(
+                writer,
+                &proxy.snapshot(key.from)?,
+                (out, capacity, bytes),
+                topology,
+                job,
+            )
+        }
     })
 }

@@ -46,19 +46,33 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         } else {
             let (mut file, path) = (null_mut(), c_path(&path));
             // SAFETY: places and text that are there.
-            assert_eq!(unsafe { mm_open(path.as_ptr(), null(), &raw mut file) }, MM_OK);
+            assert_eq!(
+                unsafe { mm_open(path.as_ptr(), null(), &raw mut file) },
+                MM_OK
+            );
             file
         };
         // SAFETY: nobody changes the file.
-        let source = if is_mapped { unsafe { Source::map(&path) } } else { Source::open(&path) };
+        let source = if is_mapped {
+            unsafe { Source::map(&path) }
+        } else {
+            Source::open(&path)
+        };
         let proxy = Proxy::from_source(source.unwrap(), &ours).unwrap();
         let (scratch, place) = (scratch(), place());
-        let (mut own, mut mesh, mut vertices) = (Scratch::default(), MeshBuffer::default(), Vec::new());
+        let (mut own, mut mesh, mut vertices) =
+            (Scratch::default(), MeshBuffer::default(), Vec::new());
         let mut memory = vec![0.0_f32; (SIDE * SIDE * 4) as usize];
         let capacity = (SIDE * SIDE) as usize;
         let mut count = 0;
 
-        let library = again(|i| proxy.snapshot(i).unwrap().positions_into(&mut vertices, &mut own).unwrap());
+        let library = again(|i| {
+            proxy
+                .snapshot(i)
+                .unwrap()
+                .positions_into(&mut vertices, &mut own)
+                .unwrap()
+        });
         let mut shown: Vec<usize> = Vec::with_capacity(4 * SNAPSHOTS);
         let c = again(|i| {
             let (status, view) = show_positions(file, i, scratch);
@@ -88,7 +102,10 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let addresses: Vec<Vec<CString>> = (0..SNAPSHOTS)
             .map(|i| {
                 let address = |name: &&CStr| format!("snapshots[{i}].{}", name.to_str().unwrap());
-                NAMES.iter().map(|name| CString::new(address(name)).unwrap()).collect()
+                NAMES
+                    .iter()
+                    .map(|name| CString::new(address(name)).unwrap())
+                    .collect()
             })
             .collect();
         let c = again(|i| {
@@ -102,18 +119,36 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
             assert_eq!(c, 0);
         }
 
-        let library_whole =
-            again(|i| proxy.snapshot(i).unwrap().mesh_into(Parts::ALL, &mut mesh, &mut own).unwrap());
+        let library_whole = again(|i| {
+            proxy
+                .snapshot(i)
+                .unwrap()
+                .mesh_into(Parts::ALL, &mut mesh, &mut own)
+                .unwrap()
+        });
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
-            assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
+            assert_eq!(
+                unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) },
+                MM_OK
+            );
             let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_array_info>());
             let (positions, normals) = (c"positions".as_ptr(), c"normals".as_ptr());
             let (f32, none, count) = (MM_SCALAR_F32, null_mut(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
                 mm_snapshot_view(place, normals, none, &raw mut shown)
-                    + mm_snapshot_copy(place, positions, f32, 3, none, out.cast(), 16, capacity, count)
+                    + mm_snapshot_copy(
+                        place,
+                        positions,
+                        f32,
+                        3,
+                        none,
+                        out.cast(),
+                        16,
+                        capacity,
+                        count,
+                    )
                     + mm_cgeo_get_counts(file, i, scratch, &mut sized())
                     + mm_cgeo_topology(file, i, scratch, &mut mm_topology::default())
                     + mm_cgeo_storage(file, i, scratch, &mut 0, &mut 0)
@@ -123,29 +158,53 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         if is_mapped {
             assert_eq!((library, library_whole, c_whole), (0, 0, 0));
         }
-        assert!(c_whole <= 3 * library_whole, "each call reads what it needs of a file that is not mapped");
+        assert!(
+            c_whole <= 3 * library_whole,
+            "each call reads what it needs of a file that is not mapped"
+        );
 
         // A shutter.
         let timing = proxy.timing().unwrap();
         let (mut keys, mut moving) = (Vec::new(), Vec::new());
         let library = again(|i| {
             let open = timing.time_of(i);
-            timing.keys_into(open, open + 0.05, Wrap::Loop, &mut keys).unwrap();
-            proxy.positions_at(&timing, &keys, Wrap::Loop, &mut moving, &mut own).unwrap();
+            timing
+                .keys_into(open, open + 0.05, Wrap::Loop, &mut keys)
+                .unwrap();
+            proxy
+                .positions_at(&timing, &keys, Wrap::Loop, &mut moving, &mut own)
+                .unwrap();
         });
         let (mut times, mut memory) = ([0.0_f64; 8], vec![0.0_f32; capacity * 8 * 4]);
         let c = again(|i| {
             let open = timing.time_of(i);
-            let (times, out, room, wrap) =
-                (times.as_mut_ptr(), memory.as_mut_ptr(), capacity * 8, MM_WRAP_LOOP);
+            let (times, out, room, wrap) = (
+                times.as_mut_ptr(),
+                memory.as_mut_ptr(),
+                capacity * 8,
+                MM_WRAP_LOOP,
+            );
             // SAFETY: memory that is large enough.
             let keys = unsafe {
-                mm_cgeo_keys(file, null(), open, open + 0.05, wrap, scratch, times, 0, 8, &raw mut count)
+                mm_cgeo_keys(
+                    file,
+                    null(),
+                    open,
+                    open + 0.05,
+                    wrap,
+                    scratch,
+                    times,
+                    0,
+                    8,
+                    &raw mut count,
+                )
             };
             let (own, none, many, count) = (null(), null(), count, &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_cgeo_positions_at(file, own, times, many, wrap, none, scratch, out, 16, room, count)
+                mm_cgeo_positions_at(
+                    file, own, times, many, wrap, none, scratch, out, 16, room, count,
+                )
             };
             assert_eq!((keys, status), (MM_OK, MM_OK));
         });
@@ -159,11 +218,19 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
             .map(|semantic| attribute(semantic, MM_SCALAR_F32, 3, 0));
         let mut writer = null_mut();
         // SAFETY: places that are there.
-        assert_eq!(unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) }, MM_OK);
+        assert_eq!(
+            unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) },
+            MM_OK
+        );
         let mut vertices = vec![0_u8; capacity * 24];
         let c = again(|i| {
-            let (out, room, at) = (vertices.as_mut_ptr().cast(), vertices.len(), timing.time_of(i) + 0.01);
-            let (own, wrap, none, id, cache) = (null(), MM_WRAP_LOOP, null_mut(), null_mut(), null());
+            let (out, room, at) = (
+                vertices.as_mut_ptr().cast(),
+                vertices.len(),
+                timing.time_of(i) + 0.01,
+            );
+            let (own, wrap, none, id, cache) =
+                (null(), MM_WRAP_LOOP, null_mut(), null_mut(), null());
             let (first, normals, found) = (&raw const at, memory.as_mut_ptr(), &raw mut count);
             // SAFETY: memory that is large enough.
             let status = unsafe {
@@ -185,10 +252,16 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library = again(|i| drop(library_cache.get(&proxy, i, Parts::ALL).unwrap()));
         let c = again(|i| {
             // SAFETY: handles that are open.
-            assert_eq!(unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) }, MM_OK);
+            assert_eq!(
+                unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) },
+                MM_OK
+            );
         });
         assert_eq!((library, c), (0, 0));
-        assert_eq!((mm_cache_free(cache), mm_snapshot_free(place)), (MM_OK, MM_OK));
+        assert_eq!(
+            (mm_cache_free(cache), mm_snapshot_free(place)),
+            (MM_OK, MM_OK)
+        );
         assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
     }
 }
@@ -196,7 +269,9 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
 /// Differences and complete snapshots, before the whole first mesh has been decoded and after it, in turn.
 #[test]
 fn no_mask_of_parts_takes_memory_after_warm_up() {
-    let meshes: Vec<_> = (0..6).map(|time| fixtures::cgeo::Mesh::sheet(40, 1, time as f32)).collect();
+    let meshes: Vec<_> = (0..6)
+        .map(|time| fixtures::cgeo::Mesh::sheet(40, 1, time as f32))
+        .collect();
     let content = |(at, mesh): (usize, &fixtures::cgeo::Mesh)| match at % 3 {
         0 => fixtures::cgeo::snapshot(mesh, mesh.complete()),
         _ => fixtures::cgeo::snapshot(mesh, mesh.difference(&meshes[0])),
@@ -212,10 +287,18 @@ fn no_mask_of_parts_takes_memory_after_warm_up() {
     for mask in 0..=MM_PARTS_ALL {
         let (file, scratch, place) = (map(&path, None), scratch(), place());
         // SAFETY: handles that are open.
-        let read =
-            |i: usize, mask| assert_eq!(unsafe { mm_snapshot_read(file, i, 0, mask, scratch, place) }, MM_OK);
+        let read = |i: usize, mask| {
+            assert_eq!(
+                unsafe { mm_snapshot_read(file, i, 0, mask, scratch, place) },
+                MM_OK
+            )
+        };
         for i in 0..6 {
-            assert_eq!(twice(Box::new(|| read(i, mask))), 0, "mask {mask} of snapshot {i}");
+            assert_eq!(
+                twice(Box::new(|| read(i, mask))),
+                0,
+                "mask {mask} of snapshot {i}"
+            );
         }
         let all = twice(Box::new(|| {
             for other in 0..=MM_PARTS_ALL {
@@ -227,7 +310,11 @@ fn no_mask_of_parts_takes_memory_after_warm_up() {
         }));
         assert_eq!(all, 0, "mask {mask} and others in turn");
         assert_eq!(
-            (mm_snapshot_free(place), mm_scratch_free(scratch), mm_close(file)),
+            (
+                mm_snapshot_free(place),
+                mm_scratch_free(scratch),
+                mm_close(file)
+            ),
             (MM_OK, MM_OK, MM_OK)
         );
     }
@@ -236,22 +323,36 @@ fn no_mask_of_parts_takes_memory_after_warm_up() {
 #[test]
 fn cached_snapshots_take_no_memory_however_many_there_are() {
     let (_, snapshots) = fixtures::cgeo::animation(2, 1_000);
-    let (file, place) = (memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None), place());
+    let (file, place) = (
+        memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None),
+        place(),
+    );
     for entries in [1, 12, 1_000] {
         let cache = cache(1 << 30);
         let get = |index: usize, parts: mm_parts| {
             // SAFETY: handles that are open.
-            assert_eq!(unsafe { mm_cache_get(cache, file, index, parts, place) }, MM_OK);
+            assert_eq!(
+                unsafe { mm_cache_get(cache, file, index, parts, place) },
+                MM_OK
+            );
         };
         let hits = || {
             let mut random = 1_u32;
             for request in 0..2_000 {
                 // In turn, then at random, with masks of parts in turn.
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                let index = if request < 1_000 { request } else { (random >> 8) as usize };
-                get(index % entries, [MM_PARTS_POSITIONS, MM_PARTS_NORMALS, MM_PARTS_ALL][request % 3]);
+                let index = if request < 1_000 {
+                    request
+                } else {
+                    (random >> 8) as usize
+                };
+                get(
+                    index % entries,
+                    [MM_PARTS_POSITIONS, MM_PARTS_NORMALS, MM_PARTS_ALL][request % 3],
+                );
                 // SAFETY: handles that are open.
-                let status = unsafe { mm_cache_try_get(cache, file, index % entries, MM_PARTS_ALL, place) };
+                let status =
+                    unsafe { mm_cache_try_get(cache, file, index % entries, MM_PARTS_ALL, place) };
                 assert_eq!(status, MM_OK);
             }
         };
@@ -266,7 +367,9 @@ fn cached_snapshots_take_no_memory_however_many_there_are() {
 #[test]
 fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory() {
     let meshes = (0..SNAPSHOTS).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
-    let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();
+    let snapshots: Vec<_> = meshes
+        .map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete()))
+        .collect();
     let dialect = Dialect::default().with_codec(Codec::Stored);
     let bytes = fixtures::cgeo::file(&snapshots, dialect);
     let lent = bytes.as_ptr_range();
@@ -290,21 +393,43 @@ fn skinning_takes_no_memory_after_warm_up() {
     // SAFETY: places that are there.
     assert_eq!(unsafe { mm_rig_new(file, null(), &raw mut rig) }, MM_OK);
     let model = Model::open(&path).unwrap();
-    let (skeleton, frames, anim) = (model.skeleton().unwrap(), model.frames(), model.anims().next().unwrap());
+    let (skeleton, frames, anim) = (
+        model.skeleton().unwrap(),
+        model.frames(),
+        model.anims().next().unwrap(),
+    );
     let mut expected = vec![IDENTITY; skeleton.parents().len()];
     let mut pose = vec![Trs::default(); frames.pose_count()];
     let (mut out, mut count) = (vec![IDENTITY; skeleton.parents().len()], 0);
     let taken = again(|i| {
         let (start, room, seconds) = (out.as_mut_ptr().cast(), out.len(), i as f64 * 0.1);
         // SAFETY: memory that is large enough.
-        let status =
-            unsafe { mm_rig_skinning_at(rig, 0, seconds, 24.0, scratch, start, 0, room, &raw mut count) };
+        let status = unsafe {
+            mm_rig_skinning_at(
+                rig,
+                0,
+                seconds,
+                24.0,
+                scratch,
+                start,
+                0,
+                room,
+                &raw mut count,
+            )
+        };
         assert_eq!(status, MM_OK);
     });
     assert_eq!(taken, 0);
     let (from, to, fraction) = anim.frames_at((SNAPSHOTS - 1) as f64 * 0.1, 24.0).unwrap();
-    frames.interpolate_into(from, to, fraction, &mut pose).unwrap();
-    skeleton.skinning_matrices_into(&pose, &mut expected).unwrap();
+    frames
+        .interpolate_into(from, to, fraction, &mut pose)
+        .unwrap();
+    skeleton
+        .skinning_matrices_into(&pose, &mut expected)
+        .unwrap();
     assert_eq!(out, expected);
-    assert_eq!((mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+    assert_eq!(
+        (mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)),
+        (MM_OK, MM_OK, MM_OK)
+    );
 }

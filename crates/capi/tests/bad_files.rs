@@ -33,16 +33,38 @@ fn same<T>(path: &Path, status: mm_status, ours: Result<T, &Error>) -> bool {
         return false;
     };
     let error = last_error();
-    assert_eq!((status, error.status), (status_of(&ours.kind()), status), "{path:?}: {ours}");
-    let range = error.has_byte_range.then_some(error.byte_begin..error.byte_end);
+    assert_eq!(
+        (status, error.status),
+        (status_of(&ours.kind()), status),
+        "{path:?}: {ours}"
+    );
+    let range = error
+        .has_byte_range
+        .then_some(error.byte_begin..error.byte_end);
     assert_eq!(range, ours.byte_range(), "{path:?}: {ours}");
-    let decoded = error.has_decoded_range.then_some(error.decoded_begin..error.decoded_end);
+    let decoded = error
+        .has_decoded_range
+        .then_some(error.decoded_begin..error.decoded_end);
     assert_eq!(decoded, ours.decoded_range(), "{path:?}: {ours}");
-    assert_eq!(text(error.text), format!("{ours:#}").replace('\0', "\u{fffd}"));
+    assert_eq!(
+        text(error.text),
+        format!("{ours:#}").replace('\0', "\u{fffd}")
+    );
     assert_eq!(text(error.what), ours.what());
-    assert_eq!(text(error.expected), ours.cause().expected().replace('\0', "\u{fffd}"));
-    assert_eq!(text(error.address), ours.address().map(ToString::to_string).unwrap_or_default());
-    assert_eq!(text(error.path), ours.path().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default());
+    assert_eq!(
+        text(error.expected),
+        ours.cause().expected().replace('\0', "\u{fffd}")
+    );
+    assert_eq!(
+        text(error.address),
+        ours.address().map(ToString::to_string).unwrap_or_default()
+    );
+    assert_eq!(
+        text(error.path),
+        ours.path()
+            .map(|p| p.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    );
     true
 }
 
@@ -56,7 +78,11 @@ fn compare(path: &Path) -> bool {
     let mut file = null_mut();
     // SAFETY: places and text that are there.
     let status = unsafe { mm_open(name.as_ptr(), null(), &raw mut file) };
-    let remedies = ["mm_options.max_block_bytes", "mm_options.max_total_bytes", "mm_options.max_depth"];
+    let remedies = [
+        "mm_options.max_block_bytes",
+        "mm_options.max_total_bytes",
+        "mm_options.max_depth",
+    ];
     let options = Options::default().with_limits(Limits::default().with_remedies(remedies));
     let ours = Source::open(path).and_then(|source| MeshFile::from_source(source, &options));
     let mut bad = same(path, status, ours.as_ref());
@@ -70,7 +96,9 @@ fn compare(path: &Path) -> bool {
     let found = ours.validate();
     bad |= same(path, status, found.as_ref());
     if let Ok(found) = &found {
-        bad |= found.iter().any(|finding| finding.severity() >= meshmap::Severity::Forbidden);
+        bad |= found
+            .iter()
+            .any(|finding| finding.severity() >= meshmap::Severity::Forbidden);
     }
     mm_finding_list_free(list);
     let mut list = null_mut();

@@ -15,7 +15,10 @@ fn without_a_place_for_a_handle_none_is_made() {
     let file = open(&data::valid("cgeo", "anim_a.cgeo"));
     let mut mesh = null_mut();
     // SAFETY: a text, and a place for the handle.
-    assert_eq!(unsafe { mm_mesh_at(file, c"snapshots[0]".as_ptr(), &mut mesh) }, MM_OK);
+    assert_eq!(
+        unsafe { mm_mesh_at(file, c"snapshots[0]".as_ptr(), &mut mesh) },
+        MM_OK
+    );
     let before = mm_handle_count();
     let refused = |name: &str, status: mm_status| {
         assert_eq!(status, MM_ERROR_ARGUMENT, "{name}");
@@ -31,8 +34,14 @@ fn without_a_place_for_a_handle_none_is_made() {
         refused("findings", mm_findings(file, null_mut()));
         refused("validate", mm_validate(file, null_mut()));
         refused("meshes", mm_meshes(file, null_mut()));
-        refused("mesh", mm_mesh_at(file, c"snapshots[0]".as_ptr(), null_mut()));
-        refused("memory", mm_open_memory(null(), 0, None, null_mut(), null(), null_mut()));
+        refused(
+            "mesh",
+            mm_mesh_at(file, c"snapshots[0]".as_ptr(), null_mut()),
+        );
+        refused(
+            "memory",
+            mm_open_memory(null(), 0, None, null_mut(), null(), null_mut()),
+        );
         refused("mesh again", mm_mesh_ref(mesh, null_mut()));
         refused("mesh by material", mm_mesh_by_material(mesh, null_mut()));
         refused("findings of a mesh", mm_mesh_findings(mesh, null_mut()));

@@ -29,7 +29,15 @@ struct Memory {
 
 impl Memory {
     fn new(bytes: Vec<u8>, most: usize) -> Self {
-        Self { bytes, most, calls: 0, file: null(), cache: null(), inside: None, status: None }
+        Self {
+            bytes,
+            most,
+            calls: 0,
+            file: null(),
+            cache: null(),
+            inside: None,
+            status: None,
+        }
     }
 
     /// Opens a file over this, which has to outlive it.
@@ -70,7 +78,10 @@ unsafe extern "C" fn read(
             (*memory).status = Some(status);
         }
         let memory = &*memory;
-        let rest = memory.bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        let rest = memory
+            .bytes
+            .get(usize::try_from(offset).unwrap()..)
+            .unwrap_or_default();
         let count = rest.len().min(length).min(memory.most);
         rest.as_ptr().copy_to_nonoverlapping(buffer.cast(), count);
         *stored = count;
@@ -94,8 +105,17 @@ fn positions(file: *mut mm_file) -> Vec<[f32; 3]> {
             assert_eq!(mm_mesh_get_info(mesh, &raw mut info), MM_OK);
             let mut out = vec![[0.0_f32; 3]; info.vertex_count];
             let (start, mut found) = (out.as_mut_ptr().cast(), 0);
-            let status =
-                mm_mesh_read_attribute(mesh, 0, MM_SCALAR_F32, 3, 0, start, 0, out.len(), &raw mut found);
+            let status = mm_mesh_read_attribute(
+                mesh,
+                0,
+                MM_SCALAR_F32,
+                3,
+                0,
+                start,
+                0,
+                out.len(),
+                &raw mut found,
+            );
             assert_eq!(status, MM_OK, "{}", text(last_error().text));
             all.append(&mut out);
             assert_eq!(mm_mesh_free(mesh), MM_OK);
@@ -134,7 +154,13 @@ fn short_reads_are_continued_until_the_file_ends() {
 /// Reads a snapshot in the way of a caller who has no cache.
 fn snapshot(file: *const mm_file, index: usize) -> mm_status {
     let (mut out, mut count) = (vec![0.0_f32; 3 * 4096], 0);
-    read_positions(file, index, null_mut(), (out.as_mut_ptr(), 0, 4096), &raw mut count)
+    read_positions(
+        file,
+        index,
+        null_mut(),
+        (out.as_mut_ptr(), 0, 4096),
+        &raw mut count,
+    )
 }
 
 fn cached(file: *const mm_file, cache: *const mm_cache, index: usize) -> mm_status {
@@ -148,11 +174,31 @@ fn cached(file: *const mm_file, cache: *const mm_cache, index: usize) -> mm_stat
 #[test]
 fn a_reader_that_uses_its_own_file_gets_an_error() {
     let cases: [(&str, mm_status, Inside); 8] = [
-        ("mm_cache_get of the same snapshot", MM_ERROR_IO, |file, cache| cached(file, cache, 5)),
-        ("mm_cache_get of another snapshot", MM_ERROR_IO, |file, cache| cached(file, cache, 6)),
-        ("mm_cache_get of a snapshot that is there", MM_OK, |file, cache| cached(file, cache, 1)),
-        ("mm_read_into of the same snapshot", MM_ERROR_IO, |file, _| snapshot(file, 5)),
-        ("mm_read_into of the first snapshot", MM_ERROR_IO, |file, _| snapshot(file, 0)),
+        (
+            "mm_cache_get of the same snapshot",
+            MM_ERROR_IO,
+            |file, cache| cached(file, cache, 5),
+        ),
+        (
+            "mm_cache_get of another snapshot",
+            MM_ERROR_IO,
+            |file, cache| cached(file, cache, 6),
+        ),
+        (
+            "mm_cache_get of a snapshot that is there",
+            MM_OK,
+            |file, cache| cached(file, cache, 1),
+        ),
+        (
+            "mm_read_into of the same snapshot",
+            MM_ERROR_IO,
+            |file, _| snapshot(file, 5),
+        ),
+        (
+            "mm_read_into of the first snapshot",
+            MM_ERROR_IO,
+            |file, _| snapshot(file, 0),
+        ),
         ("mm_validate", MM_ERROR_IO, |file, _| {
             let mut list = null_mut();
             // SAFETY: a place for it.
@@ -175,7 +221,10 @@ fn a_reader_that_uses_its_own_file_gets_an_error() {
         // The caller reads a snapshot through the cache or without one.
         for with_cache in [true, false] {
             let mut reader = Memory::new(bytes.clone(), usize::MAX);
-            let (file, cache) = (reader.open(true, &options(MM_PARALLELISM_OFF)), cache(64 << 20));
+            let (file, cache) = (
+                reader.open(true, &options(MM_PARALLELISM_OFF)),
+                cache(64 << 20),
+            );
             assert_eq!(cached(file, cache, 1), MM_OK);
             (reader.file, reader.cache, reader.inside) = (file, cache, Some(inside));
             let status = with_watchdog(Duration::from_secs(20), || match with_cache {
@@ -185,7 +234,10 @@ fn a_reader_that_uses_its_own_file_gets_an_error() {
             assert_eq!(status, MM_OK, "{name}: {}", text(last_error().text));
             assert_eq!(reader.status, Some(expected), "{name}");
             if expected == MM_ERROR_IO {
-                assert!(text(last_error().text).contains("uses the file that it reads"), "{name}");
+                assert!(
+                    text(last_error().text).contains("uses the file that it reads"),
+                    "{name}"
+                );
             }
             assert_eq!((mm_cache_free(cache), mm_close(file)), (MM_OK, MM_OK));
         }
@@ -213,12 +265,23 @@ fn readers_are_released_once_if_opening_fails() {
     }
     let mut released = 0_usize;
     let user: *mut c_void = (&raw mut released).cast();
-    let good = mm_reader { user, read: Some(nothing), release: Some(count_release), ..sized() };
+    let good = mm_reader {
+        user,
+        read: Some(nothing),
+        release: Some(count_release),
+        ..sized()
+    };
     let wrong_options = mm_options { size: 0, ..sized() };
     let mut file = null_mut();
     let readers = [
         (mm_reader { size: 0, ..good }, null()),
-        (mm_reader { size: 1 << 20, ..good }, null()),
+        (
+            mm_reader {
+                size: 1 << 20,
+                ..good
+            },
+            null(),
+        ),
         (mm_reader { read: None, ..good }, null()),
         (good, &raw const wrong_options),
         // An empty file.
@@ -229,6 +292,11 @@ fn readers_are_released_once_if_opening_fails() {
         let status = unsafe { mm_open_reader(reader, *options, &raw mut file) };
         assert_ne!(status, MM_OK);
         // SAFETY: the counter lives as long as the test.
-        assert_eq!(unsafe { *user.cast::<usize>() }, times + 1, "{}", text(last_error().text));
+        assert_eq!(
+            unsafe { *user.cast::<usize>() },
+            times + 1,
+            "{}",
+            text(last_error().text)
+        );
     }
 }

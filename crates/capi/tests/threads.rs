@@ -31,7 +31,10 @@ impl<T> Shared<T> {
 #[test]
 fn many_threads_over_one_cache_decode_each_snapshot_once() {
     let (meshes, snapshots) = fixtures::cgeo::animation(50, SNAPSHOTS);
-    let file = Shared(memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None));
+    let file = Shared(memory(
+        fixtures::cgeo::file(&snapshots, Dialect::default()),
+        None,
+    ));
     let cache = Shared(cache(1 << 30));
     let (barrier, meshes, file, cache) = (Barrier::new(THREADS), &meshes, &file, &cache);
     std::thread::scope(|scope| {
@@ -46,19 +49,32 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 for step in 0..SNAPSHOTS {
                     let index = (thread * 5 + step) % SNAPSHOTS;
                     // SAFETY: handles that are open.
-                    assert_eq!(unsafe { mm_cache_get(cache.get(), own, index, MM_PARTS_ALL, place) }, MM_OK);
+                    assert_eq!(
+                        unsafe { mm_cache_get(cache.get(), own, index, MM_PARTS_ALL, place) },
+                        MM_OK
+                    );
                     let (mut shown, name) = (sized::<mm_array_info>(), c"positions".as_ptr());
                     // SAFETY: a place for it.
-                    let status = unsafe { mm_snapshot_view(place, name, null_mut(), &raw mut shown) };
+                    let status =
+                        unsafe { mm_snapshot_view(place, name, null_mut(), &raw mut shown) };
                     assert_eq!(status, MM_OK);
                     // SAFETY: the place is not filled meanwhile.
                     let found = unsafe {
-                        std::slice::from_raw_parts(shown.data.cast::<[f32; 3]>(), shown.byte_length / 12)
+                        std::slice::from_raw_parts(
+                            shown.data.cast::<[f32; 3]>(),
+                            shown.byte_length / 12,
+                        )
                     };
                     let expected = &meshes[index].positions;
                     assert_eq!(found.len(), expected.len());
-                    assert!(found.iter().zip(expected).all(|(a, b)| (a[2] - b[2]).abs() < 1e-4));
-                    let (times, mut moving, mut count) = ([0.05, 0.11], vec![[0.0_f32; 4]; 5000], 0);
+                    assert!(
+                        found
+                            .iter()
+                            .zip(expected)
+                            .all(|(a, b)| (a[2] - b[2]).abs() < 1e-4)
+                    );
+                    let (times, mut moving, mut count) =
+                        ([0.05, 0.11], vec![[0.0_f32; 4]; 5000], 0);
                     // SAFETY: memory that is large enough.
                     let status = unsafe {
                         mm_cgeo_positions_at(
@@ -79,11 +95,16 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 }
                 // One that fails, and its own text.
                 // SAFETY: handles that are open.
-                let status = unsafe { mm_cache_get(cache.get(), own, 1000 + thread, MM_PARTS_ALL, place) };
+                let status =
+                    unsafe { mm_cache_get(cache.get(), own, 1000 + thread, MM_PARTS_ALL, place) };
                 assert_eq!(status, MM_ERROR_OUT_OF_RANGE);
                 assert!(text(last_error().text).contains(&format!("1,{thread:03}")));
                 assert_eq!(
-                    (mm_snapshot_free(place), mm_scratch_free(scratch), mm_close(own)),
+                    (
+                        mm_snapshot_free(place),
+                        mm_scratch_free(scratch),
+                        mm_close(own)
+                    ),
                     (MM_OK, MM_OK, MM_OK)
                 );
             });
@@ -91,10 +112,20 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
     });
     let mut stats = sized::<mm_cache_stats>();
     // SAFETY: a place for it.
-    assert_eq!(unsafe { mm_cache_get_stats(cache.get(), &raw mut stats) }, MM_OK);
+    assert_eq!(
+        unsafe { mm_cache_get_stats(cache.get(), &raw mut stats) },
+        MM_OK
+    );
     // Two times need four snapshots. The other parts of these are decoded later, if their positions were asked for first.
     let decodes = SNAPSHOTS as u64..=SNAPSHOTS as u64 + 4;
-    assert!(decodes.contains(&stats.decodes) && stats.repeated_decodes == 0, "{}", stats.decodes);
-    assert_eq!((mm_cache_free(cache.get()), mm_close(file.get())), (MM_OK, MM_OK));
+    assert!(
+        decodes.contains(&stats.decodes) && stats.repeated_decodes == 0,
+        "{}",
+        stats.decodes
+    );
+    assert_eq!(
+        (mm_cache_free(cache.get()), mm_close(file.get())),
+        (MM_OK, MM_OK)
+    );
     assert_eq!(mm_handle_count(), 0);
 }

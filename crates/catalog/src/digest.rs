@@ -45,7 +45,10 @@ fn as_hex<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(&text::hex(bytes))
 }
 
-fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_object<T: Serialize, S: Serializer>(
+    entries: &[(String, T)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(entries.iter().map(|(path, entry)| (path, entry)))
 }
 
@@ -123,45 +126,60 @@ impl Listing {
         for array in file.arrays_together() {
             let array = array?;
             // Only the bodies after the first one have no path.
-            let Some(path) = path(array.address.to_string()) else { break };
-            self.keep(&path)?;
-            let known = array.same_as.as_ref().and_then(|first| self.places.get(first));
-            let hashed = if let Some((_, hashed)) = known.and_then(|place| self.digest.arrays.get(*place)) {
-                let hashed = hashed.clone();
-                self.charge(&array.address, LISTED)?;
-                hashed
-            } else {
-                let bytes = array.byte_len().unwrap_or(0);
-                match array.encoding {
-                    // Channels that never change take up no bytes of the file, so the size says nothing about its validity.
-                    Encoding::Channels => {
-                        let found = self.of_channels.saturating_add(bytes);
-                        if found > self.most_of_channels {
-                            self.digest.left_out.push((path, bytes));
-                            continue;
-                        }
-                        self.of_channels = found;
-                    }
-                    // Arrays may share bytes of the file; if thousands do, hashing them would take hours.
-                    _ if array.is_view() => {
-                        let stored = array.range.end.saturating_sub(array.range.start);
-                        self.charge(&array.address, bytes.min(stored))?;
-                    }
-                    _ => {}
-                }
-                let mut hash = Sha256::new();
-                let shape = array.read_pieces(|piece| hash.update(piece))?.into();
-                Hashed { scalar: array.scalar, shape, sha256: hash.finalize().into() }
+            let Some(path) = path(array.address.to_string()) else {
+                break;
             };
-            self.places.insert(array.address.clone(), self.digest.arrays.len());
+            self.keep(&path)?;
+            let known = array
+                .same_as
+                .as_ref()
+                .and_then(|first| self.places.get(first));
+            let hashed =
+                if let Some((_, hashed)) = known.and_then(|place| self.digest.arrays.get(*place)) {
+                    let hashed = hashed.clone();
+                    self.charge(&array.address, LISTED)?;
+                    hashed
+                } else {
+                    let bytes = array.byte_len().unwrap_or(0);
+                    match array.encoding {
+                        // Channels that never change take up no bytes of the file, so the size says nothing about its validity.
+                        Encoding::Channels => {
+                            let found = self.of_channels.saturating_add(bytes);
+                            if found > self.most_of_channels {
+                                self.digest.left_out.push((path, bytes));
+                                continue;
+                            }
+                            self.of_channels = found;
+                        }
+                        // Arrays may share bytes of the file; if thousands do, hashing them would take hours.
+                        _ if array.is_view() => {
+                            let stored = array.range.end.saturating_sub(array.range.start);
+                            self.charge(&array.address, bytes.min(stored))?;
+                        }
+                        _ => {}
+                    }
+                    let mut hash = Sha256::new();
+                    let shape = array.read_pieces(|piece| hash.update(piece))?.into();
+                    Hashed {
+                        scalar: array.scalar,
+                        shape,
+                        sha256: hash.finalize().into(),
+                    }
+                };
+            self.places
+                .insert(array.address.clone(), self.digest.arrays.len());
             self.digest.arrays.push((path, hashed));
         }
         for text in file.texts() {
             let (address, text) = text?;
-            let Some(path) = path(address.to_string()) else { break };
+            let Some(path) = path(address.to_string()) else {
+                break;
+            };
             self.charge(&address, text.as_bytes().len() as u64)?;
             self.keep(&path)?;
-            self.digest.strings.push((path, text.to_string_lossy().into()));
+            self.digest
+                .strings
+                .push((path, text.to_string_lossy().into()));
         }
         Ok(self.digest)
     }
@@ -170,7 +188,9 @@ impl Listing {
     fn keep(&self, path: &str) -> meshmap::Result<()> {
         /// An entry of the list, the address as a key with its segments, and the room that vectors and maps keep free.
         const OF_ENTRY: u64 = 512;
-        self.kept.take(OF_ENTRY + 2 * path.len() as u64, "list of arrays").map(Charge::keep)
+        self.kept
+            .take(OF_ENTRY + 2 * path.len() as u64, "list of arrays")
+            .map(Charge::keep)
     }
 
     fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Problem> {

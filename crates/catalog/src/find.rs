@@ -24,11 +24,17 @@ impl FromStr for Glob {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (takes, pattern) = text.strip_prefix('!').map_or((true, text), |pattern| (false, pattern));
+        let (takes, pattern) = text
+            .strip_prefix('!')
+            .map_or((true, text), |pattern| (false, pattern));
         let pattern = Pattern::new(pattern).map_err(|error| error.to_string())?;
         // Windows also has backslashes.
         let is_path = pattern.as_str().contains(std::path::is_separator);
-        Ok(Self { takes, is_path, pattern })
+        Ok(Self {
+            takes,
+            is_path,
+            pattern,
+        })
     }
 }
 
@@ -55,8 +61,10 @@ impl Selection {
                 .file_name()
                 .is_some_and(|name| glob.pattern.matches_with(&name.to_string_lossy(), options)),
         };
-        let (mut takes, mut leaves) =
-            (self.globs.iter().filter(|g| g.takes).peekable(), self.globs.iter().filter(|g| !g.takes));
+        let (mut takes, mut leaves) = (
+            self.globs.iter().filter(|g| g.takes).peekable(),
+            self.globs.iter().filter(|g| !g.takes),
+        );
         (takes.peek().is_none() || takes.any(matches)) && !leaves.any(matches)
     }
 }
@@ -109,7 +117,11 @@ impl fmt::Display for Skipped {
             .filter(|(number, _)| *number > 0)
             .map(|(number, what)| format!("{} {what}", text::count(*number)))
             .collect();
-        if parts.is_empty() { Ok(()) } else { write!(f, "; skipped: {}", parts.join(", ")) }
+        if parts.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; skipped: {}", parts.join(", "))
+        }
     }
 }
 
@@ -134,10 +146,15 @@ pub fn find(paths: impl IntoIterator<Item = PathBuf>, selection: &Selection) -> 
 
 fn walk(directory: &Path, below: &Path, selection: &Selection, found: &mut Found) {
     const VERSION_CONTROL: [&str; 6] = [".git", ".hg", ".svn", ".bzr", ".jj", "CVS"];
-    let entries = fs::read_dir(directory).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+    let entries =
+        fs::read_dir(directory).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
     let mut entries = match entries {
         Ok(entries) => entries,
-        Err(error) => return found.unreadable.push((directory.to_owned(), error.to_string())),
+        Err(error) => {
+            return found
+                .unreadable
+                .push((directory.to_owned(), error.to_string()));
+        }
     };
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -149,7 +166,8 @@ fn walk(directory: &Path, below: &Path, selection: &Selection, found: &mut Found
                 continue;
             }
         };
-        if kind.is_dir() && VERSION_CONTROL.iter().any(|known| name == *known) && !selection.hidden {
+        if kind.is_dir() && VERSION_CONTROL.iter().any(|known| name == *known) && !selection.hidden
+        {
             found.skipped.version_control += 1;
         } else if name.as_encoded_bytes().starts_with(b".") && !selection.hidden {
             found.skipped.hidden += 1;
@@ -161,7 +179,12 @@ fn walk(directory: &Path, below: &Path, selection: &Selection, found: &mut Found
                 Ok(metadata) if metadata.is_file() => {
                     if selection.takes(&below.join(&name)) {
                         let bytes = metadata.len();
-                        found.files.push(Input { path, address: None, is_named: false, bytes });
+                        found.files.push(Input {
+                            path,
+                            address: None,
+                            is_named: false,
+                            bytes,
+                        });
                     } else {
                         found.skipped.left_out += 1;
                     }

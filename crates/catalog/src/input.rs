@@ -18,13 +18,18 @@ use crate::text::{self, is_address, without_secrets};
 /// A meter of what is held of a file.
 #[must_use]
 pub fn meter_of(file: &MeshFile) -> Meter<'static> {
-    Meter::new(file.limits(), file.source().len().ok().flatten().unwrap_or(0))
+    Meter::new(
+        file.limits(),
+        file.source().len().ok().flatten().unwrap_or(0),
+    )
 }
 
 /// The memory that these limits allow for a file of `stored` bytes.
 #[must_use]
 pub fn memory_for(limits: &Limits, stored: u64) -> u64 {
-    limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio))
+    limits
+        .max_total_bytes
+        .max(stored.saturating_mul(limits.free_ratio))
 }
 
 /// Reads standard input, a pipe or a device to its end, which it may not have: more than `most` bytes are an error.
@@ -34,10 +39,13 @@ pub fn memory_for(limits: &Limits, stored: u64) -> u64 {
 /// Returns an error if the stream cannot be read, or is longer than that.
 pub(crate) fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
-    stream.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    stream
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let limit = text::size(most);
-        let message = format!("the stream is longer than the limit of {limit}; raise it with --max-memory");
+        let message =
+            format!("the stream is longer than the limit of {limit}; raise it with --max-memory");
         return Err(Problem::other("limit_exceeded", message));
     }
     Ok(bytes)
@@ -64,7 +72,10 @@ impl Input {
     #[must_use]
     pub fn named(path: &Path) -> Self {
         let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let address = path.to_str().filter(|text| is_address(text)).map(str::to_owned);
+        let address = path
+            .to_str()
+            .filter(|text| is_address(text))
+            .map(str::to_owned);
         let path = match (&address, path.to_str()) {
             (Some(address), _) => without_secrets(address).into(),
             // The URL of a scheme that is not read is a file that does not exist, and may have a password.
@@ -73,7 +84,12 @@ impl Input {
             }
             _ => path.to_owned(),
         };
-        Self { path, address, is_named: true, bytes }
+        Self {
+            path,
+            address,
+            is_named: true,
+            bytes,
+        }
     }
 
     fn is_standard_input(&self) -> bool {
@@ -83,13 +99,20 @@ impl Input {
     /// The path as it is shown.
     #[must_use]
     pub fn shown(&self) -> String {
-        if self.is_standard_input() { "(standard input)".to_owned() } else { text::path(&self.path) }
+        if self.is_standard_input() {
+            "(standard input)".to_owned()
+        } else {
+            text::path(&self.path)
+        }
     }
 
     /// The name of the file without its extension; empty for standard input.
     #[must_use]
     pub fn stem(&self) -> String {
-        let stem = self.file_name().file_stem().filter(|_| !self.is_standard_input());
+        let stem = self
+            .file_name()
+            .file_stem()
+            .filter(|_| !self.is_standard_input());
         stem.unwrap_or_default().to_string_lossy().into_owned()
     }
 
@@ -97,14 +120,20 @@ impl Input {
     #[must_use]
     pub fn name(&self) -> String {
         let name = self.file_name();
-        if name.as_os_str().is_empty() || self.is_standard_input() { self.shown() } else { text::path(name) }
+        if name.as_os_str().is_empty() || self.is_standard_input() {
+            self.shown()
+        } else {
+            text::path(name)
+        }
     }
 
     /// The last part of the path, without the query string of an address.
     #[must_use]
     pub fn file_name(&self) -> &Path {
         let text = self.path.to_str().filter(|_| self.is_in_store());
-        let path = text.and_then(|text| text.split(['?', '#']).next()).map_or(&*self.path, Path::new);
+        let path = text
+            .and_then(|text| text.split(['?', '#']).next())
+            .map_or(&*self.path, Path::new);
         Path::new(path.file_name().unwrap_or_default())
     }
 
@@ -119,7 +148,11 @@ impl Input {
         &self,
         how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        let stored = self.address.as_ref().map(|address| self.stored(address, how)).transpose()?;
+        let stored = self
+            .address
+            .as_ref()
+            .map(|address| self.stored(address, how))
+            .transpose()?;
         let (source, stored) = match stored {
             Some((source, stored)) => (source, Some(stored)),
             None => (self.source(how)?, None),
@@ -155,8 +188,11 @@ impl Input {
         settings.retain = how.memory / RETAINED;
         let limits = Limits::default().with_max_total_bytes(how.memory);
         settings.options = Options::default().with_limits(limits);
-        let stored = Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
-        let length = stored.fetch_length().map_err(|error| self.not_fetched(&error))?;
+        let stored =
+            Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
+        let length = stored
+            .fetch_length()
+            .map_err(|error| self.not_fetched(&error))?;
         if !stored.remote().is_whole() {
             return Ok((stored.source(), stored));
         }
@@ -177,12 +213,17 @@ impl Input {
         if let meshmap_object_store::Error::TooLong { length, limit, .. } = error {
             let [length, limit] = [*length, *limit].map(text::size);
             let what = "the server sends no ranges, and the whole file";
-            let message =
-                format!("{what} of {length} is longer than the limit of {limit}; raise it with --max-memory");
+            let message = format!(
+                "{what} of {length} is longer than the limit of {limit}; raise it with --max-memory"
+            );
             return Problem::other("limit_exceeded", message);
         }
         let (text, path) = (error.to_string(), format!("{}: ", self.path.display()));
-        let kind = if error.is_not_found() { NOT_FOUND } else { "io" };
+        let kind = if error.is_not_found() {
+            NOT_FOUND
+        } else {
+            "io"
+        };
         Problem::other(kind, text.strip_prefix(&path).unwrap_or(&text).to_owned())
     }
 
@@ -203,15 +244,24 @@ impl Input {
             return Ok(self.stored(address, how)?.0);
         }
         if self.is_standard_input() {
-            return Ok(Source::from_bytes(read_to_end(io::stdin().lock(), how.memory)?));
+            return Ok(Source::from_bytes(read_to_end(
+                io::stdin().lock(),
+                how.memory,
+            )?));
         }
         if self.is_stream() {
-            return Ok(Source::from_bytes(read_to_end(File::open(&self.path)?, how.memory)?));
+            return Ok(Source::from_bytes(read_to_end(
+                File::open(&self.path)?,
+                how.memory,
+            )?));
         }
         if !how.mmap {
             return Ok(Source::open(&self.path)?);
         }
-        #[allow(unsafe_code, reason = "the user asked for a map, and the help says what that takes")]
+        #[allow(
+            unsafe_code,
+            reason = "the user asked for a map, and the help says what that takes"
+        )]
         // SAFETY: whoever says --mmap promises that the file does not change; the help says so.
         let mapped = unsafe { Source::map(&self.path) };
         Ok(mapped?)
@@ -220,13 +270,17 @@ impl Input {
     /// The bytes of a regular file on this machine.
     pub(crate) fn on_disk(&self) -> Option<Source> {
         let is_file = |metadata: fs::Metadata| metadata.is_file();
-        fs::metadata(&self.path).is_ok_and(is_file).then(|| Source::open(&self.path).ok()).flatten()
+        fs::metadata(&self.path)
+            .is_ok_and(is_file)
+            .then(|| Source::open(&self.path).ok())
+            .flatten()
     }
 
     /// Returns `true` if the file is read to its end, and its bytes are in memory.
     fn is_stream(&self) -> bool {
         let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
-        self.is_standard_input() || !self.is_in_store() && fs::metadata(&self.path).is_ok_and(is_special)
+        self.is_standard_input()
+            || !self.is_in_store() && fs::metadata(&self.path).is_ok_and(is_special)
     }
 
     /// Returns `true` if a file is treated as a mesh: all named files, and found files that begin or end like a mesh.
@@ -235,11 +289,15 @@ impl Input {
         if self.is_named {
             return true;
         }
-        match self.source(how).and_then(|source| Ok(Format::detect(&source)?)) {
+        match self
+            .source(how)
+            .and_then(|source| Ok(Format::detect(&source)?))
+        {
             Ok(format) => how.format.is_none_or(|wanted| wanted == format),
             Err(problem) => {
-                let is_unknown =
-                    problem.library().is_some_and(|error| error.kind() == ErrorKind::UnknownFormat);
+                let is_unknown = problem
+                    .library()
+                    .is_some_and(|error| error.kind() == ErrorKind::UnknownFormat);
                 !is_unknown || has_known_ending(&self.path)
             }
         }
@@ -273,15 +331,25 @@ impl Input {
         };
         if how.format.is_some_and(|wanted| wanted != format) {
             return if self.is_named {
-                Err(Problem::other("unsupported", format!("{format}: left out by --format")))
+                Err(Problem::other(
+                    "unsupported",
+                    format!("{format}: left out by --format"),
+                ))
             } else {
                 Ok(None)
             };
         }
         // A file in a store of which nothing was read by now is in memory.
         let is_held = self.is_stream() || self.is_in_store() && source.read_stats().reads == 0;
-        let held = if is_held { source.len()?.unwrap_or_default() } else { 0 };
-        Ok(Some(MeshFile::from_source(source.clone(), &how.options_beside(held))?))
+        let held = if is_held {
+            source.len()?.unwrap_or_default()
+        } else {
+            0
+        };
+        Ok(Some(MeshFile::from_source(
+            source.clone(),
+            &how.options_beside(held),
+        )?))
     }
 }
 
@@ -379,14 +447,26 @@ impl Reading {
     fn options_beside(&self, held: u64) -> Options {
         let whole = self.memory.max(1);
         let left = |bytes: u64| {
-            let left = u128::from(bytes) * u128::from(whole.saturating_sub(held)) / u128::from(whole);
+            let left =
+                u128::from(bytes) * u128::from(whole.saturating_sub(held)) / u128::from(whole);
             u64::try_from(left).unwrap_or(bytes)
         };
-        let Limits { max_total_bytes, max_block_bytes, .. } = self.limits;
+        let Limits {
+            max_total_bytes,
+            max_block_bytes,
+            ..
+        } = self.limits;
         let limits = self.limits.with_max_total_bytes(left(max_total_bytes));
-        let options = Options::default().with_limits(limits.with_max_block_bytes(left(max_block_bytes)));
-        let options = self.dialect.map_or(options, |dialect| options.with_dialect(dialect));
-        if self.is_one_of_many { options.with_parallelism(Parallelism::Off) } else { options }
+        let options =
+            Options::default().with_limits(limits.with_max_block_bytes(left(max_block_bytes)));
+        let options = self
+            .dialect
+            .map_or(options, |dialect| options.with_dialect(dialect));
+        if self.is_one_of_many {
+            options.with_parallelism(Parallelism::Off)
+        } else {
+            options
+        }
     }
 }
 
@@ -401,9 +481,14 @@ pub(crate) const NOT_FOUND: &str = "not_found";
 
 /// The kind of an error of the library, as JSON and tables have it.
 pub(crate) fn kind_of(error: &meshmap::Error) -> &'static str {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    let source =
+        std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
     let is_missing = source.is_some_and(|source| source.kind() == io::ErrorKind::NotFound);
-    if is_missing { NOT_FOUND } else { error.kind().name() }
+    if is_missing {
+        NOT_FOUND
+    } else {
+        error.kind().name()
+    }
 }
 
 /// The reason why a file cannot be processed.
@@ -449,7 +534,11 @@ impl From<meshmap::Error> for Problem {
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
-        let kind = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { "io" };
+        let kind = if error.kind() == io::ErrorKind::NotFound {
+            NOT_FOUND
+        } else {
+            "io"
+        };
         Self::Other(kind, error.to_string())
     }
 }
@@ -470,11 +559,26 @@ mod tests {
     #[test]
     fn bytes_of_a_stream_are_memory_that_is_used() {
         assert_eq!(read_to_end(&[7; 8][..], 8).unwrap(), [7; 8]);
-        assert_eq!(read_to_end(io::repeat(7), 8).unwrap_err().kind(), "limit_exceeded");
-        let half = Limits::default().with_max_total_bytes(500).with_max_block_bytes(500);
-        let how = Reading { memory: 1000, limits: half, ..Reading::default() };
+        assert_eq!(
+            read_to_end(io::repeat(7), 8).unwrap_err().kind(),
+            "limit_exceeded"
+        );
+        let half = Limits::default()
+            .with_max_total_bytes(500)
+            .with_max_block_bytes(500);
+        let how = Reading {
+            memory: 1000,
+            limits: half,
+            ..Reading::default()
+        };
         let of = |held| how.options_beside(held).limits;
-        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_total_bytes), [500, 300, 0, 0]);
-        assert_eq!([0, 400, 1000, 2000].map(|held| of(held).max_block_bytes), [500, 300, 0, 0]);
+        assert_eq!(
+            [0, 400, 1000, 2000].map(|held| of(held).max_total_bytes),
+            [500, 300, 0, 0]
+        );
+        assert_eq!(
+            [0, 400, 1000, 2000].map(|held| of(held).max_block_bytes),
+            [500, 300, 0, 0]
+        );
     }
 }

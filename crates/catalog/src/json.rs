@@ -43,7 +43,11 @@ fn is_escaped(c: char) -> bool {
 }
 
 impl Formatter for Escaping {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some((start, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
             let (plain, escaped) = rest.split_at(start);
@@ -60,6 +64,9 @@ mod tests {
     fn characters_that_control_terminals_are_escaped() {
         let mut text = Vec::new();
         super::write(&mut text, &"a\u{7f}\u{9b}31m\u{202e}b\u{e9}\u{2066}").unwrap();
-        assert_eq!(std::str::from_utf8(&text).unwrap(), "\"a\\u007f\\u009b31m\\u202eb\u{e9}\\u2066\"");
+        assert_eq!(
+            std::str::from_utf8(&text).unwrap(),
+            "\"a\\u007f\\u009b31m\\u202eb\u{e9}\\u2066\""
+        );
     }
 }

@@ -10,7 +10,11 @@ pub use meshmap_object_store::{without_secrets, without_signature};
 #[must_use]
 pub fn count(number: impl TryInto<u64>) -> String {
     let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    let groups = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| String::from_utf8_lossy(group).into_owned());
     groups.collect::<Vec<_>>().join(",")
 }
 
@@ -18,7 +22,9 @@ pub fn count(number: impl TryInto<u64>) -> String {
 #[must_use]
 pub fn plural(number: impl TryInto<u64>, one: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
-    let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    let stem = one
+        .strip_suffix('y')
+        .filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
     let many = match (stem, one.strip_suffix("ex")) {
         _ if number == 1 => one.to_owned(),
         (Some(stem), _) => format!("{stem}ies"),
@@ -48,13 +54,21 @@ pub fn size(bytes: u64) -> String {
 /// A coordinate: three decimals, or an exponent if it is huge.
 #[must_use]
 pub fn coordinate(number: f32) -> String {
-    if number.abs() >= 1e7 { format!("{number:.1e}") } else { format!("{number:.3}") }
+    if number.abs() >= 1e7 {
+        format!("{number:.1e}")
+    } else {
+        format!("{number:.3}")
+    }
 }
 
 /// A time in seconds: milliseconds are shown, unless the number is so large that it is damage or a limit.
 #[must_use]
 pub fn seconds(time: f64) -> String {
-    if time.abs() >= 1e9 { format!("{time:.3e} s") } else { format!("{time:.3} s") }
+    if time.abs() >= 1e9 {
+        format!("{time:.3e} s")
+    } else {
+        format!("{time:.3} s")
+    }
 }
 
 /// A text on one line, whole: what does not print, turns the direction of writing or ends a line is escaped.
@@ -82,15 +96,22 @@ pub fn hex(bytes: &[u8]) -> String {
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
-    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
+    let is_known = |scheme: &str| {
+        SCHEMES
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    };
+    text.split_once("://")
+        .is_some_and(|(scheme, _)| is_known(scheme))
 }
 
 /// An address without its user, its password and its query string, for messages.
 #[must_use]
 #[cfg(not(feature = "stores"))]
 pub fn without_secrets(address: &str) -> String {
-    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
+    let (shown, is_cut) = address
+        .split_once(['?', '#'])
+        .map_or((address, false), |(shown, _)| (shown, true));
     let cut = if is_cut { "?.." } else { "" };
     match (shown.split_once("://"), shown.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
@@ -109,7 +130,9 @@ pub fn without_signature(address: &str) -> String {
 /// URL has one slash in place of two. The scheme has at least two letters: `C:/` is a path.
 #[must_use]
 pub fn has_scheme(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once(":/") else { return false };
+    let Some((scheme, _)) = text.split_once(":/") else {
+        return false;
+    };
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     scheme.len() > 1
         && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -148,8 +171,13 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal_and_the_right_unit() {
-        let cases =
-            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (257_808, "251.8 KiB"), (1 << 20, "1.0 MiB")];
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (257_808, "251.8 KiB"),
+            (1 << 20, "1.0 MiB"),
+        ];
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text);
         }
@@ -161,7 +189,10 @@ mod tests {
     fn counts_are_grouped_and_words_agree_with_them() {
         assert_eq!(
             ["0", "999", "1,000", "1,234,567"],
-            [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s)
+            [0_u64, 999, 1000, 1_234_567]
+                .map(count)
+                .each_ref()
+                .map(|s| &**s)
         );
         assert_eq!(plural(1_u64, "mesh"), "1 mesh");
         assert_eq!(plural(2_u64, "mesh"), "2 meshes");
@@ -193,7 +224,10 @@ mod tests {
         for (text, without) in [
             ("foo://user:secret@host/a.tmf?secret", "foo://host/a.tmf?.."),
             // As a path of Python has it.
-            ("https:/user:secret@host/a.tmf?secret", "https://host/a.tmf?.."),
+            (
+                "https:/user:secret@host/a.tmf?secret",
+                "https://host/a.tmf?..",
+            ),
             ("s3:/user:secret@bucket/a.tmf", "s3://bucket/a.tmf"),
             ("a/b?c.tmf", "a/b?c.tmf"),
             ("C:/scans/a?b.tmf", "C:/scans/a?b.tmf"),
@@ -206,7 +240,13 @@ mod tests {
     #[test]
     fn what_does_not_print_is_escaped() {
         assert_eq!(line("a\nb\u{1b}"), "a\\nb\\u{1b}");
-        assert_eq!(line("a\u{202e}b\u{2028}c\u{200f}"), "a\\u{202e}b\\u{2028}c\\u{200f}");
-        assert_eq!(line("e\u{301} \u{65e5}\u{672c} \"x\" \\"), "e\u{301} \u{65e5}\u{672c} \"x\" \\");
+        assert_eq!(
+            line("a\u{202e}b\u{2028}c\u{200f}"),
+            "a\\u{202e}b\\u{2028}c\\u{200f}"
+        );
+        assert_eq!(
+            line("e\u{301} \u{65e5}\u{672c} \"x\" \\"),
+            "e\u{301} \u{65e5}\u{672c} \"x\" \\"
+        );
     }
 }

@@ -28,7 +28,9 @@ pub enum Match {
 #[must_use]
 pub fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Option<Match> {
     let ends_with = |endings: &[&str]| {
-        pairs.iter().find(|(address, ..)| endings.iter().any(|ending| address.ends_with(ending)))
+        pairs
+            .iter()
+            .find(|(address, ..)| endings.iter().any(|ending| address.ends_with(ending)))
     };
     let (indices, left, right) =
         ends_with(&[".indices", ".vertex_triangles"]).filter(|(_, a, _)| !a.scalar().is_float())?;
@@ -39,16 +41,26 @@ pub fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Opt
     }
     let (left, right) = (corners(left), corners(right));
     if sorted(&left) == sorted(&right) {
-        return Some(Match::TrianglesReordered { indices: indices.clone() });
+        return Some(Match::TrianglesReordered {
+            indices: indices.clone(),
+        });
     }
     let (a, b) = (points(a), points(b));
     let cells = Cells::new(&a, tolerance)?;
     let (classes, largest) = matched(&a, &b, &cells)?;
     let own = cells.alike(&a, &left);
-    let classes: Vec<u64> = classes.into_iter().map(|class| place_in(&own, class)).collect();
+    let classes: Vec<u64> = classes
+        .into_iter()
+        .map(|class| place_in(&own, class))
+        .collect();
     let of = |triangles: &[[u64; 3]], classes: &[u64]| {
         let corner = |index: u64| place_in(classes, index);
-        sorted(&triangles.iter().map(|triangle| triangle.map(corner)).collect::<Vec<_>>())
+        sorted(
+            &triangles
+                .iter()
+                .map(|triangle| triangle.map(corner))
+                .collect::<Vec<_>>(),
+        )
     };
     (of(&left, &own) == of(&right, &classes)).then(|| Match::VerticesReordered {
         positions: positions.clone(),
@@ -70,7 +82,10 @@ fn points(values: &ArrayData) -> Vec<[f64; 3]> {
 /// Triangles in an order of their own, each from its least corner on.
 fn sorted(triangles: &[[u64; 3]]) -> Vec<[u64; 3]> {
     let turned = |[a, b, c]: &[u64; 3]| {
-        [[*a, *b, *c], [*b, *c, *a], [*c, *a, *b]].into_iter().min().unwrap_or([*a, *b, *c])
+        [[*a, *b, *c], [*b, *c, *a], [*c, *a, *b]]
+            .into_iter()
+            .min()
+            .unwrap_or([*a, *b, *c])
     };
     let mut triangles: Vec<[u64; 3]> = triangles.iter().map(turned).collect();
     triangles.sort_unstable();
@@ -80,12 +95,19 @@ fn sorted(triangles: &[[u64; 3]]) -> Vec<[u64; 3]> {
 /// For each point, the first that is at the same place.
 fn first_alike(points: &[[f64; 3]]) -> Vec<u64> {
     let mut seen: HashMap<[u64; 3], u64> = HashMap::new();
-    (0..).zip(points).map(|(index, point)| *seen.entry(point.map(f64::to_bits)).or_insert(index)).collect()
+    (0..)
+        .zip(points)
+        .map(|(index, point)| *seen.entry(point.map(f64::to_bits)).or_insert(index))
+        .collect()
 }
 
 /// The entry of a list for an index.
 fn place_in(classes: &[u64], index: u64) -> u64 {
-    usize::try_from(index).ok().and_then(|index| classes.get(index)).copied().unwrap_or(u64::MAX)
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| classes.get(index))
+        .copied()
+        .unwrap_or(u64::MAX)
 }
 
 /// Points by the cell of space that contains them; only the first of several points at one position.
@@ -103,11 +125,18 @@ impl Cells {
         /// Places that are compared with each point; more in one cell would take a time that grows with their square.
         const MOST: usize = 64;
         let cell = tolerance.max(f64::from(f32::MIN_POSITIVE));
-        let mut cells = Self { tolerance, cell, own: first_alike(points), points: HashMap::new() };
+        let mut cells = Self {
+            tolerance,
+            cell,
+            own: first_alike(points),
+            points: HashMap::new(),
+        };
         for ((index, point), first) in (0_u64..).zip(points).zip(&cells.own) {
             if index == *first && point.iter().all(|number| number.is_finite()) {
-                let cell =
-                    cells.points.entry(point.map(|number| (number / cell).floor() as i64)).or_default();
+                let cell = cells
+                    .points
+                    .entry(point.map(|number| (number / cell).floor() as i64))
+                    .or_default();
                 cell.push(index);
                 if cell.len() > MOST {
                     return None;
@@ -130,7 +159,11 @@ impl Cells {
         let indices = around.filter_map(|cell| self.points.get(&cell)).flatten();
         indices.filter_map(move |index| {
             let other = points.get(usize::try_from(*index).ok()?)?;
-            let distance = point.iter().zip(other).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+            let distance = point
+                .iter()
+                .zip(other)
+                .map(|(p, q)| (p - q).abs())
+                .fold(0.0, f64::max);
             (distance <= self.tolerance).then_some((distance, *index))
         })
     }
@@ -139,7 +172,10 @@ impl Cells {
     /// as short as that, within the tolerance. Ends of a seam may differ by less than another file stores.
     fn alike(&self, points: &[[f64; 3]], triangles: &[[u64; 3]]) -> Vec<u64> {
         let first = |(index, point): (u64, &[f64; 3])| {
-            self.near(points, *point).map(|(_, near)| near).min().unwrap_or(index)
+            self.near(points, *point)
+                .map(|(_, near)| near)
+                .min()
+                .unwrap_or(index)
         };
         let near: Vec<u64> = (0..).zip(points).map(first).collect();
         let joined: Vec<u64> = near.iter().map(|index| place_in(&near, *index)).collect();
@@ -149,7 +185,11 @@ impl Cells {
                     && place_in(&self.own, *p) != place_in(&self.own, *q)
             })
         };
-        if triangles.iter().any(collapses) { self.own.clone() } else { joined }
+        if triangles.iter().any(collapses) {
+            self.own.clone()
+        } else {
+            joined
+        }
     }
 }
 
@@ -159,7 +199,9 @@ fn matched(a: &[[f64; 3]], b: &[[f64; 3]], cells: &Cells) -> Option<(Vec<u64>, f
     let mut largest = 0.0_f64;
     let mut classes = Vec::with_capacity(b.len());
     for point in b {
-        let nearest = cells.near(a, *point).min_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
+        let nearest = cells
+            .near(a, *point)
+            .min_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
         let (distance, index) = nearest?;
         largest = largest.max(distance);
         classes.push(index);
@@ -174,7 +216,11 @@ mod tests {
     use super::*;
 
     fn pair<T: Element>(address: &str, a: Vec<T>, b: Vec<T>) -> (String, ArrayData, ArrayData) {
-        (address.to_owned(), ArrayData::new(Array::from_vec(a)), ArrayData::new(Array::from_vec(b)))
+        (
+            address.to_owned(),
+            ArrayData::new(Array::from_vec(a)),
+            ArrayData::new(Array::from_vec(b)),
+        )
     }
 
     fn floats(numbers: &[f32]) -> Vec<[f32; 3]> {
@@ -190,31 +236,63 @@ mod tests {
     #[test]
     fn triangles_in_another_order_are_the_same() {
         let positions = pair("x.positions", floats(&SQUARE), floats(&SQUARE));
-        let indices = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[2, 3, 0, 1, 2, 0]));
+        let indices = pair(
+            "x.indices",
+            ints(&[0, 1, 2, 0, 2, 3]),
+            ints(&[2, 3, 0, 1, 2, 0]),
+        );
         let found = of_pairs(&[positions.clone(), indices], 0.0);
-        assert_eq!(found, Some(Match::TrianglesReordered { indices: "x.indices".to_owned() }));
+        assert_eq!(
+            found,
+            Some(Match::TrianglesReordered {
+                indices: "x.indices".to_owned()
+            })
+        );
         // Turned over, one is another.
-        let turned = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[2, 3, 0, 2, 1, 0]));
+        let turned = pair(
+            "x.indices",
+            ints(&[0, 1, 2, 0, 2, 3]),
+            ints(&[2, 3, 0, 2, 1, 0]),
+        );
         assert_eq!(of_pairs(&[positions, turned], 0.0), None);
     }
 
     /// The ends of a seam, which another file stores at one place.
     #[test]
     fn vertices_closer_than_the_tolerance_are_one_place() {
-        let seam = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0000001, 0.0, 0.0, 1.0, 0.0];
-        let other = [0.0, 0.0002, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0002, 0.0, 0.0, 1.0, 0.0];
+        let seam = [
+            0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0000001, 0.0, 0.0, 1.0, 0.0,
+        ];
+        let other = [
+            0.0, 0.0002, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0002, 0.0, 0.0, 1.0, 0.0,
+        ];
         let positions = pair("x.positions", floats(&seam), floats(&other));
-        let indices = pair("x.indices", ints(&[0, 1, 2, 3, 2, 4]), ints(&[0, 2, 4, 3, 1, 2]));
-        assert!(matches!(of_pairs(&[positions, indices], 1e-3), Some(Match::VerticesReordered { .. })));
+        let indices = pair(
+            "x.indices",
+            ints(&[0, 1, 2, 3, 2, 4]),
+            ints(&[0, 2, 4, 3, 1, 2]),
+        );
+        assert!(matches!(
+            of_pairs(&[positions, indices], 1e-3),
+            Some(Match::VerticesReordered { .. })
+        ));
     }
 
     #[test]
     fn vertices_in_another_order_are_found_by_their_places() {
-        let moved = [1.0, 1.0004, 0.0, 0.0, 0.0, 0.0003, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0];
+        let moved = [
+            1.0, 1.0004, 0.0, 0.0, 0.0, 0.0003, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0,
+        ];
         let positions = pair("x.positions", floats(&SQUARE), floats(&moved));
-        let indices = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[1, 3, 0, 1, 0, 2]));
+        let indices = pair(
+            "x.indices",
+            ints(&[0, 1, 2, 0, 2, 3]),
+            ints(&[1, 3, 0, 1, 0, 2]),
+        );
         let pairs = [positions, indices];
-        let Some(Match::VerticesReordered { largest, .. }) = of_pairs(&pairs, 1e-3) else { panic!() };
+        let Some(Match::VerticesReordered { largest, .. }) = of_pairs(&pairs, 1e-3) else {
+            panic!()
+        };
         assert!((largest - 0.0004).abs() < 1e-6, "{largest}");
         assert_eq!(of_pairs(&pairs, 1e-4), None);
     }

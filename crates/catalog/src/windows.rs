@@ -56,7 +56,9 @@ impl Window {
     fn copy(&self, range: &Range<u64>) -> Option<Bytes> {
         let start = usize::try_from(range.start.checked_sub(self.start)?).ok()?;
         let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
-        Some(Bytes::copy_from_slice(self.bytes.get(start..)?.get(..length)?))
+        Some(Bytes::copy_from_slice(
+            self.bytes.get(start..)?.get(..length)?,
+        ))
     }
 }
 
@@ -76,7 +78,12 @@ struct Windows {
 /// Returns an error if the file cannot be opened.
 pub(crate) fn open(path: &Path, bytes: u64) -> Result<(Source, Arc<Reads>), Problem> {
     let (file, reads) = (File::open(path)?, Arc::new(Reads::default()));
-    let windows = Windows { file, bytes, reads: Arc::clone(&reads), windows: Mutex::default() };
+    let windows = Windows {
+        file,
+        bytes,
+        reads: Arc::clone(&reads),
+        windows: Mutex::default(),
+    };
     Ok((Source::ranged(windows).with_path(path)?, reads))
 }
 
@@ -99,12 +106,21 @@ impl ReadRange for Windows {
             let before = windows.iter().find(|window| {
                 window.start <= range.start && range.start <= window.end().saturating_add(NEAR)
             });
-            before.map_or(FIRST, |window| (2 * window.bytes.len() as u64).clamp(FIRST, LONGEST))
+            before.map_or(FIRST, |window| {
+                (2 * window.bytes.len() as u64).clamp(FIRST, LONGEST)
+            })
         };
-        let end = range.start.saturating_add(length).max(range.end).min(self.bytes.max(range.end));
+        let end = range
+            .start
+            .saturating_add(length)
+            .max(range.end)
+            .min(self.bytes.max(range.end));
         let bytes = ReadRange::read(&self.file, range.start..end)?;
         self.reads.add(bytes.len());
-        let window = Window { start: range.start, bytes };
+        let window = Window {
+            start: range.start,
+            bytes,
+        };
         // A file that has become shorter ends inside of the range.
         let found = window.copy(&range).unwrap_or_else(|| window.bytes.clone());
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);

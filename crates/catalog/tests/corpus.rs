@@ -11,7 +11,8 @@ use meshmap_testing::{data, kinds};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap()
 }
 
@@ -26,8 +27,15 @@ fn digest_of(file: &MeshFile) -> Result<Value, String> {
 
 /// The expectation of a file: `NAME.expect.json` or, without the ending of the file, `STEM.expect.json`.
 fn expectation(file: &Path) -> Value {
-    let beside = file.with_file_name(format!("{}.expect.json", file.file_name().unwrap().to_string_lossy()));
-    json(&if beside.exists() { beside } else { file.with_extension("expect.json") })
+    let beside = file.with_file_name(format!(
+        "{}.expect.json",
+        file.file_name().unwrap().to_string_lossy()
+    ));
+    json(&if beside.exists() {
+        beside
+    } else {
+        file.with_extension("expect.json")
+    })
 }
 
 fn assert_as_expected(file: &Path) {
@@ -50,7 +58,10 @@ fn leave_out_what_is_made_of_sines(digest: &mut Value) {
     if matches!(digest["format"].as_str(), Some("openctm" | "tmf")) {
         let arrays = digest["arrays"].as_object_mut().unwrap();
         arrays.retain(|path, _| !path.ends_with("normals") && !path.ends_with("tangents"));
-        eprintln!("not compared on this host: normals and tangents of {}", digest["format"]);
+        eprintln!(
+            "not compared on this host: normals and tangents of {}",
+            digest["format"]
+        );
     }
 }
 
@@ -61,10 +72,18 @@ fn assert_case(folder: &Path, format: &str, name: &str, want: &str) {
         ("error", Ok(_)) => panic!("{name} was read"),
         ("error" | "either", Err(error)) => {
             assert_eq!(error.lines().count(), 1, "{name}: {error}");
-            let unknown = ["unknown format: starts with \"", "not a CGeo, IQM", "the file is empty"];
+            let unknown = [
+                "unknown format: starts with \"",
+                "not a CGeo, IQM",
+                "the file is empty",
+            ];
             let is_unknown = unknown.iter().any(|words| error.starts_with(words));
-            let is_located = error.contains("0x") || error.contains("]") || error.contains("the limit of");
-            assert!(is_unknown || error.starts_with(&format!("{format}: ")) && is_located, "{name}: {error}");
+            let is_located =
+                error.contains("0x") || error.contains("]") || error.contains("the limit of");
+            assert!(
+                is_unknown || error.starts_with(&format!("{format}: ")) && is_located,
+                "{name}: {error}"
+            );
         }
         ("ok", Err(error)) => panic!("{name}: {error}"),
         (_, Ok(_)) => {}
@@ -87,7 +106,9 @@ fn assert_cases(folder: &Path, format: &str) {
 #[test]
 fn valid_files_of_the_repository_read_as_expected() {
     for format in Format::ALL {
-        data::folder(&format!("{format}/valid")).iter().for_each(|file| assert_as_expected(file));
+        data::folder(&format!("{format}/valid"))
+            .iter()
+            .for_each(|file| assert_as_expected(file));
     }
 }
 
@@ -105,8 +126,10 @@ fn corpus_files_read_as_expected() {
     let corpus = data::corpus();
     for format in Format::ALL {
         let corpus = corpus.join(format.name());
-        let files: Vec<PathBuf> =
-            ["valid", "large"].iter().flat_map(|folder| data::files(&corpus.join(folder))).collect();
+        let files: Vec<PathBuf> = ["valid", "large"]
+            .iter()
+            .flat_map(|folder| data::files(&corpus.join(folder)))
+            .collect();
         files.iter().for_each(|file| assert_as_expected(file));
         assert_cases(&corpus.join("bad"), format.name());
     }
@@ -115,7 +138,9 @@ fn corpus_files_read_as_expected() {
 /// Digests do not depend on how the bytes come in.
 #[test]
 fn mapped_and_unaligned_files_have_the_same_digest() {
-    let files = Format::ALL.into_iter().flat_map(|format| data::folder(&format!("{format}/valid")));
+    let files = Format::ALL
+        .into_iter()
+        .flat_map(|format| data::folder(&format!("{format}/valid")));
     for file in files {
         let expected = digest(&file).unwrap();
         let bytes = fs::read(&file).unwrap();
@@ -126,7 +151,10 @@ fn mapped_and_unaligned_files_have_the_same_digest() {
             let file = MeshFile::from_source(source, &Options::default()).unwrap();
             assert_eq!(digest_of(&file).unwrap(), expected);
         }
-        #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+        #[allow(
+            unsafe_code,
+            reason = "the files of the repository do not change while tests run"
+        )]
         // SAFETY: as above.
         let source = unsafe { Source::map(&file) }.unwrap();
         let mapped = MeshFile::from_source(source, &Options::default()).unwrap();
@@ -171,31 +199,46 @@ fn messages(path: &Path) -> Vec<String> {
     }
     for entry in file.meshes().into_iter().flatten().take(16) {
         let read = file.mesh(&entry.address).and_then(|mesh| {
-            mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))
+            mesh.attributes()
+                .iter()
+                .try_for_each(|info| mesh.attribute(&info.semantic).map(drop))
         });
         messages.extend(read.err().map(|error| error.to_string()));
     }
-    messages.extend(meshmap_catalog::digest::of(&file).err().map(|error| error.to_string()));
+    messages.extend(
+        meshmap_catalog::digest::of(&file)
+            .err()
+            .map(|error| error.to_string()),
+    );
     messages
 }
 
 /// `true` if a text matches `[A-Z][a-z]+(\(| \{)`.
 fn shows_a_type(text: &str) -> bool {
-    text.match_indices(|c: char| c.is_ascii_uppercase()).any(|(at, _)| {
-        let word = &text[at + 1..];
-        let rest = word.trim_start_matches(|c: char| c.is_ascii_lowercase());
-        rest.len() < word.len() && (rest.starts_with('(') || rest.starts_with(" {"))
-    })
+    text.match_indices(|c: char| c.is_ascii_uppercase())
+        .any(|(at, _)| {
+            let word = &text[at + 1..];
+            let rest = word.trim_start_matches(|c: char| c.is_ascii_lowercase());
+            rest.len() < word.len() && (rest.starts_with('(') || rest.starts_with(" {"))
+        })
 }
 
 #[test]
 fn types_are_told_from_other_text() {
-    for text in ["found Malformed(\"a distance\")", "Checksum { stored: 1 }", "x Ab(", "Some(3)"] {
+    for text in [
+        "found Malformed(\"a distance\")",
+        "Checksum { stored: 1 }",
+        "x Ab(",
+        "Some(3)",
+    ] {
         assert!(shows_a_type(text), "{text}");
     }
-    for text in
-        ["iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes", "A (b", "Number of faces: 12", "max(3)"]
-    {
+    for text in [
+        "iqm: iqmheader (0x0..0x7c) is cut off: expected 124 bytes",
+        "A (b",
+        "Number of faces: 12",
+        "max(3)",
+    ] {
         assert!(!shows_a_type(text), "{text}");
     }
 }
@@ -211,6 +254,12 @@ fn objects_of_files_with_many_items_are_short() {
         };
         let object = inspect::info(&file, Path::new("many"), Some(stored), false).unwrap();
         let longest = 1_000_000 * stored.div_ceil(10_000_000) as usize;
-        assert!(object.len() < longest, "{}/{}: {} bytes", kind.format, kind.name, object.len());
+        assert!(
+            object.len() < longest,
+            "{}/{}: {} bytes",
+            kind.format,
+            kind.name,
+            object.len()
+        );
     }
 }

@@ -22,8 +22,7 @@ use meshmap_testing::{again, hooked};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const USAGE: &str =
-    "usage: doubling [--short] [--list] [FILTER..]: kinds whose `format/name` has one of the filters in it";
+const USAGE: &str = "usage: doubling [--short] [--list] [FILTER..]: kinds whose `format/name` has one of the filters in it";
 
 /// More than this and a process ends: what is allowed is less.
 const MOST_MEMORY: i64 = 5 << 30;
@@ -91,7 +90,10 @@ fn main() -> ExitCode {
     }
     let mut kinds = kinds::all();
     kinds.retain(|kind| {
-        filters.is_empty() || filters.iter().any(|filter| name_of(kind).contains(filter.as_str()))
+        filters.is_empty()
+            || filters
+                .iter()
+                .any(|filter| name_of(kind).contains(filter.as_str()))
     });
     if list {
         kinds.iter().for_each(|kind| println!("{}", name_of(kind)));
@@ -144,10 +146,21 @@ struct Row {
 
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { kind, call, n, time, ratio, peak, verdict } = self;
+        let Self {
+            kind,
+            call,
+            n,
+            time,
+            ratio,
+            peak,
+            verdict,
+        } = self;
         let milliseconds = time.as_secs_f64() * 1e3;
         let peak = *peak as f64 / f64::from(1 << 20);
-        write!(f, "| {kind} | {call} | {n} | {milliseconds:.1} ms | {ratio:.1} | {peak:.1} MiB | {verdict} |")
+        write!(
+            f,
+            "| {kind} | {call} | {n} | {milliseconds:.1} ms | {ratio:.1} | {peak:.1} MiB | {verdict} |"
+        )
     }
 }
 
@@ -161,19 +174,26 @@ struct Series {
 
 /// Kinds in their order, as many at a time as there are cores: what is measured is the time of each process, not of the machine.
 fn all_rows(kinds: &[Kind], plan: &Plan) -> impl Iterator<Item = Row> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(kinds.len().max(1));
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(kinds.len().max(1));
     let next = AtomicUsize::new(0);
     let mut all: Vec<(usize, Vec<Row>)> = std::thread::scope(|scope| {
         let work = || {
             let mut done = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(kind) = kinds.get(index) else { return done };
+                let Some(kind) = kinds.get(index) else {
+                    return done;
+                };
                 done.push((index, rows(kind, plan)));
             }
         };
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a thread that measures")).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("a thread that measures"))
+            .collect()
     });
     all.sort_by_key(|(index, _)| *index);
     all.into_iter().flat_map(|(_, rows)| rows)
@@ -190,10 +210,15 @@ fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
             series.times.insert(n, measured.time);
             series.peak = series.peak.max(measured.peak);
             if measured.peak > run.allowed(&measured.name) && series.verdict.is_empty() {
-                series.verdict = format!("memory: {} are allowed at n = {n}", run.allowed(&measured.name));
+                series.verdict = format!(
+                    "memory: {} are allowed at n = {n}",
+                    run.allowed(&measured.name)
+                );
             }
             // Calls that others need are always made.
-            let needed = ["open", "meshes", "blocks"].iter().any(|name| measured.name.ends_with(name));
+            let needed = ["open", "meshes", "blocks"]
+                .iter()
+                .any(|name| measured.name.ends_with(name));
             if measured.time > plan.enough && !needed {
                 skipped.insert(measured.name);
             } else {
@@ -214,18 +239,26 @@ fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
     for n in calls.values().flat_map(|series| series.times.keys()) {
         left_out.entry(*n).or_insert_with(|| {
             let is_left_out = |series: &Series| !series.times.contains_key(n);
-            calls.iter().filter(|(_, series)| is_left_out(series)).map(|(call, _)| call.clone()).collect()
+            calls
+                .iter()
+                .filter(|(_, series)| is_left_out(series))
+                .map(|(call, _)| call.clone())
+                .collect()
         });
     }
     let mut again = Again::new();
-    calls.into_iter().map(|(call, series)| row(kind, call, series, plan, &left_out, &mut again)).collect()
+    calls
+        .into_iter()
+        .map(|(call, series)| row(kind, call, series, plan, &left_out, &mut again))
+        .collect()
 }
 
 fn sizes(kind: &Kind, plan: &Plan) -> Vec<usize> {
     let most = kind.most.min(MOST_ITEMS);
     let fits = |n: usize| n <= most && (kind.build)(n).len() <= plan.most_bytes;
-    let mut sizes: Vec<usize> =
-        std::iter::successors(Some(64), |n| Some(n * plan.step)).take_while(|n| fits(*n)).collect();
+    let mut sizes: Vec<usize> = std::iter::successors(Some(64), |n| Some(n * plan.step))
+        .take_while(|n| fits(*n))
+        .collect();
     // Up to what is allowed, with what it is compared with.
     let last = most / 4 * 4;
     if sizes.last().is_some_and(|n| n * plan.step > last) && fits(last) {
@@ -249,18 +282,31 @@ fn row(
     // Calls too short to be measured took at most `least`.
     let ratio_of = |time: Duration, longer: Duration| longer.div_duration_f64(time.max(plan.least));
     let pair = |(n, time): (&usize, &Duration)| {
-        let longer = series.times.get(&(n * 4)).filter(|longer| **longer >= plan.least)?;
+        let longer = series
+            .times
+            .get(&(n * 4))
+            .filter(|longer| **longer >= plan.least)?;
         Some((*n, *time, ratio_of(*time, *longer)))
     };
     // The largest files show best how time grows.
-    let longest = series.times.last_key_value().map_or((0, Duration::ZERO), |(n, time)| (*n, *time));
-    let (n, time, mut ratio) =
-        series.times.iter().rev().find_map(pair).unwrap_or((longest.0, longest.1, 0.0));
+    let longest = series
+        .times
+        .last_key_value()
+        .map_or((0, Duration::ZERO), |(n, time)| (*n, *time));
+    let (n, time, mut ratio) = series
+        .times
+        .iter()
+        .rev()
+        .find_map(pair)
+        .unwrap_or((longest.0, longest.1, 0.0));
     // A busy machine is slow by chance, and caches end somewhere, but not ten times in a row: what is quadratic takes 16.
     if ratio > MOST && series.verdict.is_empty() {
         for attempt in 1..10 {
             let mut time = |n| {
-                again.entry((n, attempt)).or_insert_with(|| run(kind, n, &left_out[&n], plan)).time(&call)
+                again
+                    .entry((n, attempt))
+                    .or_insert_with(|| run(kind, n, &left_out[&n], plan))
+                    .time(&call)
             };
             if let (Some(time), Some(longer)) = (time(n), time(n * 4)) {
                 ratio = ratio.min(ratio_of(time, longer));
@@ -273,7 +319,15 @@ fn row(
             series.verdict = "time".to_owned();
         }
     }
-    Row { kind: name_of(kind), call, n, time, ratio, peak: series.peak, verdict: series.verdict }
+    Row {
+        kind: name_of(kind),
+        call,
+        n,
+        time,
+        ratio,
+        peak: series.peak,
+        verdict: series.verdict,
+    }
 }
 
 /// The calls that were not made at a size.
@@ -296,12 +350,18 @@ struct Run {
 
 impl Run {
     fn time(&self, call: &str) -> Option<Duration> {
-        self.measured.iter().find(|one| one.name == call).map(|one| one.time)
+        self.measured
+            .iter()
+            .find(|one| one.name == call)
+            .map(|one| one.time)
     }
 
     /// The rule of memory. The decoded data that a handle holds is also within the total.
     fn allowed(&self, call: &str) -> i64 {
-        if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
+        if let Some(headers) = self
+            .headers
+            .filter(|_| call == "by ranges: held after opening")
+        {
             // The first bytes that are read may be the body's, and few windows and short texts are kept.
             return 8 * headers + (192 << 10) + (2 << 20);
         }
@@ -311,7 +371,12 @@ impl Run {
 
 fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
     let mut run = Run::default();
-    let mut arguments = vec!["--child".to_owned(), name_of(kind), n.to_string(), plan.name.to_owned()];
+    let mut arguments = vec![
+        "--child".to_owned(),
+        name_of(kind),
+        n.to_string(),
+        plan.name.to_owned(),
+    ];
     arguments.extend(skipped.iter().cloned());
     watch(&arguments, plan, &mut run);
     let folder = Folder::new();
@@ -323,7 +388,9 @@ fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
             continue;
         }
         let arguments = ["--command".to_owned(), name].into_iter();
-        let arguments: Vec<String> = arguments.chain(lines::with_paths(&line, &file, &folder.path)).collect();
+        let arguments: Vec<String> = arguments
+            .chain(lines::with_paths(&line, &file, &folder.path))
+            .collect();
         watch(&arguments, plan, &mut run);
     }
     run
@@ -338,7 +405,8 @@ impl Folder {
     fn new() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("meshmap-doubling-{}-{number}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("meshmap-doubling-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("room for temporary files");
         Self { path }
     }
@@ -356,10 +424,15 @@ fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
     let prepare = |command: &mut Command| {
         command.args(arguments).env("RAYON_NUM_THREADS", "1");
     };
-    let end = again::run(prepare, plan.patience, |line| told(&line, run, &mut current));
+    let end = again::run(prepare, plan.patience, |line| {
+        told(&line, run, &mut current)
+    });
     // The commands end with 1 where a file is bad.
     let is_good = end.code().is_some_and(|code| code <= 1);
-    let how = run.panic.take().or_else(|| (!is_good).then(|| end.to_string()));
+    let how = run
+        .panic
+        .take()
+        .or_else(|| (!is_good).then(|| end.to_string()));
     run.ended = run.ended.take().or(how.map(|how| (current, how)));
 }
 
@@ -369,13 +442,23 @@ fn told(line: &str, run: &mut Run, current: &mut String) {
     match words.as_slice() {
         ["@stored", stored, headers] => {
             // Commands do not know of headers.
-            (run.stored, run.headers) = (stored.parse().unwrap_or(0), headers.parse().ok().or(run.headers));
+            (run.stored, run.headers) = (
+                stored.parse().unwrap_or(0),
+                headers.parse().ok().or(run.headers),
+            );
         }
         ["@begun", ..] => *current = line["@begun ".len()..].to_owned(),
         ["@done", time, peak, name] => {
-            let (time, peak) = (Duration::from_nanos(time.parse().unwrap_or(0)), peak.parse().unwrap_or(0));
+            let (time, peak) = (
+                Duration::from_nanos(time.parse().unwrap_or(0)),
+                peak.parse().unwrap_or(0),
+            );
             let time = time.saturating_sub(time_of_memory(peak));
-            run.measured.push(Measured { name: (*name).to_owned(), time, peak });
+            run.measured.push(Measured {
+                name: (*name).to_owned(),
+                time,
+                peak,
+            });
         }
         // Commands also print their errors there.
         _ if line.contains("panicked at") => run.panic = Some(line.to_owned()),
@@ -391,17 +474,27 @@ fn time_of_memory(peak: i64) -> Duration {
 }
 
 fn tell(measured: Measured) {
-    eprintln!("@done {} {} {}", measured.time.as_nanos(), measured.peak, measured.name);
+    eprintln!(
+        "@done {} {} {}",
+        measured.time.as_nanos(),
+        measured.peak,
+        measured.name
+    );
 }
 
 /// Makes all calls on a file: KIND N HOW SKIPPED..
 fn child(arguments: &[String]) {
     allocator::abort_beyond(MOST_MEMORY);
-    let kind = kinds::all().into_iter().find(|kind| name_of(kind) == arguments[0]).expect("a kind");
+    let kind = kinds::all()
+        .into_iter()
+        .find(|kind| name_of(kind) == arguments[0])
+        .expect("a kind");
     let n = arguments[1].parse().expect("a number");
     let short = arguments[2] == "short";
     let body = bytes::Bytes::from((kind.build)(n));
-    let headers = kind.headers.map_or_else(|| "-".to_owned(), |headers| headers(n).to_string());
+    let headers = kind
+        .headers
+        .map_or_else(|| "-".to_owned(), |headers| headers(n).to_string());
     eprintln!("@stored {} {headers}", body.len());
     let mut meter = Meter::new(|name: &str| eprintln!("@begun {name}"), tell);
     meter.skipped = arguments[3..].iter().cloned().collect();
@@ -433,6 +526,10 @@ fn command(arguments: &[String]) -> ExitCode {
     let start = cpu_time::ProcessTime::now();
     let command = std::iter::once("meshmap".to_owned()).chain(arguments[1..].iter().cloned());
     let (status, count) = allocator::counted_in_process(|| meshmap_cli::run(command));
-    tell(Measured { name: arguments[0].clone(), time: start.elapsed(), peak: count.peak });
+    tell(Measured {
+        name: arguments[0].clone(),
+        time: start.elapsed(),
+        peak: count.peak,
+    });
     status
 }

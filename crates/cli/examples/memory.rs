@@ -42,16 +42,22 @@ const PATIENCE: Duration = Duration::from_secs(600);
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut value = |option: &str| {
-        let is_named = arguments.first().is_some_and(|argument| argument == option) && arguments.len() > 1;
+        let is_named =
+            arguments.first().is_some_and(|argument| argument == option) && arguments.len() > 1;
         is_named.then(|| arguments.drain(..2).nth(1).unwrap_or_default())
     };
     let number = |text: String| text.parse().unwrap_or(0);
-    let (child, first) = (value("--child").map(number), value("--from").map_or(0, number));
+    let (child, first) = (
+        value("--child").map(number),
+        value("--from").map_or(0, number),
+    );
     let Some(share) = value("--share").map_or(Some([0, 1]), |share| parse_share(&share)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let short = arguments.first().is_some_and(|argument| argument == "--short");
+    let short = arguments
+        .first()
+        .is_some_and(|argument| argument == "--short");
     let filters = &arguments[usize::from(short)..];
     if filters.iter().any(|filter| filter.starts_with('-')) {
         eprintln!("{USAGE}");
@@ -59,7 +65,15 @@ fn main() -> ExitCode {
     }
     if let Some(from) = child {
         allocator::abort_beyond(MOST_MEMORY);
-        cases(short, &mut Runner { from, share, next: 0, filters });
+        cases(
+            short,
+            &mut Runner {
+                from,
+                share,
+                next: 0,
+                filters,
+            },
+        );
         return ExitCode::SUCCESS;
     }
     parent(&arguments, first, share)
@@ -74,13 +88,16 @@ fn parse_share(text: &str) -> Option<[usize; 2]> {
 
 /// Runs the cases in another process, and goes on in a new one after a case that ended it.
 fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
-    let printed = Printed(std::env::temp_dir().join(format!("meshmap-memory-{}.out", std::process::id())));
+    let printed =
+        Printed(std::env::temp_dir().join(format!("meshmap-memory-{}.out", std::process::id())));
     let mut from = first;
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
     let mut fault = |line: String| {
         println!("{line}");
         // There are many bombs of a kind.
-        *faults.entry(line.rsplit(": ").next().unwrap_or_default().to_owned()).or_default() += 1;
+        *faults
+            .entry(line.rsplit(": ").next().unwrap_or_default().to_owned())
+            .or_default() += 1;
     };
     let mut cases = 0_usize;
     loop {
@@ -88,8 +105,15 @@ fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
         let (mut case, mut call, mut panic) = (String::new(), String::new(), None);
         let prepare = |command: &mut Command| {
             let share = share.map(|number| number.to_string()).join("/");
-            command.arg("--child").arg(first.to_string()).arg("--share").arg(share).args(arguments);
-            command.env(Printed::VARIABLE, &printed.0).stdout(printed.file());
+            command
+                .arg("--child")
+                .arg(first.to_string())
+                .arg("--share")
+                .arg(share)
+                .args(arguments);
+            command
+                .env(Printed::VARIABLE, &printed.0)
+                .stdout(printed.file());
         };
         let end = again::run(prepare, PATIENCE, |line| match line.split_once(' ') {
             Some(("@case", rest)) => {
@@ -108,12 +132,24 @@ fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
         if end.code() == Some(0) {
             break;
         }
-        fault(format!("{case}: {call} ended with {}", panic.unwrap_or_else(|| end.to_string())));
+        fault(format!(
+            "{case}: {call} ended with {}",
+            panic.unwrap_or_else(|| end.to_string())
+        ));
     }
     drop(std::fs::remove_file(&printed.0));
-    println!("cases {first}..{from}: {cases} cases, {} faults", faults.values().sum::<usize>());
-    faults.iter().for_each(|(call, count)| println!("{count:6} x {call}"));
-    if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!(
+        "cases {first}..{from}: {cases} cases, {} faults",
+        faults.values().sum::<usize>()
+    );
+    faults
+        .iter()
+        .for_each(|(call, count)| println!("{count:6} x {call}"));
+    if faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 struct Runner<'a> {
@@ -124,7 +160,9 @@ struct Runner<'a> {
 }
 
 fn small() -> Limits {
-    Limits::default().with_max_block_bytes(MIB as u64).with_max_total_bytes(MIB as u64)
+    Limits::default()
+        .with_max_block_bytes(MIB as u64)
+        .with_max_total_bytes(MIB as u64)
 }
 
 impl Runner<'_> {
@@ -135,7 +173,11 @@ impl Runner<'_> {
         let [k, n] = self.share;
         let wanted = index >= self.from
             && index % n == k
-            && (self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter.as_str())));
+            && (self.filters.is_empty()
+                || self
+                    .filters
+                    .iter()
+                    .any(|filter| name.contains(filter.as_str())));
         if wanted {
             eprintln!("@case {index} {name}");
         }
@@ -153,11 +195,19 @@ impl Runner<'_> {
             let bad = |measured: Measured| check(&measured, limits, body.len());
             let mut meter = Meter::new(|name: &str| eprintln!("@begun {name}"), bad);
             meter.most = 64;
-            let prefix = if most == MIB { "at 1 MiB, " } else { "by default, " };
+            let prefix = if most == MIB {
+                "at 1 MiB, "
+            } else {
+                "by default, "
+            };
             meter.begin(prefix);
             every(&Source::from_bytes(body.clone()), &options, &mut meter);
             if ranged {
-                meter.begin(if most == MIB { "at 1 MiB, by ranges, " } else { "by default, by ranges, " });
+                meter.begin(if most == MIB {
+                    "at 1 MiB, by ranges, "
+                } else {
+                    "by default, by ranges, "
+                });
                 every(&hooked(body.clone(), |_| Ok(())), &options, &mut meter);
             }
         }
@@ -165,14 +215,22 @@ impl Runner<'_> {
 
     /// Every command on a file.
     fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits]) {
-        self.run(&format!("{name}, commands"), body, &lines::all(), all_limits);
+        self.run(
+            &format!("{name}, commands"),
+            body,
+            &lines::all(),
+            all_limits,
+        );
     }
 
     /// The commands that print a page or a JSON object, on the largest file whose output is limited.
     fn pages(&mut self, kind: &Kind) {
         let size = |n: &usize| (kind.build)(*n).len();
-        let numbers = std::iter::successors(Some(64), |n| Some(n * 4)).take_while(|n| *n <= kind.most);
-        let Some(n) = numbers.take_while(|n| size(n) <= PRINTED_FOR).last() else { return };
+        let numbers =
+            std::iter::successors(Some(64), |n| Some(n * 4)).take_while(|n| *n <= kind.most);
+        let Some(n) = numbers.take_while(|n| size(n) <= PRINTED_FOR).last() else {
+            return;
+        };
         let mut lines = lines::all();
         lines.retain(|line| ["info", "verify"].contains(&line[0].as_str()));
         self.run(
@@ -189,7 +247,11 @@ impl Runner<'_> {
         }
         let folder = std::env::temp_dir().join(format!("meshmap-memory-{}", std::process::id()));
         let file = folder.join("file");
-        let printed = Printed(std::env::var_os(Printed::VARIABLE).expect("the parent names it").into());
+        let printed = Printed(
+            std::env::var_os(Printed::VARIABLE)
+                .expect("the parent names it")
+                .into(),
+        );
         for line in lines {
             std::fs::create_dir_all(&folder).expect("room for temporary files");
             std::fs::write(&file, body).expect("room for temporary files");
@@ -221,16 +283,30 @@ fn command(
     let start = ProcessTime::now();
     printed.clear();
     let (_, count) = allocator::counted_in_process(|| meshmap_cli::run_to_status(words));
-    let measured = Measured { name, time: start.elapsed(), peak: count.peak };
+    let measured = Measured {
+        name,
+        time: start.elapsed(),
+        peak: count.peak,
+    };
     let bytes = printed.len();
     if bytes > MOST_PRINTED && stored <= PRINTED_FOR && !is_list(line) {
-        eprintln!("@bad {bytes} bytes printed for {stored} bytes: {}", measured.name);
+        eprintln!(
+            "@bad {bytes} bytes printed for {stored} bytes: {}",
+            measured.name
+        );
     }
     check(&measured, limits, stored);
-    let slower = if line.iter().any(|word| word == "--cross-check") { SLOWER } else { 1 };
+    let slower = if line.iter().any(|word| word == "--cross-check") {
+        SLOWER
+    } else {
+        1
+    };
     let longest = (LONGEST + LONGEST_OF_BYTE * u32::try_from(stored).unwrap_or(u32::MAX)) * slower;
     if measured.time > longest {
-        eprintln!("@bad {:.1?} for {stored} bytes: {}", measured.time, measured.name);
+        eprintln!(
+            "@bad {:.1?} for {stored} bytes: {}",
+            measured.time, measured.name
+        );
     }
 }
 
@@ -238,7 +314,9 @@ fn command(
 fn has_option(line: &[String], option: &str) -> bool {
     let commands = meshmap_cli::command();
     let command = commands.find_subcommand(&line[0]).expect("a command");
-    command.get_arguments().any(|argument| argument.get_long() == Some(option))
+    command
+        .get_arguments()
+        .any(|argument| argument.get_long() == Some(option))
 }
 
 /// Returns `true` if the command prints a line or an object for each array or mesh, so that its output has no limit.
@@ -254,7 +332,11 @@ impl Printed {
     const VARIABLE: &str = "MESHMAP_PRINTED";
 
     fn file(&self) -> File {
-        File::options().create(true).append(true).open(&self.0).expect("room for temporary files")
+        File::options()
+            .create(true)
+            .append(true)
+            .open(&self.0)
+            .expect("room for temporary files")
     }
 
     fn clear(&self) {
@@ -270,7 +352,10 @@ fn check(measured: &Measured, limits: &Limits, stored: usize) {
     let allowed = most_memory(limits, stored as u64) as i64;
     if measured.peak > allowed {
         let [peak, allowed] = [measured.peak, allowed].map(|bytes| bytes as f64 / MIB as f64);
-        eprintln!("@bad {peak:.1} MiB of {allowed:.1} MiB for {stored} bytes: {}", measured.name);
+        eprintln!(
+            "@bad {peak:.1} MiB of {allowed:.1} MiB for {stored} bytes: {}",
+            measured.name
+        );
     }
 }
 
@@ -298,13 +383,24 @@ fn cases(short: bool, runner: &mut Runner) {
                 continue;
             }
             // An item that is 64 times in a large file is as large 64 times.
-            let limits: &[Limits] =
-                if short && body.len() > 256 << 10 { &[small()] } else { &[default, small()] };
+            let limits: &[Limits] = if short && body.len() > 256 << 10 {
+                &[small()]
+            } else {
+                &[default, small()]
+            };
             runner.case(&name(path), &body, limits, !short || body.len() < 64 << 10);
         }
-        let damaged: Vec<PathBuf> = files.iter().filter(|path| is_damaged(path)).cloned().collect();
+        let damaged: Vec<PathBuf> = files
+            .iter()
+            .filter(|path| is_damaged(path))
+            .cloned()
+            .collect();
         for path in spread(&damaged, every(6)) {
-            runner.commands(&name(path), &std::fs::read(path).expect("a file of tests"), &[default]);
+            runner.commands(
+                &name(path),
+                &std::fs::read(path).expect("a file of tests"),
+                &[default],
+            );
         }
         for path in spread(&files, every(6)) {
             let body = Bytes::from(std::fs::read(path).expect("a file of tests"));
@@ -345,39 +441,83 @@ fn known(short: bool, runner: &mut Runner) {
     let points = [[0, 1, 2], [3, 4, 5], [6, 7, 0]];
     let count: u64 = (512 << 20) / 4 / 3 * 3;
     let shared = [&[15, 0][..], &count.to_le_bytes(), &[0; 8]].concat();
-    let writer = Writer::b().mesh("").vertices([0., 1., 0., 1., 0., 1.], [3, 3, 3], &points);
-    let writer = writer.directions(3, 4, &[(0, 0, 1)]).uvs(3, &[[0, 1]]).directions(9, 3, &[(9, 7, 0)]);
+    let writer = Writer::b()
+        .mesh("")
+        .vertices([0., 1., 0., 1., 0., 1.], [3, 3, 3], &points);
+    let writer = writer
+        .directions(3, 4, &[(0, 0, 1)])
+        .uvs(3, &[[0, 1]])
+        .directions(9, 3, &[(9, 7, 0)]);
     let body = writer.segment(25, 0, &shared).to_bytes();
     bomb("tmf: shared triangles of no bits", &body, Limits::default());
 
     for (keys, bytes) in [(100, 64 << 20), (4090, 1 << 20)] {
         let body = kinds::one_block_of_zeros(keys, bytes);
-        bomb(&format!("slmesh: {keys} keys that name {bytes} zeros"), &body, Limits::default());
+        bomb(
+            &format!("slmesh: {keys} keys that name {bytes} zeros"),
+            &body,
+            Limits::default(),
+        );
     }
-    bomb("cgeo: a small snapshot before 64 large ones", &kinds::small_before_large(64, 80_000), small());
-    bomb("cgeo: 64 snapshots of 20,000 empty map channels", &kinds::cgeo_channels(20_000, 64), small());
-    bomb("openctm: 200 bodies of 8 MB", &kinds::openctm_bomb(700_000).repeat(200), Limits::default());
+    bomb(
+        "cgeo: a small snapshot before 64 large ones",
+        &kinds::small_before_large(64, 80_000),
+        small(),
+    );
+    bomb(
+        "cgeo: 64 snapshots of 20,000 empty map channels",
+        &kinds::cgeo_channels(20_000, 64),
+        small(),
+    );
+    bomb(
+        "openctm: 200 bodies of 8 MB",
+        &kinds::openctm_bomb(700_000).repeat(200),
+        Limits::default(),
+    );
 
     // Each command takes seconds for 8 MB.
     let meshes = if short { 100_000_u32 } else { 2_000_000 };
     let mut empty = Writer::b().to_bytes();
     empty[11..15].copy_from_slice(&meshes.to_le_bytes());
     empty.resize(empty.len() + meshes as usize * 4, 0);
-    runner.commands(&format!("bomb of tmf: {meshes} empty meshes"), &empty, &[Limits::default()]);
+    runner.commands(
+        &format!("bomb of tmf: {meshes} empty meshes"),
+        &empty,
+        &[Limits::default()],
+    );
 }
 
 /// Files of a few hundred KiB whose numbers, multiplied with each other, are gigabytes.
 fn hostile(short: bool, runner: &mut Runner) {
     use meshmap_testing::fixtures::iqm;
     let files = [
-        ("4294967295 frames in which nothing moves", iqm::constant_frames(1, u32::MAX)),
-        ("200 joints x 1000000 frames in which nothing moves", iqm::constant_frames(200, 1_000_000)),
-        ("10000 meshes of the same 16000 vertices", iqm::shared_vertices(10_000, 16_000)),
-        ("10000 meshes of the same 1000 triangles", iqm::shared_triangles(10_000, 1000)),
-        ("10000 animations of the same 1000 frames", iqm::shared_frames(10_000, 1000)),
+        (
+            "4294967295 frames in which nothing moves",
+            iqm::constant_frames(1, u32::MAX),
+        ),
+        (
+            "200 joints x 1000000 frames in which nothing moves",
+            iqm::constant_frames(200, 1_000_000),
+        ),
+        (
+            "10000 meshes of the same 16000 vertices",
+            iqm::shared_vertices(10_000, 16_000),
+        ),
+        (
+            "10000 meshes of the same 1000 triangles",
+            iqm::shared_triangles(10_000, 1000),
+        ),
+        (
+            "10000 animations of the same 1000 frames",
+            iqm::shared_frames(10_000, 1000),
+        ),
     ];
     for (name, body) in files {
-        runner.commands(&format!("iqm: {name}"), &body, &[Limits::default(), small()]);
+        runner.commands(
+            &format!("iqm: {name}"),
+            &body,
+            &[Limits::default(), small()],
+        );
     }
     // Each command may take seconds, also where nothing is optimized.
     if short {
@@ -386,7 +526,12 @@ fn hostile(short: bool, runner: &mut Runner) {
     let lines = [lines::all(), lines::pictures()].concat();
     for path in data::files(&data::root().with_file_name("attack")) {
         let body = std::fs::read(&path).expect("a file of tests");
-        runner.run(&format!("{}, commands", name(&path)), &body, &lines, &[Limits::default()]);
+        runner.run(
+            &format!("{}, commands", name(&path)),
+            &body,
+            &lines,
+            &[Limits::default()],
+        );
     }
 }
 
@@ -406,16 +551,24 @@ fn files(format: &str) -> Vec<PathBuf> {
 }
 
 fn is_damaged(path: &Path) -> bool {
-    path.parent().is_some_and(|folder| folder.ends_with("bad") || folder.ends_with("regressions"))
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("bad") || folder.ends_with("regressions"))
 }
 
 /// So many of the files, from all over.
 fn spread(files: &[PathBuf], count: usize) -> impl Iterator<Item = &PathBuf> {
-    files.iter().step_by((files.len() / count.min(files.len()).max(1)).max(1)).take(count)
+    files
+        .iter()
+        .step_by((files.len() / count.min(files.len()).max(1)).max(1))
+        .take(count)
 }
 
 fn name(path: &Path) -> String {
-    let parts: Vec<_> =
-        path.components().rev().take(3).map(|part| part.as_os_str().to_string_lossy()).collect();
+    let parts: Vec<_> = path
+        .components()
+        .rev()
+        .take(3)
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
     parts.into_iter().rev().collect::<Vec<_>>().join("/")
 }

@@ -199,7 +199,10 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
 /// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
-    let cli = match Cli::try_parse_from(args).map_err(with_tip).map_err(without_secrets) {
+    let cli = match Cli::try_parse_from(args)
+        .map_err(with_tip)
+        .map_err(without_secrets)
+    {
         Ok(cli) => cli,
         Err(error) => {
             // If the error stream is closed, the message is lost.
@@ -235,15 +238,24 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
 /// An error about an unknown option names the commands that have it, and does not advise to pass it as a path.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let name = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(name)) if error.kind() == ErrorKind::UnknownArgument => name.clone(),
+        Some(ContextValue::String(name)) if error.kind() == ErrorKind::UnknownArgument => {
+            name.clone()
+        }
         _ => return error,
     };
-    let Some(long) = name.strip_prefix("--") else { return error };
+    let Some(long) = name.strip_prefix("--") else {
+        return error;
+    };
     let definition = definition();
-    let has_option =
-        |command: &&clap::Command| command.get_arguments().any(|argument| argument.get_long() == Some(long));
-    let commands =
-        definition.get_subcommands().filter(has_option).map(|command| format!("'{}'", command.get_name()));
+    let has_option = |command: &&clap::Command| {
+        command
+            .get_arguments()
+            .any(|argument| argument.get_long() == Some(long))
+    };
+    let commands = definition
+        .get_subcommands()
+        .filter(has_option)
+        .map(|command| format!("'{}'", command.get_name()));
     let commands = commands.collect::<Vec<_>>().join(", ");
     error.remove(ContextKind::Suggested);
     if !commands.is_empty() {
@@ -256,14 +268,19 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
 /// An error that shows addresses without their secrets.
 fn without_secrets(mut error: clap::Error) -> clap::Error {
     let addresses = error.context().filter_map(|(kind, value)| {
-        let ContextValue::String(argument) = value else { return None };
+        let ContextValue::String(argument) = value else {
+            return None;
+        };
         let shown = argument.trim_start_matches('-');
         text::is_address(shown).then(|| (kind, text::without_secrets(shown)))
     });
     for (kind, shown) in addresses.collect::<Vec<_>>() {
         if error.kind() == ErrorKind::ValueValidation {
             // The reason may quote the value.
-            let option = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+            let option = error
+                .get(ContextKind::InvalidArg)
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let message = format!("invalid value '{shown}' for '{option}': an address\n");
             return clap::Error::raw(ErrorKind::ValueValidation, message);
         }
@@ -281,21 +298,51 @@ fn print(text: &str, out: &mut impl Write) -> io::Result<Outcome> {
 
 fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
     match command {
-        Command::Info { args: InfoArgs { schema: true, .. }, .. } => print(SCHEMA, out),
-        Command::Convert { args: ConvertArgs { schema: true, .. }, .. }
-        | Command::Render { args: RenderArgs { schema: true, .. }, .. } => print(SCHEMA_OF_OUTPUTS, out),
-        Command::Diff { args: DiffArgs { schema: true, .. }, .. } => print(SCHEMA_OF_DIFF, out),
-        Command::Catalog { args: CatalogArgs { schema: true, .. }, .. } => print(SCHEMA_OF_CATALOG, out),
-        Command::Info { args, list, choice } => info::run(&args, &with_list(choice, list), screen, out),
-        Command::Verify { args: VerifyArgs { rules: true, .. }, .. } => {
+        Command::Info {
+            args: InfoArgs { schema: true, .. },
+            ..
+        } => print(SCHEMA, out),
+        Command::Convert {
+            args: ConvertArgs { schema: true, .. },
+            ..
+        }
+        | Command::Render {
+            args: RenderArgs { schema: true, .. },
+            ..
+        } => print(SCHEMA_OF_OUTPUTS, out),
+        Command::Diff {
+            args: DiffArgs { schema: true, .. },
+            ..
+        } => print(SCHEMA_OF_DIFF, out),
+        Command::Catalog {
+            args: CatalogArgs { schema: true, .. },
+            ..
+        } => print(SCHEMA_OF_CATALOG, out),
+        Command::Info { args, list, choice } => {
+            info::run(&args, &with_list(choice, list), screen, out)
+        }
+        Command::Verify {
+            args: VerifyArgs { rules: true, .. },
+            ..
+        } => {
             for format in Format::ALL {
-                for Rule { id, severity, name, .. } in format.rules() {
-                    writeln!(out, "{:<36} {:<11} {name}", format!("{format}.{id}"), severity.name())?;
+                for Rule {
+                    id, severity, name, ..
+                } in format.rules()
+                {
+                    writeln!(
+                        out,
+                        "{:<36} {:<11} {name}",
+                        format!("{format}.{id}"),
+                        severity.name()
+                    )?;
                 }
             }
             Ok(Outcome::Good)
         }
-        Command::Verify { args, list, choice } => verify::run(&args, &with_list(choice, list), screen, out),
+        Command::Verify { args, list, choice } => {
+            verify::run(&args, &with_list(choice, list), screen, out)
+        }
         Command::Dump { args } => {
             args.durable.begin();
             watch_maps(args.mmap);
@@ -318,10 +365,18 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             args.durable.begin();
             catalog::run(&args, &with_list(choice, list), out)
         }
-        Command::View { paths, no_open, list, choice } => {
-            view::run(&paths, !no_open, &with_list(choice, list), out)
-        }
-        Command::Digest { path, all, mmap, memory } => {
+        Command::View {
+            paths,
+            no_open,
+            list,
+            choice,
+        } => view::run(&paths, !no_open, &with_list(choice, list), out),
+        Command::Digest {
+            path,
+            all,
+            mmap,
+            memory,
+        } => {
             watch_maps(mmap);
             memory.job(|| digest::run(&path, all, (mmap, memory), out))
         }
@@ -351,7 +406,11 @@ fn begin(choice: &Choice) {
     watch_maps(choice.mmap);
     if let Some(threads) = choice.threads {
         // A pool that the calling program has already made stays in use.
-        drop(rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global());
+        drop(
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.get())
+                .build_global(),
+        );
     }
 }
 

@@ -6,7 +6,10 @@ use crate::inputs::{Problem, Reading};
 
 /// The first array that the reference decoder decodes to other values, or for which only one of the decoders reports an error.
 pub(crate) fn differs(file: &MeshFile, how: &Reading) -> Result<Option<Address>, Problem> {
-    let options = how.options().with_limits(*file.limits()).with_decoder(Decoder::Reference);
+    let options = how
+        .options()
+        .with_limits(*file.limits())
+        .with_decoder(Decoder::Reference);
     // Standard input cannot be read again.
     let second = MeshFile::from_source(file.source().clone(), &options)?;
     let mut others = second.arrays_together();
@@ -22,7 +25,12 @@ pub(crate) fn differs(file: &MeshFile, how: &Reading) -> Result<Option<Address>,
             (Err(error), _) | (_, Some(Err(error))) if ends_job(&error) => return Err(error.into()),
             (Err(_), Some(Err(_))) => {}
             (Ok(array), _) => return Ok(Some(array.address)),
-            (Err(error), _) => return Ok(error.address().cloned().or_else(|| Some(Address::field("file")))),
+            (Err(error), _) => {
+                return Ok(error
+                    .address()
+                    .cloned()
+                    .or_else(|| Some(Address::field("file"))));
+            }
         }
     }
     Ok(None)
@@ -38,5 +46,11 @@ fn are_same(array: &ArrayEntry, other: &ArrayEntry) -> Result<bool> {
 
 /// The job has done too much work, whatever the array is.
 fn ends_job(error: &Error) -> bool {
-    matches!(error.cause(), Cause::Limit { limit: Limit::Work, .. })
+    matches!(
+        error.cause(),
+        Cause::Limit {
+            limit: Limit::Work,
+            ..
+        }
+    )
 }

@@ -10,17 +10,38 @@ pub(crate) fn what_is_broken(inspection: &Inspection) -> Option<String> {
     if inspection.damage.is_empty() && inspection.salvaged.is_empty() {
         return problem;
     }
-    let format = inspection.format.map(|format| format!("{format}: ")).unwrap_or_default();
+    let format = inspection
+        .format
+        .map(|format| format!("{format}: "))
+        .unwrap_or_default();
     let mut clauses: Vec<String> = inspection.cut_words().or(problem).into_iter().collect();
-    let broken = folded(inspection.damage.iter().filter(|damage| damage.state == State::Broken));
-    let reasons =
-        broken.iter().take(4).map(|run| format!("{}: {}", run.name(), text::line(&run.first.reason())));
+    let broken = folded(
+        inspection
+            .damage
+            .iter()
+            .filter(|damage| damage.state == State::Broken),
+    );
+    let reasons = broken
+        .iter()
+        .take(4)
+        .map(|run| format!("{}: {}", run.name(), text::line(&run.first.reason())));
     clauses.extend(reasons);
     clauses.extend(intact(inspection).map(|intact| format!("intact: {intact}")));
-    for (state, label) in [(State::Incomplete, "incomplete"), (State::Missing, "missing")] {
-        let salvaged = inspection.salvaged.iter().filter(|part| part.state == state);
-        let damaged = inspection.damage.iter().filter(|damage| damage.state == state);
-        let names = salvaged.map(address).chain(damaged.map(|damage| damage.address.to_string()));
+    for (state, label) in [
+        (State::Incomplete, "incomplete"),
+        (State::Missing, "missing"),
+    ] {
+        let salvaged = inspection
+            .salvaged
+            .iter()
+            .filter(|part| part.state == state);
+        let damaged = inspection
+            .damage
+            .iter()
+            .filter(|damage| damage.state == state);
+        let names = salvaged
+            .map(address)
+            .chain(damaged.map(|damage| damage.address.to_string()));
         clauses.extend(names_of(names).map(|names| format!("{label}: {names}")));
     }
     if clauses.len() == 1 && !broken.is_empty() {
@@ -33,10 +54,15 @@ pub(crate) fn what_is_broken(inspection: &Inspection) -> Option<String> {
 pub(crate) fn intact(inspection: &Inspection) -> Option<String> {
     // Parts of parts are listed if they are damaged themselves.
     const PLACES: [&str; 3] = ["header", "offset_table", "text"];
-    let intact =
-        inspection.parts().filter(|part| part.state == State::Intact && !PLACES.contains(&&*part.address));
-    let salvaged = inspection.salvaged.iter().filter(|part| part.state < State::Broken);
-    names_of(intact.map(|part| part.address).chain(salvaged.map(address))).map(|names| text::line(&names))
+    let intact = inspection
+        .parts()
+        .filter(|part| part.state == State::Intact && !PLACES.contains(&&*part.address));
+    let salvaged = inspection
+        .salvaged
+        .iter()
+        .filter(|part| part.state < State::Broken);
+    names_of(intact.map(|part| part.address).chain(salvaged.map(address)))
+        .map(|names| text::line(&names))
 }
 
 fn address(part: &Part) -> String {
@@ -78,7 +104,11 @@ pub(crate) fn folded<'a>(damage: impl Iterator<Item = &'a Damage>) -> Vec<Run<&'
             Some(error) => format!("{}{:?}", error.what(), error.kind()),
             None => damage.problem.to_string(),
         };
-        (damage.address.to_string(), format!("{:?} {reason}", damage.state), damage)
+        (
+            damage.address.to_string(),
+            format!("{:?} {reason}", damage.state),
+            damage,
+        )
     }))
 }
 
@@ -96,10 +126,18 @@ fn runs<T>(parts: impl Iterator<Item = (String, String, T)>) -> Vec<Run<T>> {
     let mut runs: Vec<Run<T>> = Vec::new();
     for (address, key, first) in parts {
         let (stem, index, rest) = indexed(&address);
-        let last = runs.last_mut().filter(|run| (&run.stem, &run.rest, &run.key) == (&stem, &rest, &key));
+        let last = runs
+            .last_mut()
+            .filter(|run| (&run.stem, &run.rest, &run.key) == (&stem, &rest, &key));
         match (last.and_then(|run| run.index.as_mut()), index) {
             (Some((_, to)), Some(index)) if *to + 1 == index => *to = index,
-            _ => runs.push(Run { stem, index: index.map(|index| (index, index)), rest, key, first }),
+            _ => runs.push(Run {
+                stem,
+                index: index.map(|index| (index, index)),
+                rest,
+                key,
+                first,
+            }),
         }
     }
     runs

@@ -60,7 +60,9 @@ impl FileList {
     fn paths(&self, memory: Memory) -> Result<Vec<PathBuf>, Problem> {
         match &self.files_from {
             None => Ok(Vec::new()),
-            Some(list) if list.as_os_str() == STANDARD_INPUT => self.read(io::stdin().lock(), memory.whole()),
+            Some(list) if list.as_os_str() == STANDARD_INPUT => {
+                self.read(io::stdin().lock(), memory.whole())
+            }
             Some(list) => self.read(BufReader::new(File::open(list)?), memory.whole()),
         }
     }
@@ -76,7 +78,10 @@ impl FileList {
         loop {
             line.clear();
             // A list may also be one line that never ends.
-            let length = list.by_ref().take(left.saturating_add(1)).read_until(end, &mut line)?;
+            let length = list
+                .by_ref()
+                .take(left.saturating_add(1))
+                .read_until(end, &mut line)?;
             if length == 0 {
                 return Ok(paths);
             }
@@ -86,7 +91,11 @@ impl FileList {
                 [path @ .., b'\r'] if !self.ends_with_nul => path,
                 path => path,
             };
-            let of_file = if path.is_empty() { 0 } else { OF_FILE.saturating_add(path.len() as u64) };
+            let of_file = if path.is_empty() {
+                0
+            } else {
+                OF_FILE.saturating_add(path.len() as u64)
+            };
             let needed = of_file.saturating_add(length as u64);
             left = left.checked_sub(needed).ok_or_else(|| {
                 let limit = size(most);
@@ -150,8 +159,13 @@ struct Stores {
 
 #[cfg(feature = "stores")]
 fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "expected seconds, such as 30".to_owned())
+    let seconds = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "expected seconds, such as 30".to_owned())
 }
 
 impl Memory {
@@ -160,8 +174,11 @@ impl Memory {
     pub(crate) fn limits_of(self, parts: u64) -> Limits {
         let limits = Limits::default();
         // A limit that the user names also applies to large files.
-        let (bytes, ratio) =
-            self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
+        let (bytes, ratio) = self
+            .max_memory
+            .map_or((limits.max_total_bytes, limits.free_ratio), |bytes| {
+                (bytes, 0)
+            });
         let bytes = bytes / parts;
         limits
             .with_max_total_bytes(bytes)
@@ -175,8 +192,18 @@ impl Memory {
     fn network(self) -> Network {
         #[cfg(feature = "stores")]
         return {
-            let Stores { timeout, deadline, retries, redirects } = self.stores;
-            Network { timeout, deadline, retries, redirects }
+            let Stores {
+                timeout,
+                deadline,
+                retries,
+                redirects,
+            } = self.stores;
+            Network {
+                timeout,
+                deadline,
+                retries,
+                redirects,
+            }
         };
         #[cfg(not(feature = "stores"))]
         Network::default()
@@ -191,19 +218,28 @@ impl Memory {
     pub(crate) fn reading(self, parts: u64) -> Reading {
         let (memory, limits) = (self.whole(), self.limits_of(parts));
         let network = self.network();
-        Reading { memory, limits, note: Some(|line| print_stderr(line)), network, ..Reading::default() }
+        Reading {
+            memory,
+            limits,
+            note: Some(|line| print_stderr(line)),
+            network,
+            ..Reading::default()
+        }
     }
 
     /// The whole of the memory, of which the limits are shares.
     pub(crate) fn whole(self) -> u64 {
-        self.max_memory.unwrap_or_else(|| Limits::default().max_total_bytes)
+        self.max_memory
+            .unwrap_or_else(|| Limits::default().max_total_bytes)
     }
 }
 
 /// Parses a size such as `512MiB`, `4G` or a number of bytes. Units are powers of 1024.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || "expected a size such as 512MiB or 4GiB".to_owned();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let shift = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 0,
@@ -222,7 +258,8 @@ pub(crate) fn parse_from_one(text: &str) -> Result<NonZero<usize>, &'static str>
 }
 
 fn parse_format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
+    text.parse()
+        .map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
 }
 
 /// The parser of the path of an output, which is not an address.
@@ -237,11 +274,19 @@ impl Choice {
     /// The settings for reading files in this number of equal shares of the memory, one at a time or in parallel.
     pub(crate) fn reading(&self, shares: u64, is_one_of_many: bool) -> Reading {
         let within = self.memory.reading(shares);
-        Reading { mmap: self.mmap, format: self.format, is_one_of_many, ..within }
+        Reading {
+            mmap: self.mmap,
+            format: self.format,
+            is_one_of_many,
+            ..within
+        }
     }
 
     fn selection(&self) -> Selection {
-        Selection { globs: self.globs.clone(), hidden: self.hidden }
+        Selection {
+            globs: self.globs.clone(),
+            hidden: self.hidden,
+        }
     }
 }
 
@@ -256,7 +301,10 @@ pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
     found.single &= list.files_from.is_none();
     if let Some(problem) = problem {
         let path = Input::named(&list.files_from.clone().unwrap_or_default()).path;
-        found.unreadable.insert(0, (path, format!("the list of files cannot be read: {problem}")));
+        found.unreadable.insert(
+            0,
+            (path, format!("the list of files cannot be read: {problem}")),
+        );
     }
     found
 }
@@ -270,5 +318,6 @@ fn path_of(bytes: &[u8]) -> io::Result<PathBuf> {
 #[cfg(not(unix))]
 fn path_of(bytes: &[u8]) -> io::Result<PathBuf> {
     let text = std::str::from_utf8(bytes);
-    text.map(PathBuf::from).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a path is not UTF-8"))
+    text.map(PathBuf::from)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a path is not UTF-8"))
 }

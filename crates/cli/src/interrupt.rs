@@ -52,8 +52,10 @@ mod maps {
             let mut address = [0; size_of::<usize>()];
             if fault.read_exact(&mut address).is_ok() {
                 let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-                let path = file_at(usize::from_ne_bytes(address), &maps).unwrap_or("a file that is mapped");
-                let why = "it became shorter while it was read; leave --mmap out for files that change";
+                let path = file_at(usize::from_ne_bytes(address), &maps)
+                    .unwrap_or("a file that is mapped");
+                let why =
+                    "it became shorter while it was read; leave --mmap out for files that change";
                 eprintln!("{}: {why}", crate::text::line(path));
                 remove_part_files();
                 std::process::exit(1);
@@ -67,16 +69,27 @@ mod maps {
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut())
         };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     /// Tells the thread, and waits for the end of the process: the read that failed cannot go on.
     extern "C" fn on_fault(_: c_int, info: *mut siginfo_t, _: *mut c_void) {
-        #[allow(unsafe_code, reason = "handlers may call few functions, none of them safe")]
+        #[allow(
+            unsafe_code,
+            reason = "handlers may call few functions, none of them safe"
+        )]
         // SAFETY: the system passes the information; a pipe takes as many bytes at once.
         unsafe {
             let address = ((*info).si_addr() as usize).to_ne_bytes();
-            libc::write(PIPE.load(Ordering::SeqCst), address.as_ptr().cast(), address.len());
+            libc::write(
+                PIPE.load(Ordering::SeqCst),
+                address.as_ptr().cast(),
+                address.len(),
+            );
             loop {
                 libc::pause();
             }
@@ -90,8 +103,9 @@ mod maps {
             let number = |hex| usize::from_str_radix(hex, 16).ok();
             Some((number(first)?..number(end)?).contains(&address))
         };
-        let line =
-            maps.lines().find(|line| is_there(line.split(' ').next().unwrap_or_default()) == Some(true))?;
+        let line = maps
+            .lines()
+            .find(|line| is_there(line.split(' ').next().unwrap_or_default()) == Some(true))?;
         line.get(line.find('/')?..)
     }
 }
@@ -107,10 +121,13 @@ fn end() {
 fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let status = std::fs::read_to_string("/proc/self/status").ok();
-    let wanted =
-        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| is_default(*signal, status.as_deref()));
+    let wanted = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| is_default(*signal, status.as_deref()));
     // Without a handler, the process ends as any other does.
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else {
+        return;
+    };
     drop(std::thread::Builder::new().spawn(move || signals.forever().for_each(|_| end())));
 }
 
@@ -123,10 +140,14 @@ fn listen() {
 /// is not changed, because `nohup` may have changed it.
 #[cfg(unix)]
 fn is_default(signal: i32, status: Option<&str>) -> bool {
-    let Some(status) = status else { return signal != signal_hook::consts::SIGHUP };
+    let Some(status) = status else {
+        return signal != signal_hook::consts::SIGHUP;
+    };
     let has = |line: &str| {
         let mask = status.lines().find_map(|text| text.strip_prefix(line));
-        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        let mask = mask
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .unwrap_or(0);
         mask & (1 << (signal - 1)) != 0
     };
     !has("SigIgn:") && !has("SigCgt:")

@@ -31,16 +31,33 @@ pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<
     lines.push(String::new());
     let tail = marks(inspection, screen);
     let blocks = blocks(inspection);
-    let label = |block: &Block| if let Block::Words(label, _) = block { label.len() } else { 0 };
+    let label = |block: &Block| {
+        if let Block::Words(label, _) = block {
+            label.len()
+        } else {
+            0
+        }
+    };
     let label = blocks.iter().map(label).max().unwrap_or(0);
-    let laid: Vec<Vec<String>> = blocks.iter().map(|block| block.lines(screen.width, label)).collect();
+    let laid: Vec<Vec<String>> = blocks
+        .iter()
+        .map(|block| block.lines(screen.width, label))
+        .collect();
     let is_table = |block: &&Block| matches!(block, Block::Table(_));
     let tables = blocks.iter().filter(is_table).count().max(1);
     let all: usize = laid.iter().map(Vec::len).sum();
-    let in_tables: usize =
-        blocks.iter().zip(&laid).filter(|(block, _)| is_table(block)).map(|(_, l)| l.len()).sum();
+    let in_tables: usize = blocks
+        .iter()
+        .zip(&laid)
+        .filter(|(block, _)| is_table(block))
+        .map(|(_, l)| l.len())
+        .sum();
     let room = PAGE.saturating_sub(lines.len() + all - in_tables + tail.len() + 1);
-    let share = if in_tables <= room { usize::MAX } else { (room / tables).max(4) };
+    let share = if in_tables <= room {
+        usize::MAX
+    } else {
+        (room / tables).max(4)
+    };
     for (block, laid) in blocks.iter().zip(laid) {
         let Block::Table(table) = block else {
             lines.extend(laid);
@@ -50,7 +67,10 @@ pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<
         let shown = if all > share { share - 1 } else { laid.len() };
         lines.extend(laid.into_iter().take(shown));
         if shown < all {
-            lines.push(format!("    .. {} more (--json lists more)", text::plural(all - shown, table.row)));
+            lines.push(format!(
+                "    .. {} more (--json lists more)",
+                text::plural(all - shown, table.row)
+            ));
         }
     }
     lines.extend(tail);
@@ -60,19 +80,37 @@ pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<
 
 fn blocks(inspection: &Inspection) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let (Some(format), Some(facts)) = (inspection.format, &inspection.facts) else { return blocks };
+    let (Some(format), Some(facts)) = (inspection.format, &inspection.facts) else {
+        return blocks;
+    };
     let meshes = inspection.meshes();
     let mut counts = vec![text::plural(meshes.len(), "mesh")];
-    counts.extend(facts.summary.counts(["vertex", "triangle"]).into_iter().flatten());
+    counts.extend(
+        facts
+            .summary
+            .counts(["vertex", "triangle"])
+            .into_iter()
+            .flatten(),
+    );
     blocks.push(Block::words("meshes", counts));
-    blocks.push(Block::words("conventions", conventions(format.conventions())));
+    blocks.push(Block::words(
+        "conventions",
+        conventions(format.conventions()),
+    ));
     if let Some(first) = meshes.first() {
-        let shown =
-            first.attributes.iter().map(|one| format!("{} {}", text::name(&one.semantic), one.format));
-        blocks.push(Block::words("attributes", few(shown, first.attributes.len())));
+        let shown = first
+            .attributes
+            .iter()
+            .map(|one| format!("{} {}", text::name(&one.semantic), one.format));
+        blocks.push(Block::words(
+            "attributes",
+            few(shown, first.attributes.len()),
+        ));
     }
     if facts.values.get("box").is_none() {
-        blocks.extend(around(meshes).map(|corners| Block::words("box", vec![text::corners(corners)])));
+        blocks.extend(
+            around(meshes).map(|corners| Block::words("box", vec![text::corners(corners)])),
+        );
     }
     if let Value::Object(values) = &facts.values {
         blocks.extend(of_object("file", values, facts));
@@ -80,9 +118,16 @@ fn blocks(inspection: &Inspection) -> Vec<Block> {
     let titles = ["mesh", "vertices", "triangles", "name", "material", "role"];
     let rows = meshes.iter().take(PAGE).map(mesh_row);
     blocks.push(Block::Table(Table::of("mesh", titles, meshes.len(), rows)));
-    let titles = ["part", "stored", "decoded", "state", "codec", "offset", "counts"];
+    let titles = [
+        "part", "stored", "decoded", "state", "codec", "offset", "counts",
+    ];
     let rows = inspection.parts().take(PAGE).map(part_row);
-    blocks.push(Block::Table(Table::of("part", titles, inspection.parts().count(), rows)));
+    blocks.push(Block::Table(Table::of(
+        "part",
+        titles,
+        inspection.parts().count(),
+        rows,
+    )));
     blocks.retain(|block| !matches!(block, Block::Table(table) if table.total == 0));
     blocks
 }
@@ -90,11 +135,21 @@ fn blocks(inspection: &Inspection) -> Vec<Block> {
 /// The box of the meshes that are drawn, which come first: all with the role of the first one, but only one snapshot.
 fn around(meshes: &[MeshInfo]) -> Option<[[f32; 3]; 2]> {
     let first = meshes.first()?;
-    let most = if first.role == "snapshot" { 1 } else { meshes.len() };
-    let boxes =
-        meshes.iter().take(most).filter(|mesh| mesh.role == first.role).filter_map(|mesh| mesh.bounds);
+    let most = if first.role == "snapshot" {
+        1
+    } else {
+        meshes.len()
+    };
+    let boxes = meshes
+        .iter()
+        .take(most)
+        .filter(|mesh| mesh.role == first.role)
+        .filter_map(|mesh| mesh.bounds);
     boxes.reduce(|[a, b], [c, d]| {
-        [std::array::from_fn(|axis| a[axis].min(c[axis])), std::array::from_fn(|axis| b[axis].max(d[axis]))]
+        [
+            std::array::from_fn(|axis| a[axis].min(c[axis])),
+            std::array::from_fn(|axis| b[axis].max(d[axis])),
+        ]
     })
 }
 
@@ -113,13 +168,24 @@ fn mesh_row(mesh: &MeshInfo) -> Vec<String> {
 }
 
 fn part_row(part: Part) -> Vec<String> {
-    let counts = part.counts.iter().map(|(name, count)| format!("{} {}", label(name), text::count(*count)));
+    let counts = part
+        .counts
+        .iter()
+        .map(|(name, count)| format!("{} {}", label(name), text::count(*count)));
     vec![
         text::line(&part.address),
         text::size(part.stored),
         part.decoded.map(text::size).unwrap_or_default(),
-        if part.state >= State::Broken { part.state.name().to_owned() } else { String::new() },
-        if part.codec == "none" { String::new() } else { part.codec.to_owned() },
+        if part.state >= State::Broken {
+            part.state.name().to_owned()
+        } else {
+            String::new()
+        },
+        if part.codec == "none" {
+            String::new()
+        } else {
+            part.codec.to_owned()
+        },
         format!("{:#x}", part.range.start),
         counts.collect::<Vec<_>>().join(", "),
     ]
@@ -131,19 +197,41 @@ fn conventions(of: Conventions) -> Vec<String> {
         Winding::Clockwise => "front faces clockwise",
         _ => "front faces counter-clockwise",
     };
-    let direction = |origin| if origin == VOrigin::Top { "V down" } else { "V up" };
-    let unit = |unit| if unit == LengthUnit::ObjectSize { "unit cube" } else { "" };
+    let direction = |origin| {
+        if origin == VOrigin::Top {
+            "V down"
+        } else {
+            "V up"
+        }
+    };
+    let unit = |unit| {
+        if unit == LengthUnit::ObjectSize {
+            "unit cube"
+        } else {
+            ""
+        }
+    };
     let known = [
         ("up axis", of.up.map(|axis| format!("{axis:?} up"))),
         ("winding", of.front_face.map(winding).map(str::to_owned)),
-        ("direction of V", of.v_origin.map(direction).map(str::to_owned)),
+        (
+            "direction of V",
+            of.v_origin.map(direction).map(str::to_owned),
+        ),
         ("unit", of.unit.map(unit).map(str::to_owned)),
     ];
-    let unknown: Vec<&str> =
-        known.iter().filter(|(_, known)| known.is_none()).map(|(name, _)| *name).collect();
+    let unknown: Vec<&str> = known
+        .iter()
+        .filter(|(_, known)| known.is_none())
+        .map(|(name, _)| *name)
+        .collect();
     let unknown = (!unknown.is_empty()).then(|| format!("not stored: {}", unknown.join(", ")));
     let known: Vec<String> = known.into_iter().filter_map(|(_, known)| known).collect();
-    known.into_iter().chain(unknown).filter(|words| !words.is_empty()).collect()
+    known
+        .into_iter()
+        .chain(unknown)
+        .filter(|words| !words.is_empty())
+        .collect()
 }
 
 /// A name of JSON as words.
@@ -153,15 +241,18 @@ fn label(name: &str) -> String {
 
 /// A flag as words: `has_normals` as "has normals" or "no normals".
 fn flag(name: &str, is_true: bool) -> String {
-    let [yes, no, name] =
-        match (name.strip_prefix("has_"), name.strip_prefix("is_not_"), name.strip_prefix("is_")) {
-            (Some(name), ..) => ["has ", "no ", name],
-            // Absence of what nobody expects is not worth a word.
-            (_, Some(_), _) if !is_true => return String::new(),
-            (_, Some(name), _) => ["not ", "", name],
-            (.., Some(name)) => ["", "not ", name],
-            _ => return format!("{} {}", label(name), if is_true { "yes" } else { "no" }),
-        };
+    let [yes, no, name] = match (
+        name.strip_prefix("has_"),
+        name.strip_prefix("is_not_"),
+        name.strip_prefix("is_"),
+    ) {
+        (Some(name), ..) => ["has ", "no ", name],
+        // Absence of what nobody expects is not worth a word.
+        (_, Some(_), _) if !is_true => return String::new(),
+        (_, Some(name), _) => ["not ", "", name],
+        (.., Some(name)) => ["", "not ", name],
+        _ => return format!("{} {}", label(name), if is_true { "yes" } else { "no" }),
+    };
     format!("{}{}", if is_true { yes } else { no }, label(name))
 }
 
@@ -196,7 +287,9 @@ fn of_object(name: &str, object: &Map<String, Value>, facts: &Facts) -> Vec<Bloc
     if !unknown.is_empty() {
         own.push(format!("not known: {}", unknown.join(", ")));
     }
-    std::iter::once(Block::words(name, own)).chain(others).collect()
+    std::iter::once(Block::words(name, own))
+        .chain(others)
+        .collect()
 }
 
 fn of_list(name: &str, list: &[Value], facts: &Facts) -> Vec<Block> {
@@ -209,23 +302,48 @@ fn of_list(name: &str, list: &[Value], facts: &Facts) -> Vec<Block> {
                 let cells = row.as_object().into_iter().flatten();
                 cells.map(|(name, value)| shown(name, value)).collect()
             };
-            vec![Block::Table(Table::of("row", titles, list.len(), list.iter().take(PAGE).map(cells)))]
+            vec![Block::Table(Table::of(
+                "row",
+                titles,
+                list.len(),
+                list.iter().take(PAGE).map(cells),
+            ))]
         }
         [Value::Array(_), Value::Array(_)] if name.ends_with("box") => {
             let corner = |corner: &Value| {
-                let numbers = corner.as_array().into_iter().flatten().filter_map(Value::as_f64);
-                numbers.map(|one| text::coordinate(one as f32)).collect::<Vec<_>>().join(" ")
+                let numbers = corner
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_f64);
+                numbers
+                    .map(|one| text::coordinate(one as f32))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             };
-            vec![Block::words(name, vec![list.iter().map(corner).collect::<Vec<_>>().join("  ..  ")])]
+            vec![Block::words(
+                name,
+                vec![list.iter().map(corner).collect::<Vec<_>>().join("  ..  ")],
+            )]
         }
-        _ => vec![Block::words(name, few(list.iter().map(|value| shown(name, value)), list.len()))],
+        _ => vec![Block::words(
+            name,
+            few(list.iter().map(|value| shown(name, value)), list.len()),
+        )],
     }
 }
 
 /// A value in a few words: sizes with units, numbers with their digits in groups.
 fn shown(name: &str, value: &Value) -> String {
-    const SIZES: [&str; 7] =
-        ["stored", "decoded", "bytes", "header_bytes", "first", "each_difference", "all"];
+    const SIZES: [&str; 7] = [
+        "stored",
+        "decoded",
+        "bytes",
+        "header_bytes",
+        "first",
+        "each_difference",
+        "all",
+    ];
     const IN_HEXADECIMAL: [&str; 2] = ["tag", "flags"];
     const LONGEST: usize = 100;
     match value {
@@ -238,7 +356,9 @@ fn shown(name: &str, value: &Value) -> String {
             (Some(number), _) if IN_HEXADECIMAL.contains(&name) => format!("{number:#x}"),
             (_, Some(number)) if name == "rate" => format!("{number} fps"),
             (Some(number), _) => text::count(number),
-            (None, Some(number)) if number.abs() < 1e7 && (number.abs() >= 1e-6 || number == 0.0) => {
+            (None, Some(number))
+                if number.abs() < 1e7 && (number.abs() >= 1e-6 || number == 0.0) =>
+            {
                 ((number * 1e6).round() / 1e6).to_string()
             }
             (None, Some(number)) => format!("{number:e}"),
@@ -251,13 +371,21 @@ fn shown(name: &str, value: &Value) -> String {
 }
 
 fn joined<'a>(values: impl Iterator<Item = (&'a str, &'a Value)>) -> String {
-    let words = values.map(|(name, value)| shown(name, value)).filter(|words| !words.is_empty());
+    let words = values
+        .map(|(name, value)| shown(name, value))
+        .filter(|words| !words.is_empty());
     words.take(MOST_WORDS).collect::<Vec<_>>().join(" ")
 }
 
 impl Block {
     fn words(name: &str, words: Vec<String>) -> Self {
-        Self::Words(label(name), words.into_iter().filter(|words| !words.is_empty()).collect())
+        Self::Words(
+            label(name),
+            words
+                .into_iter()
+                .filter(|words| !words.is_empty())
+                .collect(),
+        )
     }
 
     /// The lines of the block; `labels` is the width of the longest label.
@@ -267,12 +395,16 @@ impl Block {
             Self::Words(label, words) => {
                 let lines = fill(words.clone(), width, labels + 4, labels + 4);
                 let label = |index: usize| if index == 0 { label.as_str() } else { "" };
-                let line = |(index, line): (usize, &String)| format!("  {:<labels$}  {line}", label(index));
+                let line = |(index, line): (usize, &String)| {
+                    format!("  {:<labels$}  {line}", label(index))
+                };
                 lines.iter().enumerate().map(line).collect()
             }
-            Self::Table(table) => {
-                table.lines(width.saturating_sub(4)).into_iter().map(|row| format!("    {row}")).collect()
-            }
+            Self::Table(table) => table
+                .lines(width.saturating_sub(4))
+                .into_iter()
+                .map(|row| format!("    {row}"))
+                .collect(),
         }
     }
 }
@@ -283,13 +415,17 @@ fn fill(words: Vec<String>, width: usize, first: usize, later: usize) -> Vec<Str
     let mut lines: Vec<String> = vec![String::new()];
     for word in words {
         let begin = if lines.len() == 1 { first } else { later };
-        let Some(line) = lines.last_mut() else { continue };
+        let Some(line) = lines.last_mut() else {
+            continue;
+        };
         let gap = if line.is_empty() { "" } else { "   " };
         if begin + text::width(line) + gap.len() + text::width(&word) <= width {
             line.push_str(gap);
             line.push_str(&word);
         } else {
-            if !line.is_empty() || lines.len() == 1 && first > later && later + text::width(&word) <= width {
+            if !line.is_empty()
+                || lines.len() == 1 && first > later && later + text::width(&word) <= width
+            {
                 lines.push(String::new());
             }
             let begin = if lines.len() == 1 { first } else { later };
@@ -304,11 +440,23 @@ fn fill(words: Vec<String>, width: usize, first: usize, later: usize) -> Vec<Str
 /// The title on as many lines as it takes.
 fn title_lines(name: &str, words: &[String], screen: Screen) -> Vec<String> {
     let name = text::cut(name, screen.width.max(16) - 4);
-    let words: Vec<String> = words.iter().filter(|word| !word.is_empty()).cloned().collect();
+    let words: Vec<String> = words
+        .iter()
+        .filter(|word| !word.is_empty())
+        .cloned()
+        .collect();
     let mut lines = fill(words, screen.width, text::width(&name) + 3, 4);
-    let first = if lines.is_empty() { String::new() } else { lines.remove(0) };
-    let first = format!("{}   {first}", screen.paint(Style::Bold, &name)).trim_end().to_owned();
-    std::iter::once(first).chain(lines.into_iter().map(|line| format!("    {line}"))).collect()
+    let first = if lines.is_empty() {
+        String::new()
+    } else {
+        lines.remove(0)
+    };
+    let first = format!("{}   {first}", screen.paint(Style::Bold, &name))
+        .trim_end()
+        .to_owned();
+    std::iter::once(first)
+        .chain(lines.into_iter().map(|line| format!("    {line}")))
+        .collect()
 }
 
 /// The kind of list of all snapshots.
@@ -321,27 +469,58 @@ pub(crate) enum List {
 /// A row for each snapshot.
 pub(crate) fn list(proxy: &meshmap::cgeo::Proxy, inspection: &Inspection, what: List) -> Table {
     let titles: &[&str] = match what {
-        List::Snapshots => &["snapshot", "time", "stored", "mesh", "vertices", "triangles", "offset"],
+        List::Snapshots => &[
+            "snapshot",
+            "time",
+            "stored",
+            "mesh",
+            "vertices",
+            "triangles",
+            "offset",
+        ],
         List::Boxes => &["snapshot", "min", "max", "time"],
     };
-    let damaged: HashMap<String, State> =
-        inspection.damage.iter().map(|damage| (damage.address.to_string(), damage.state)).collect();
+    let damaged: HashMap<String, State> = inspection
+        .damage
+        .iter()
+        .map(|damage| (damage.address.to_string(), damage.state))
+        .collect();
     let row = |(index, mesh): (usize, &MeshInfo)| {
         let snapshot = proxy.snapshot(index).ok();
-        let time = snapshot.as_ref().and_then(|one| one.time()).map_or_else(|| "-".to_owned(), text::seconds);
+        let time = snapshot
+            .as_ref()
+            .and_then(|one| one.time())
+            .map_or_else(|| "-".to_owned(), text::seconds);
         let count = |count: Option<u64>| count.map(text::count).unwrap_or_default();
         let state = damaged.get(&mesh.address).map(|state| state.name());
         let index = index.to_string();
         match what {
             List::Snapshots => {
                 let range = snapshot.map(|snapshot| snapshot.range());
-                let stored = range.as_ref().map(|range| text::size(range.end - range.start));
-                let kind =
-                    state.unwrap_or(if mesh.is_complete { "complete" } else { "difference" }).to_owned();
-                let offset = range.map(|range| format!("{:#x}", range.start)).unwrap_or_default();
+                let stored = range
+                    .as_ref()
+                    .map(|range| text::size(range.end - range.start));
+                let kind = state
+                    .unwrap_or(if mesh.is_complete {
+                        "complete"
+                    } else {
+                        "difference"
+                    })
+                    .to_owned();
+                let offset = range
+                    .map(|range| format!("{:#x}", range.start))
+                    .unwrap_or_default();
                 let counts = [mesh.vertices, mesh.triangles].map(count);
                 let [vertices, triangles] = counts;
-                vec![index, time, stored.unwrap_or_default(), kind, vertices, triangles, offset]
+                vec![
+                    index,
+                    time,
+                    stored.unwrap_or_default(),
+                    kind,
+                    vertices,
+                    triangles,
+                    offset,
+                ]
             }
             List::Boxes => {
                 let [min, max] = match mesh.bounds {
@@ -353,7 +532,12 @@ pub(crate) fn list(proxy: &meshmap::cgeo::Proxy, inspection: &Inspection, what: 
         }
     };
     let meshes = inspection.meshes();
-    Table::of("snapshot", titles.iter().copied(), meshes.len(), meshes.iter().enumerate().map(row))
+    Table::of(
+        "snapshot",
+        titles.iter().copied(),
+        meshes.len(),
+        meshes.iter().enumerate().map(row),
+    )
 }
 
 /// Lists damaged parts and broken rules.
@@ -369,19 +553,36 @@ fn marks(inspection: &Inspection, screen: Screen) -> Vec<String> {
 /// The findings with a severity of at least `least`. Parts that cannot be used are reported separately.
 pub(crate) fn findings(inspection: &Inspection, least: Severity, screen: Screen) -> Vec<String> {
     let listed = |finding: &&Finding| (least..Severity::Unusable).contains(&finding.severity());
-    text::listed(inspection.findings.iter().filter(listed), "finding", |finding| {
-        let mark = mark(finding.severity()).unwrap_or("");
-        marked(mark, &text::line(&self::finding(finding)), screen)
-    })
+    text::listed(
+        inspection.findings.iter().filter(listed),
+        "finding",
+        |finding| {
+            let mark = mark(finding.severity()).unwrap_or("");
+            marked(mark, &text::line(&self::finding(finding)), screen)
+        },
+    )
 }
 
 /// A line with a mark before it, wrapped.
 pub(crate) fn marked(mark: &str, line: &str, screen: Screen) -> Vec<String> {
-    let style = if mark == "x" { Style::Bad } else { Style::Warning };
+    let style = if mark == "x" {
+        Style::Bad
+    } else {
+        Style::Warning
+    };
     let wrapped = text::wrap(line, screen.width.saturating_sub(5), 0);
-    let lead =
-        |index: usize| if index == 0 { screen.paint(style, &format!("{mark:<2}")) } else { "  ".to_owned() };
-    wrapped.iter().enumerate().map(|(index, line)| format!("  {} {line}", lead(index))).collect()
+    let lead = |index: usize| {
+        if index == 0 {
+            screen.paint(style, &format!("{mark:<2}"))
+        } else {
+            "  ".to_owned()
+        }
+    };
+    wrapped
+        .iter()
+        .enumerate()
+        .map(|(index, line)| format!("  {} {line}", lead(index)))
+        .collect()
 }
 
 /// The mark of a severity on pages; a note has no mark.
@@ -396,7 +597,11 @@ fn mark(severity: Severity) -> Option<&'static str> {
 
 /// The location and the text of a finding.
 fn finding(finding: &Finding) -> String {
-    let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
+    let place = finding
+        .address
+        .as_ref()
+        .map(|address| format!("{address}: "))
+        .unwrap_or_default();
     let count = match finding.count {
         0 | 1 => String::new(),
         count => format!(" ({} occurrences)", text::count(count)),
@@ -417,5 +622,9 @@ fn cost(inspection: &Inspection, mmap: bool) -> String {
     } else {
         format!("read {bytes} in {}", text::plural(reads, "read"))
     };
-    if inspection.is_checked() { cost } else { format!("{cost}; values not checked (--full)") }
+    if inspection.is_checked() {
+        cost
+    } else {
+        format!("{cost}; values not checked (--full)")
+    }
 }

@@ -44,10 +44,18 @@ where
     for _ in 0..threads {
         let (taken, done) = (Arc::clone(&taken), done.clone());
         let (items, work) = (Arc::clone(items), Arc::clone(&work));
-        let take = move || taken.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+        let take = move || {
+            taken
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .recv()
+                .ok()
+        };
         // Not joined: an interrupted command does not wait for a file that takes an hour. The channels end the thread.
         drop(thread::spawn(move || {
-            while let Some((index, item)) = take().and_then(|index| Some((index, items.get(index)?))) {
+            while let Some((index, item)) =
+                take().and_then(|index| Some((index, items.get(index)?)))
+            {
                 let result = catch_unwind(AssertUnwindSafe(|| work(item)));
                 if done.send((index, result)).is_err() {
                     return;
@@ -93,12 +101,22 @@ mod tests {
                 item * 2
             };
             let threads = NonZero::new(threads).unwrap();
-            let handed = in_order(&items, threads, &AtomicBool::new(false), work, |index, result| {
-                seen.push((index as u64, result));
-                ControlFlow::Continue(())
-            });
+            let handed = in_order(
+                &items,
+                threads,
+                &AtomicBool::new(false),
+                work,
+                |index, result| {
+                    seen.push((index as u64, result));
+                    ControlFlow::Continue(())
+                },
+            );
             assert_eq!(handed, 200);
-            assert!(seen.iter().enumerate().all(|(place, seen)| *seen == (place as u64, place as u64 * 2)));
+            assert!(
+                seen.iter()
+                    .enumerate()
+                    .all(|(place, seen)| *seen == (place as u64, place as u64 * 2))
+            );
         }
     }
 
@@ -131,10 +149,16 @@ mod tests {
             MADE.fetch_add(1, Ordering::Relaxed)
         };
         let mut first = None;
-        in_order(&items, NonZero::new(2).unwrap(), &AtomicBool::new(false), work, |_, made| {
-            first.get_or_insert(made);
-            ControlFlow::Continue(())
-        });
+        in_order(
+            &items,
+            NonZero::new(2).unwrap(),
+            &AtomicBool::new(false),
+            work,
+            |_, made| {
+                first.get_or_insert(made);
+                ControlFlow::Continue(())
+            },
+        );
         assert!(first.unwrap() <= 2 * AHEAD, "{first:?}");
     }
 }

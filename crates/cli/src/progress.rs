@@ -18,11 +18,16 @@ struct Progress {
 impl Progress {
     fn of(sizes: impl ExactSizeIterator<Item = u64>, quiet: bool) -> Self {
         if quiet || sizes.len() < 2 || !io::stderr().is_terminal() {
-            return Self { bar: ProgressBar::hidden() };
+            return Self {
+                bar: ProgressBar::hidden(),
+            };
         }
         let bar = ProgressBar::new(sizes.fold(0, u64::saturating_add));
-        let style = ProgressStyle::with_template("{bar:20} {bytes}/{total_bytes} {msg} files, {eta} left");
-        let bar = style.map(|style| bar.clone().with_style(style)).unwrap_or(bar);
+        let style =
+            ProgressStyle::with_template("{bar:20} {bytes}/{total_bytes} {msg} files, {eta} left");
+        let bar = style
+            .map(|style| bar.clone().with_style(style))
+            .unwrap_or(bar);
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }
@@ -63,11 +68,17 @@ pub(crate) struct Printed {
 
 impl Printed {
     pub(crate) fn result(results: Vec<u8>) -> Self {
-        Self { results, problems: Vec::new() }
+        Self {
+            results,
+            problems: Vec::new(),
+        }
     }
 
     pub(crate) fn problem(problems: Vec<u8>) -> Self {
-        Self { results: Vec::new(), problems }
+        Self {
+            results: Vec::new(),
+            problems,
+        }
     }
 
     /// Writes the results, then the problems, so that a terminal shows both in order.
@@ -98,16 +109,25 @@ where
     I: Send + Sync + 'static,
     T: Send + 'static,
 {
-    let (memory, threads) = (choice.memory, choice.threads.unwrap_or_else(pool::usual_threads));
+    let (memory, threads) = (
+        choice.memory,
+        choice.threads.unwrap_or_else(pool::usual_threads),
+    );
     let bytes = |item| input(item).bytes;
     let progress = Progress::of(items.iter().map(bytes), choice.quiet);
     let mut outcome = Ok(());
     let work = move |item: &I| memory.job(|| work(item));
     let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {
-        let Some(item) = items.get(index) else { return ControlFlow::Break(()) };
+        let Some(item) = items.get(index) else {
+            return ControlFlow::Break(());
+        };
         outcome = progress.write(out, &report(item, result));
         progress.done(index + 1, items.len(), bytes(item));
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if outcome.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     progress.finish();
     outcome.map(|()| handed)

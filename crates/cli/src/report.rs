@@ -15,7 +15,11 @@ const SHOWN_BYTES: u64 = 64;
 pub(crate) fn of(input: &Input, how: &Reading, hex: bool) -> (Vec<String>, bool) {
     let mut lines = vec![
         format!("meshmap     {}", env!("CARGO_PKG_VERSION")),
-        format!("system      {} {}", std::env::consts::OS, std::env::consts::ARCH),
+        format!(
+            "system      {} {}",
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ),
     ];
     let source = match input.source(how) {
         Ok(source) => source,
@@ -27,10 +31,16 @@ pub(crate) fn of(input: &Input, how: &Reading, hex: bool) -> (Vec<String>, bool)
     let bytes = source.len().ok().flatten();
     lines.push(format!(
         "file        {}",
-        bytes.map_or_else(|| "of unknown length".to_owned(), |b| text::plural(b, "byte"))
+        bytes.map_or_else(
+            || "of unknown length".to_owned(),
+            |b| text::plural(b, "byte")
+        )
     ));
     let format = Format::detect(&source).ok();
-    lines.push(format!("format      {}", format.map_or("not known", Format::name)));
+    lines.push(format!(
+        "format      {}",
+        format.map_or("not known", Format::name)
+    ));
     match input.open(&source, how) {
         Ok(Some(file)) => {
             opened(&file, &mut lines);
@@ -45,7 +55,9 @@ pub(crate) fn of(input: &Input, how: &Reading, hex: bool) -> (Vec<String>, bool)
                 _ => {}
             }
             if !hex {
-                lines.push("bytes       none, because they can hold names; --hex adds them".to_owned());
+                lines.push(
+                    "bytes       none, because they can hold names; --hex adds them".to_owned(),
+                );
             }
             (lines, false)
         }
@@ -57,11 +69,17 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
         cgeo(proxy, lines);
     } else {
         lines.extend(text::listed(file.items(), "part", |item| {
-            let counts: Vec<String> =
-                item.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            let counts: Vec<String> = item
+                .counts
+                .iter()
+                .map(|(name, count)| format!("{name} {count}"))
+                .collect();
             let address = without_names(&item.address);
             let (start, end) = (item.range.start, item.range.end);
-            vec![format!("part        {address}  {start:#x}..{end:#x}  {}", counts.join(" "))]
+            vec![format!(
+                "part        {address}  {start:#x}..{end:#x}  {}",
+                counts.join(" ")
+            )]
         }));
     }
     // Texts of findings may quote names; identifiers of rules may not.
@@ -70,7 +88,11 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
         Err(error) => (file.findings().to_vec(), Some(error)),
     };
     lines.extend(text::listed(&findings, "finding", |finding| {
-        vec![format!("finding     {} ({})", finding.rule.id, text::plural(finding.count, "occurrence"))]
+        vec![format!(
+            "finding     {} ({})",
+            finding.rule.id,
+            text::plural(finding.count, "occurrence")
+        )]
     }));
     lines.extend(error.map(|error| format!("x           {}", error.message())));
 }
@@ -91,14 +113,22 @@ fn without_names(address: &meshmap::Address) -> String {
 
 fn cgeo(proxy: &Proxy, lines: &mut Vec<String>) {
     const SNAPSHOTS: usize = 8;
-    lines.extend(text::listed(proxy.properties().iter(), "line of the header", |(name, value)| {
-        vec![property(&name.to_string_lossy(), &value.to_string_lossy())]
-    }));
+    lines.extend(text::listed(
+        proxy.properties().iter(),
+        "line of the header",
+        |(name, value)| vec![property(&name.to_string_lossy(), &value.to_string_lossy())],
+    ));
     lines.push(line_ends(proxy.properties().text().as_bytes()));
     lines.push(format!("flags       {:#010x}", proxy.flags()));
-    lines.push(format!("table       {}", text::plural(proxy.snapshot_count(), "snapshot")));
-    let found =
-        if proxy.dialect_is_found() { "found by following the sections to the end tag" } else { "forced" };
+    lines.push(format!(
+        "table       {}",
+        text::plural(proxy.snapshot_count(), "snapshot")
+    ));
+    let found = if proxy.dialect_is_found() {
+        "found by following the sections to the end tag"
+    } else {
+        "forced"
+    };
     lines.push(format!("dialect     {}   ({found})", proxy.dialect()));
     for index in 0..proxy.snapshot_count().min(SNAPSHOTS) {
         snapshot(proxy, index, lines);
@@ -131,17 +161,26 @@ fn property(name: &str, value: &str) -> String {
     ];
     let shown = SHOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
     let line = |text: &str| text::cut(&text::line(text), LONGEST);
-    let value = if shown { line(value) } else { format!("({})", text::plural(value.len(), "byte")) };
+    let value = if shown {
+        line(value)
+    } else {
+        format!("({})", text::plural(value.len(), "byte"))
+    };
     format!("header      {}: {value}", line(name))
 }
 
 fn line_ends(header: &[u8]) -> String {
     let (lf, crlf) = (count(header, b"\n"), count(header, b"\r\n"));
-    format!("header      {}, {lf} line ends, {crlf} of them CR LF", text::plural(header.len(), "byte"))
+    format!(
+        "header      {}, {lf} line ends, {crlf} of them CR LF",
+        text::plural(header.len(), "byte")
+    )
 }
 
 fn count(text: &[u8], end: &[u8]) -> usize {
-    text.windows(end.len()).filter(|window| *window == end).count()
+    text.windows(end.len())
+        .filter(|window| *window == end)
+        .count()
 }
 
 fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
@@ -150,7 +189,10 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         Err(error) => return lines.push(format!("snapshot {index}: {}", error.message())),
     };
     let range = snapshot.range();
-    lines.push(format!("snapshot {index}  {:#x}..{:#x}", range.start, range.end));
+    lines.push(format!(
+        "snapshot {index}  {:#x}..{:#x}",
+        range.start, range.end
+    ));
     let sections = match snapshot.sections() {
         Ok(sections) => sections,
         Err(error) => return lines.push(format!("  x {}", error.message())),
@@ -160,7 +202,10 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         let bytes = proxy.source().read(beginning).unwrap_or_default();
         let stored = section.content.end - section.content.start;
         let (tag, size) = (section.tag, section.size);
-        vec![format!("  tag {tag:#010x}  size {size}  stored {stored}  begins {}", text::spaced_hex(&bytes))]
+        vec![format!(
+            "  tag {tag:#010x}  size {size}  stored {stored}  begins {}",
+            text::spaced_hex(&bytes)
+        )]
     }));
     match snapshot.counts(&mut Scratch::default()) {
         Ok(counts) => lines.push(format!(
@@ -183,15 +228,21 @@ fn unread_cgeo(source: &Source, bytes: u64, hex: bool, lines: &mut Vec<String>) 
             lines.extend(dump(label, source, range.start, range.end));
         }
     };
-    let Some(size) = number(source, 1, 4) else { return add(lines, "begins", 0..bytes) };
+    let Some(size) = number(source, 1, 4) else {
+        return add(lines, "begins", 0..bytes);
+    };
     let header = 5..(5 + size).min(bytes);
     if let Ok(head) = source.read(header).map(|head| head.to_vec()) {
-        lines.extend(text::listed(String::from_utf8_lossy(&head).lines(), "line of the header", |line| {
-            vec![match line.split_once(':') {
-                Some((name, value)) => property(name.trim(), value.trim()),
-                None => format!("header      ({})", text::plural(line.len(), "byte")),
-            }]
-        }));
+        lines.extend(text::listed(
+            String::from_utf8_lossy(&head).lines(),
+            "line of the header",
+            |line| {
+                vec![match line.split_once(':') {
+                    Some((name, value)) => property(name.trim(), value.trim()),
+                    None => format!("header      ({})", text::plural(line.len(), "byte")),
+                }]
+            },
+        ));
         lines.push(line_ends(&head));
     }
     let flags = 5 + size;
@@ -216,22 +267,37 @@ fn unread_cgeo(source: &Source, bytes: u64, hex: bool, lines: &mut Vec<String>) 
             add(lines, "  begins", *offset..bytes);
         }
     }
-    add(lines, "file ends", bytes.saturating_sub(SHOWN_BYTES / 2)..bytes);
+    add(
+        lines,
+        "file ends",
+        bytes.saturating_sub(SHOWN_BYTES / 2)..bytes,
+    );
 }
 
 /// A little-endian number, where its bytes are there.
 fn number(source: &Source, at: u64, size: u64) -> Option<u64> {
     let bytes = source.read(at..at.checked_add(size)?).ok()?;
-    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    )
 }
 
 /// Bytes from here on, as numbers, sixteen a line.
 fn dump(label: &str, source: &Source, from: u64, end: u64) -> Vec<String> {
     let end = end.min(from.saturating_add(SHOWN_BYTES));
-    let Ok(bytes) = source.read(from..end) else { return Vec::new() };
+    let Ok(bytes) = source.read(from..end) else {
+        return Vec::new();
+    };
     let line = |(index, bytes): (usize, &[u8])| {
         let label = if index == 0 { label } else { "" };
-        format!("{label:<11} {:#08x}  {}", from + index as u64 * 16, text::spaced_hex(bytes))
+        format!(
+            "{label:<11} {:#08x}  {}",
+            from + index as u64 * 16,
+            text::spaced_hex(bytes)
+        )
     };
     bytes.chunks(16).enumerate().map(line).collect()
 }

@@ -32,9 +32,17 @@ const WIDEST_PATH: usize = 80;
 
 impl Layout {
     pub(crate) fn of(inputs: &[Input], screen: Screen) -> Self {
-        let longest = inputs.iter().map(|input| text::width(&input.shown())).max().unwrap_or(0);
+        let longest = inputs
+            .iter()
+            .map(|input| text::width(&input.shown()))
+            .max()
+            .unwrap_or(0);
         if !screen.is_terminal() {
-            return Self { screen, path: longest.min(WIDEST_PATH), ambiguous: HashSet::new() };
+            return Self {
+                screen,
+                path: longest.min(WIDEST_PATH),
+                ambiguous: HashSet::new(),
+            };
         }
         let most = screen.width.saturating_sub(OTHERS).max(LEAST_PATH);
         let (mut seen, mut ambiguous) = (HashSet::new(), HashSet::new());
@@ -44,13 +52,21 @@ impl Layout {
                 ambiguous.insert(cut);
             }
         }
-        Self { screen, path: longest.min(most), ambiguous }
+        Self {
+            screen,
+            path: longest.min(most),
+            ambiguous,
+        }
     }
 
     /// The path, shortened for a terminal if no other file looks the same then.
     fn shown(&self, path: &str) -> String {
         let cut = text::cut(path, self.path);
-        if self.screen.is_terminal() && !self.ambiguous.contains(&cut) { cut } else { path.to_owned() }
+        if self.screen.is_terminal() && !self.ambiguous.contains(&cut) {
+            cut
+        } else {
+            path.to_owned()
+        }
     }
 
     /// The row of a file.
@@ -58,7 +74,10 @@ impl Layout {
         let path = inspection.input.shown();
         let (mut counts, mut words) = (<[Option<String>; 2]>::default(), String::new());
         if let Some(facts) = &inspection.facts {
-            (counts, words) = (facts.summary.counts(["vert", "tri"]), facts.summary.words.clone());
+            (counts, words) = (
+                facts.summary.counts(["vert", "tri"]),
+                facts.summary.words.clone(),
+            );
         }
         let [vertices, triangles] = counts.map(Option::unwrap_or_default);
         let size = inspection.bytes.map(text::size).unwrap_or_default();
@@ -73,7 +92,11 @@ impl Layout {
         let mut line = format!("  {}", text::pad(&shown, self.path, true));
         // A whole path may take the place of the columns after it.
         let extra = text::width(&shown).saturating_sub(self.path);
-        let width = if self.screen.is_terminal() { self.screen.width + extra } else { usize::MAX };
+        let width = if self.screen.is_terminal() {
+            self.screen.width + extra
+        } else {
+            usize::MAX
+        };
         for (cell, gap) in cells {
             // A cell that does not fit is left out, and so are the following cells.
             if text::width(&line) + gap + text::width(cell.trim_end()) > width {
@@ -95,7 +118,9 @@ impl Layout {
         }
         let wrapped = text::wrap(what, width - 6, 0);
         let first = format!("{lead} {path}");
-        std::iter::once(first).chain(wrapped.into_iter().map(|line| format!("      {line}"))).collect()
+        std::iter::once(first)
+            .chain(wrapped.into_iter().map(|line| format!("      {line}")))
+            .collect()
     }
 }
 

@@ -13,12 +13,25 @@ impl Allowed {
     /// For clap.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (format, id) = match text.split_once('.') {
-            Some((format, id)) => (Some(format.parse::<Format>().map_err(|error| error.to_string())?), id),
+            Some((format, id)) => (
+                Some(
+                    format
+                        .parse::<Format>()
+                        .map_err(|error| error.to_string())?,
+                ),
+                id,
+            ),
             None => (None, text),
         };
         let formats = format.map_or_else(|| Format::ALL.to_vec(), |format| vec![format]);
-        if formats.iter().any(|format| Rule::by_id(*format, id).is_some()) {
-            return Ok(Self { format, id: id.to_owned() });
+        if formats
+            .iter()
+            .any(|format| Rule::by_id(*format, id).is_some())
+        {
+            return Ok(Self {
+                format,
+                id: id.to_owned(),
+            });
         }
         Err("no such rule; `meshmap verify --rules` lists them".to_owned())
     }
@@ -36,8 +49,16 @@ mod tests {
     fn rules_are_allowed_for_all_formats_or_for_one() {
         let rule = Rule::by_id(Format::Tmf, "not_finite").unwrap();
         assert!(Allowed::parse("not_finite").unwrap().is(Format::Tmf, rule));
-        assert!(Allowed::parse("tmf.not_finite").unwrap().is(Format::Tmf, rule));
-        assert!(!Allowed::parse("iqm.not_finite").unwrap().is(Format::Tmf, rule));
+        assert!(
+            Allowed::parse("tmf.not_finite")
+                .unwrap()
+                .is(Format::Tmf, rule)
+        );
+        assert!(
+            !Allowed::parse("iqm.not_finite")
+                .unwrap()
+                .is(Format::Tmf, rule)
+        );
         assert!(Allowed::parse("not_finit").is_err() && Allowed::parse("tmf.degenerate").is_err());
     }
 }

@@ -50,22 +50,40 @@ impl Screen {
         let is_terminal = terminal.is_term();
         let size = is_terminal.then(|| terminal.size_checked()).flatten();
         let asked = size.map(|(_, columns)| usize::from(columns));
-        let columns = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let width = asked.or_else(columns).filter(|columns| *columns > 0).unwrap_or(USUAL);
+        let columns = || {
+            std::env::var("COLUMNS")
+                .ok()
+                .and_then(|columns| columns.parse().ok())
+        };
+        let width = asked
+            .or_else(columns)
+            .filter(|columns| *columns > 0)
+            .unwrap_or(USUAL);
         // Consoles of Windows show colours only after a request, which this makes; old ones show none.
         let has_colors = !cfg!(windows) || terminal.features().colors_supported();
         let has_colors = |is_terminal| match color {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => {
-                is_terminal && has_colors && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                is_terminal
+                    && has_colors
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        let (color, colors_problems) = (has_colors(is_terminal), has_colors(Term::stderr().is_term()));
+        let (color, colors_problems) = (
+            has_colors(is_terminal),
+            has_colors(Term::stderr().is_term()),
+        );
         /// The height of a terminal that does not report it.
         const USUAL_HEIGHT: usize = 24;
-        let height = is_terminal.then(|| size.map_or(USUAL_HEIGHT, |(lines, _)| usize::from(lines)));
-        Self { width: width.clamp(20, WIDEST), height, color, colors_problems }
+        let height =
+            is_terminal.then(|| size.map_or(USUAL_HEIGHT, |(lines, _)| usize::from(lines)));
+        Self {
+            width: width.clamp(20, WIDEST),
+            height,
+            color,
+            colors_problems,
+        }
     }
 
     /// Returns `true` if standard output is a terminal.
@@ -88,7 +106,11 @@ impl Screen {
 
     /// A text about a problem, for standard error.
     pub(crate) fn problem(self, text: &str) -> String {
-        Self { color: self.colors_problems, ..self }.paint(Style::Bad, text)
+        Self {
+            color: self.colors_problems,
+            ..self
+        }
+        .paint(Style::Bad, text)
     }
 }
 

@@ -29,7 +29,12 @@ impl Table {
         total: usize,
         rows: impl Iterator<Item = Vec<String>>,
     ) -> Self {
-        Self { titles: titles.into_iter().map(Into::into).collect(), rows: rows.collect(), total, row }
+        Self {
+            titles: titles.into_iter().map(Into::into).collect(),
+            rows: rows.collect(),
+            total,
+            row,
+        }
     }
 
     /// The header and the rows, no wider than `width` columns if possible. Columns without anything are left out.
@@ -39,14 +44,25 @@ impl Table {
         }
         let cells = |column: usize| self.rows.iter().map(move |row| cell(row, column));
         let is_number = |column: usize| {
-            let first = cells(column).find(|cell| !cell.is_empty()).unwrap_or_default();
-            first.trim_start_matches(['-', '~']).starts_with(|c: char| c.is_ascii_digit())
+            let first = cells(column)
+                .find(|cell| !cell.is_empty())
+                .unwrap_or_default();
+            first
+                .trim_start_matches(['-', '~'])
+                .starts_with(|c: char| c.is_ascii_digit())
         };
         /// The index of a column, `true` if it has numbers, and its width.
         type Column = (usize, bool, usize);
         let wide = |column: usize| {
-            let widest = cells(column).map(text::width).max().filter(|widest| *widest > 0)?;
-            Some((column, is_number(column), widest.max(text::width(&self.titles[column]))))
+            let widest = cells(column)
+                .map(text::width)
+                .max()
+                .filter(|widest| *widest > 0)?;
+            Some((
+                column,
+                is_number(column),
+                widest.max(text::width(&self.titles[column])),
+            ))
         };
         let mut columns: Vec<Column> = (0..self.titles.len()).filter_map(wide).collect();
         let excess = |columns: &[Column]| {
@@ -55,8 +71,12 @@ impl Table {
         };
         let cut = |columns: &mut [Column], least: usize| {
             while excess(columns) > 0 {
-                let texts = columns.iter_mut().filter(|(_, is_number, width)| !is_number && *width > least);
-                let Some((.., width)) = texts.max_by_key(|(.., width)| *width) else { return };
+                let texts = columns
+                    .iter_mut()
+                    .filter(|(_, is_number, width)| !is_number && *width > least);
+                let Some((.., width)) = texts.max_by_key(|(.., width)| *width) else {
+                    return;
+                };
                 *width -= 1;
             }
         };
@@ -68,12 +88,23 @@ impl Table {
         let line = |row: &[String]| {
             let cells = columns.iter().map(|&(column, is_number, width)| {
                 let shown = cell(row, column);
-                let shown = if is_number { shown.to_owned() } else { text::cut(shown, width) };
+                let shown = if is_number {
+                    shown.to_owned()
+                } else {
+                    text::cut(shown, width)
+                };
                 text::pad(&shown, width, !is_number)
             });
-            cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+            cells
+                .collect::<Vec<_>>()
+                .join(&" ".repeat(GAP))
+                .trim_end()
+                .to_owned()
         };
-        std::iter::once(&self.titles).chain(&self.rows).map(|row| line(row)).collect()
+        std::iter::once(&self.titles)
+            .chain(&self.rows)
+            .map(|row| line(row))
+            .collect()
     }
 }
 
@@ -83,12 +114,30 @@ mod tests {
 
     #[test]
     fn texts_are_cut_then_columns_go_and_numbers_stay_whole() {
-        let row = vec!["n".repeat(40), "7,654,321".to_owned(), String::new(), "1,234,567".to_owned()];
-        let table = Table::of("row", ["name", "most", "nothing", "least"], 1, [row].into_iter());
+        let row = vec![
+            "n".repeat(40),
+            "7,654,321".to_owned(),
+            String::new(),
+            "1,234,567".to_owned(),
+        ];
+        let table = Table::of(
+            "row",
+            ["name", "most", "nothing", "least"],
+            1,
+            [row].into_iter(),
+        );
         let lines = |width: usize| table.lines(width)[1].clone();
         assert_eq!(lines(100).len(), 40 + 3 + 9 + 3 + 9);
-        assert!(lines(50).contains("..") && lines(50).contains("1,234,567"), "{}", lines(50));
-        assert!(!lines(30).contains("1,234,567") && lines(30).ends_with("7,654,321"), "{}", lines(30));
+        assert!(
+            lines(50).contains("..") && lines(50).contains("1,234,567"),
+            "{}",
+            lines(50)
+        );
+        assert!(
+            !lines(30).contains("1,234,567") && lines(30).ends_with("7,654,321"),
+            "{}",
+            lines(30)
+        );
         assert!(table.lines(30).iter().all(|line| text::width(line) <= 30));
     }
 }

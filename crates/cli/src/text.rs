@@ -63,7 +63,9 @@ pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     while !rest.is_empty() {
         // Blanks before a word belong to it: they stay where it does not begin a line.
         let blanks = rest.len() - rest.trim_start_matches(' ').len();
-        let end = rest[blanks..].find(' ').map_or(rest.len(), |end| blanks + end);
+        let end = rest[blanks..]
+            .find(' ')
+            .map_or(rest.len(), |end| blanks + end);
         let (word, after) = rest.split_at(end);
         rest = after;
         if width(&line) + width(word) <= columns {
@@ -89,7 +91,10 @@ pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     if !line.trim().is_empty() || lines.is_empty() {
         lines.push(line);
     }
-    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+    lines
+        .into_iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// The lines of the first items of a list, and one line that counts the others: no file makes a page long.
@@ -110,18 +115,30 @@ pub(crate) fn listed<T>(
 
 /// Lines as one text, each with its end.
 pub(crate) fn joined(lines: Vec<String>) -> Vec<u8> {
-    lines.into_iter().map(|line| line + "\n").collect::<String>().into_bytes()
+    lines
+        .into_iter()
+        .map(|line| line + "\n")
+        .collect::<String>()
+        .into_bytes()
 }
 
 /// A text padded with blanks to `columns` columns.
 pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     let blanks = " ".repeat(columns.saturating_sub(width(text)));
-    if left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }
+    if left {
+        format!("{text}{blanks}")
+    } else {
+        format!("{blanks}{text}")
+    }
 }
 
 /// Bytes in hexadecimal, with a blank between two of them.
 pub(crate) fn spaced_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+    bytes
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -130,13 +147,19 @@ mod tests {
 
     #[test]
     fn huge_coordinates_have_exponents() {
-        assert_eq!(point([1.0, -6.1e31, 9_999_999.0]), "1.000 -6.1e31 9999999.000");
+        assert_eq!(
+            point([1.0, -6.1e31, 9_999_999.0]),
+            "1.000 -6.1e31 9999999.000"
+        );
     }
 
     #[test]
     fn names_are_cut_in_the_middle_by_columns() {
         assert_eq!(cut("abcdefghij", 8), "abc..hij");
-        assert_eq!(cut("\u{65e5}\u{672c}\u{65e5}\u{672c}\u{65e5}", 8), "\u{65e5}..\u{65e5}");
+        assert_eq!(
+            cut("\u{65e5}\u{672c}\u{65e5}\u{672c}\u{65e5}", 8),
+            "\u{65e5}..\u{65e5}"
+        );
         assert!(width(&name(&"\u{65e5}".repeat(100))) <= LONGEST_NAME);
     }
 
@@ -146,17 +169,29 @@ mod tests {
         assert_eq!(wrap("ab cd ef", 80, 0), ["ab cd ef"]);
         assert_eq!(
             wrap(&"x".repeat(20), 10, 2),
-            ["x".repeat(10), format!("  {}", "x".repeat(8)), "  xx".to_owned()]
+            [
+                "x".repeat(10),
+                format!("  {}", "x".repeat(8)),
+                "  xx".to_owned()
+            ]
         );
         assert!(wrap("  a   b", 80, 4).concat().starts_with("  a   b"));
         for columns in 1..30 {
-            wrap("\u{65e5}\u{672c} abc \u{65e5}\u{672c}\u{65e5}\u{672c}", columns, 3);
+            wrap(
+                "\u{65e5}\u{672c} abc \u{65e5}\u{672c}\u{65e5}\u{672c}",
+                columns,
+                3,
+            );
         }
     }
 
     #[test]
     fn a_long_list_ends_with_the_number_of_the_others() {
-        let lines = |count: u32| listed(0..count, "mesh", |number| vec![number.to_string(), String::new()]);
+        let lines = |count: u32| {
+            listed(0..count, "mesh", |number| {
+                vec![number.to_string(), String::new()]
+            })
+        };
         assert_eq!(lines(2), ["0", "", "1", ""]);
         assert_eq!(lines(500).len(), 1000);
         let long = lines(1502);

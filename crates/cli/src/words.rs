@@ -13,9 +13,12 @@ pub(crate) fn with_options<Options: clap::Args>(text: &str) -> String {
         return text.to_owned();
     }
     let command = Options::augment_args(clap::Command::default());
-    let names =
-        command.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
-    names.fold(text.to_owned(), |text, (id, name)| text.replace(&format!("`{id}`"), &format!("--{name}")))
+    let names = command
+        .get_arguments()
+        .filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
+    names.fold(text.to_owned(), |text, (id, name)| {
+        text.replace(&format!("`{id}`"), &format!("--{name}"))
+    })
 }
 
 /// The files that cannot be used, or of which parts cannot be used, counted: `2 damaged, 1 not readable`. Empty if there are none.
@@ -32,7 +35,10 @@ impl Troubled {
     pub(crate) fn of(inspection: &Inspection) -> Self {
         let is_readable = inspection.problem.is_none();
         let damaged = u64::from(is_readable && inspection.is_broken());
-        Self { damaged, not_readable: u64::from(!is_readable) }
+        Self {
+            damaged,
+            not_readable: u64::from(!is_readable),
+        }
     }
 
     pub(crate) fn sum(self) -> u64 {
@@ -49,7 +55,10 @@ impl AddAssign for Troubled {
 
 impl fmt::Display for Troubled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [(self.damaged, "damaged"), (self.not_readable, "not readable")];
+        let parts = [
+            (self.damaged, "damaged"),
+            (self.not_readable, "not readable"),
+        ];
         let parts = parts.iter().filter(|(files, _)| *files > 0);
         let parts = parts.map(|(files, what)| format!("{} {what}", text::count(*files)));
         f.write_str(&parts.collect::<Vec<_>>().join(", "))
@@ -69,7 +78,10 @@ pub(crate) fn writing(error: &io::Error) -> String {
     }
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = source {
-        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+        if let Some(code) = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::raw_os_error)
+        {
             return io::Error::from_raw_os_error(code).to_string();
         }
         source = error.source();

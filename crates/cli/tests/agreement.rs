@@ -47,7 +47,11 @@ struct Problem {
 impl Problem {
     fn of(error: &Value) -> Option<Self> {
         let text = |name: &str| error[name].as_str().map(str::to_owned);
-        Some(Self { kind: text("kind")?, address: text("address"), message: text("message")? })
+        Some(Self {
+            kind: text("kind")?,
+            address: text("address"),
+            message: text("message")?,
+        })
     }
 }
 
@@ -70,9 +74,9 @@ impl Tally {
         match (problem, result) {
             (None, Ok(())) => self.good += 1,
             (Some(_), Ok(())) => self.bad += 1,
-            (_, Err(why)) => {
-                self.contradictions.push(format!("{}: {why}; verify: {problem:?}", path.display()))
-            }
+            (_, Err(why)) => self
+                .contradictions
+                .push(format!("{}: {why}; verify: {problem:?}", path.display())),
         }
     }
 }
@@ -80,7 +84,10 @@ impl Tally {
 fn run(words: &[&str], paths: &[&Path]) -> Output {
     let output = child::meshmap().args(words).args(paths).run();
     let status = output.status.code();
-    assert!(matches!(status, Some(0 | 1)), "{words:?} {paths:?} ends with {status:?}");
+    assert!(
+        matches!(status, Some(0 | 1)),
+        "{words:?} {paths:?} ends with {status:?}"
+    );
     output
 }
 
@@ -92,7 +99,10 @@ fn text(bytes: &[u8]) -> String {
 fn objects(words: &[&str], folders: &[PathBuf]) -> Vec<Value> {
     let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     let lines = text(&run(words, &folders).stdout);
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn path_of(object: &Value) -> PathBuf {
@@ -101,13 +111,20 @@ fn path_of(object: &Value) -> PathBuf {
 
 impl Verdicts {
     fn of(root: &Path) -> Self {
-        let folder = |format: &Format| ["valid", "bad"].map(|kind| root.join(format.name()).join(kind));
+        let folder =
+            |format: &Format| ["valid", "bad"].map(|kind| root.join(format.name()).join(kind));
         let folders: Vec<PathBuf> = Format::ALL.iter().flat_map(folder).collect();
         let objects = objects(&["verify", "--json"], &folders);
-        let files: BTreeMap<_, _> =
-            objects.iter().map(|object| (path_of(object), Problem::of(&object["error"]))).collect();
+        let files: BTreeMap<_, _> = objects
+            .iter()
+            .map(|object| (path_of(object), Problem::of(&object["error"])))
+            .collect();
         for object in &objects {
-            assert_eq!(object["checked"], !object["format"].is_null() && is_open(object), "{object}");
+            assert_eq!(
+                object["checked"],
+                !object["format"].is_null() && is_open(object),
+                "{object}"
+            );
         }
         let listed = folders.iter().flat_map(|folder| data::files(folder));
         let missing: Vec<PathBuf> = listed.filter(|file| !files.contains_key(file)).collect();
@@ -122,11 +139,17 @@ impl Verdicts {
         compare: impl Fn(&Value, Option<&Problem>) -> Result<(), String>,
     ) -> Tally {
         let mut tally = Tally::default();
-        let objects: BTreeMap<PathBuf, &Value> =
-            objects.iter().map(|object| (path_of(object), object)).collect();
+        let objects: BTreeMap<PathBuf, &Value> = objects
+            .iter()
+            .map(|object| (path_of(object), object))
+            .collect();
         for (path, problem) in &self.files {
             let result = objects.get(path).ok_or_else(|| "no object".to_owned());
-            tally.add(path, problem.as_ref(), result.and_then(|object| compare(object, problem.as_ref())));
+            tally.add(
+                path,
+                problem.as_ref(),
+                result.and_then(|object| compare(object, problem.as_ref())),
+            );
         }
         tally
     }
@@ -160,7 +183,11 @@ fn is_open(object: &Value) -> bool {
 }
 
 fn expect(is_true: bool, otherwise: impl ToString) -> Result<(), String> {
-    if is_true { Ok(()) } else { Err(otherwise.to_string()) }
+    if is_true {
+        Ok(())
+    } else {
+        Err(otherwise.to_string())
+    }
 }
 
 /// Commands for one file: the status, and the words.
@@ -168,17 +195,31 @@ fn each_file(verdicts: &Verdicts, words: &[&str]) -> Tally {
     verdicts.each(|path, problem| {
         let output = run(words, &[path]);
         let said = text(&output.stdout) + &text(&output.stderr);
-        expect(output.status.success() == problem.is_none(), "the status differs")?;
-        let Some(problem) = problem else { return Ok(()) };
+        expect(
+            output.status.success() == problem.is_none(),
+            "the status differs",
+        )?;
+        let Some(problem) = problem else {
+            return Ok(());
+        };
         expect(said.contains(&problem.message), "other words")?;
-        expect(problem.address.as_ref().is_none_or(|address| said.contains(address)), "another address")
+        expect(
+            problem
+                .address
+                .as_ref()
+                .is_none_or(|address| said.contains(address)),
+            "another address",
+        )
     })
 }
 
 /// The list of arrays reports problems. The address of a problem is accepted: its values or its arrays are shown.
 fn dump(verdicts: &Verdicts) -> Tally {
     for (path, problem) in &verdicts.files {
-        if let Some(address) = problem.as_ref().and_then(|problem| problem.address.as_ref()) {
+        if let Some(address) = problem
+            .as_ref()
+            .and_then(|problem| problem.address.as_ref())
+        {
             run(&["dump"], &[path, Path::new(address)]);
         }
     }
@@ -187,30 +228,50 @@ fn dump(verdicts: &Verdicts) -> Tally {
 
 /// Only the status.
 fn statuses(verdicts: &Verdicts, words: &[&str]) -> Tally {
-    verdicts
-        .each(|path, problem| expect(run(words, &[path]).status.success() == problem.is_none(), "the status"))
+    verdicts.each(|path, problem| {
+        expect(
+            run(words, &[path]).status.success() == problem.is_none(),
+            "the status",
+        )
+    })
 }
 
 /// `info --full` has the verdict of `verify`. Without `--full` it may miss what it did not decode, and says so.
 fn info(verdicts: &Verdicts) -> Tally {
-    let quick = verdicts.compare(&objects(&["info", "--json"], &verdicts.folders), |object, problem| {
-        expect(object["checked"] == false, "it claims to have checked every value")?;
-        let found = Problem::of(&object["error"]);
-        expect(found.is_none() || problem.is_some(), "bad")?;
-        let of_same_part =
-            found.as_ref().zip(problem).filter(|(found, known)| found.address == known.address);
-        expect(of_same_part.is_none_or(|(found, known)| found == known), format!("other words: {found:?}"))
-    });
-    let full =
-        verdicts.compare(&objects(&["info", "--json", "--full"], &verdicts.folders), |object, problem| {
+    let quick = verdicts.compare(
+        &objects(&["info", "--json"], &verdicts.folders),
+        |object, problem| {
+            expect(
+                object["checked"] == false,
+                "it claims to have checked every value",
+            )?;
+            let found = Problem::of(&object["error"]);
+            expect(found.is_none() || problem.is_some(), "bad")?;
+            let of_same_part = found
+                .as_ref()
+                .zip(problem)
+                .filter(|(found, known)| found.address == known.address);
+            expect(
+                of_same_part.is_none_or(|(found, known)| found == known),
+                format!("other words: {found:?}"),
+            )
+        },
+    );
+    let full = verdicts.compare(
+        &objects(&["info", "--json", "--full"], &verdicts.folders),
+        |object, problem| {
             let found = Problem::of(&object["error"]);
             expect(found.as_ref() == problem, format!("{found:?}"))?;
             expect(
                 object["checked"] == is_open(object),
                 "it claims to have checked values of a file that is not open",
             )
-        });
-    Tally { contradictions: [quick.contradictions, full.contradictions].concat(), ..full }
+        },
+    );
+    Tally {
+        contradictions: [quick.contradictions, full.contradictions].concat(),
+        ..full
+    }
 }
 
 /// A good file may have no mesh that the target can hold. The rest of a bad one may be written. Parts that are not converted are
@@ -218,10 +279,23 @@ fn info(verdicts: &Verdicts) -> Tally {
 fn convert(verdicts: &Verdicts) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let words = ["convert", "--json", "--check", "--to", "glb", "--zero-non-finite", "-o", output];
+    let words = [
+        "convert",
+        "--json",
+        "--check",
+        "--to",
+        "glb",
+        "--zero-non-finite",
+        "-o",
+        output,
+    ];
     verdicts.compare(&objects(&words, &verdicts.folders), |object, problem| {
-        let damage: Vec<Problem> =
-            object["damage"].as_array().unwrap().iter().filter_map(Problem::of).collect();
+        let damage: Vec<Problem> = object["damage"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Problem::of)
+            .collect();
         let error = Problem::of(&object["error"]);
         let is_written = object["state"] != "failed" && object["state"] != "skipped";
         expect(error.is_none() == is_written, "a state without its error")?;
@@ -231,15 +305,27 @@ fn convert(verdicts: &Verdicts) -> Tally {
             // Two conversions have less memory than two checks, so that the numbers in messages differ.
             (Some(known), _) if known.kind == "limit_exceeded" => {
                 let first = damage.first().or(error.as_ref());
-                expect(first.is_some_and(|first| first.kind == known.kind), format!("{first:?}"))?;
+                expect(
+                    first.is_some_and(|first| first.kind == known.kind),
+                    format!("{first:?}"),
+                )?;
             }
             (Some(known), _) => {
                 let first = damage.first().or(error.as_ref());
-                expect(first.is_some_and(|first| first.message == known.message), format!("{first:?}"))?;
-                expect(damage.first().is_none_or(|first| first == known), "another address")?;
+                expect(
+                    first.is_some_and(|first| first.message == known.message),
+                    format!("{first:?}"),
+                )?;
+                expect(
+                    damage.first().is_none_or(|first| first == known),
+                    "another address",
+                )?;
             }
         }
-        expect(problem.is_some() || damage.is_empty(), format!("{damage:?}"))
+        expect(
+            problem.is_some() || damage.is_empty(),
+            format!("{damage:?}"),
+        )
     })
 }
 
@@ -247,7 +333,15 @@ fn convert(verdicts: &Verdicts) -> Tally {
 fn render(verdicts: &Verdicts) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let words = ["render", "--json", "--size", "8x8", "--zero-non-finite", "-o", output];
+    let words = [
+        "render",
+        "--json",
+        "--size",
+        "8x8",
+        "--zero-non-finite",
+        "-o",
+        output,
+    ];
     verdicts.compare(&objects(&words, &verdicts.folders), |object, problem| {
         let error = Problem::of(&object["error"]).filter(|error| error.kind != "unsupported");
         expect(error.is_none() || problem.is_some(), format!("{error:?}"))
@@ -261,8 +355,12 @@ fn catalog(verdicts: &Verdicts) -> Tally {
     let mut errors: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for row in &rows {
         let errors = errors.entry(path_of(row)).or_default();
-        errors
-            .extend(["error", "part_error"].iter().filter_map(|name| row[name].as_str()).map(str::to_owned));
+        errors.extend(
+            ["error", "part_error"]
+                .iter()
+                .filter_map(|name| row[name].as_str())
+                .map(str::to_owned),
+        );
     }
     for (path, problem) in &verdicts.files {
         let errors = &errors[path];
@@ -297,7 +395,10 @@ fn commands_agree_on_which_files_are_bad(root: &Path) {
     let mut definition = meshmap_cli::command();
     definition.build();
     let mut contradictions = Vec::new();
-    println!("{:<12} {:>12} {:>12}", "command", "agreed good", "agreed bad");
+    println!(
+        "{:<12} {:>12} {:>12}",
+        "command", "agreed good", "agreed bad"
+    );
     for command in definition.get_subcommands().map(clap::Command::get_name) {
         let tally = match check_of(command) {
             Ok(check) => check(&verdicts),
@@ -307,8 +408,16 @@ fn commands_agree_on_which_files_are_bad(root: &Path) {
             }
         };
         println!("{command:<12} {:>12} {:>12}", tally.good, tally.bad);
-        assert!(tally.contradictions.len() as u64 + tally.good + tally.bad >= verdicts.files.len() as u64);
-        contradictions.extend(tally.contradictions.into_iter().map(|line| format!("{command}: {line}")));
+        assert!(
+            tally.contradictions.len() as u64 + tally.good + tally.bad
+                >= verdicts.files.len() as u64
+        );
+        contradictions.extend(
+            tally
+                .contradictions
+                .into_iter()
+                .map(|line| format!("{command}: {line}")),
+        );
     }
     println!("{} files: {good} good, {bad} bad", verdicts.files.len());
     assert!(

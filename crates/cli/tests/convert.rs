@@ -48,11 +48,16 @@ fn an_option_that_the_target_has_no_use_for_is_an_error_before_anything_is_writt
         (&["--to", "usdc", "--quantized"], "quantized"),
         (&["--to", "pc2", "--nest"], "nest"),
     ] {
-        let done =
-            convert(&[arguments, &["-o", out.to_str().unwrap()]].concat(), &[&folder.path().join("in")]);
+        let done = convert(
+            &[arguments, &["-o", out.to_str().unwrap()]].concat(),
+            &[&folder.path().join("in")],
+        );
         let error = text(&done.stderr);
         assert_eq!(done.status.code(), Some(2), "{error}");
-        assert!(error.contains(&format!("the option --{option} has no effect; it is for ")), "{error}");
+        assert!(
+            error.contains(&format!("the option --{option} has no effect; it is for ")),
+            "{error}"
+        );
         assert!(!out.exists());
     }
 }
@@ -65,14 +70,23 @@ fn a_joint_that_is_not_there_is_a_finding_and_the_file_can_be_used() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("joints.slmesh");
     let lod = Llsd::Array(vec![sheet(4, 5)]);
-    let bytes = Writer::default().block("high_lod", &lod).block("skin", &skin(2)).to_bytes();
+    let bytes = Writer::default()
+        .block("high_lod", &lod)
+        .block("skin", &skin(2))
+        .to_bytes();
     fs::write(&path, bytes).unwrap();
     let run = |arguments: &[&str]| child::meshmap().args(arguments).arg(&path).run();
     let verified = run(&["verify"]);
     assert!(verified.status.success(), "{}", text(&verified.stdout));
-    assert!(text(&run(&["verify", "--fail-on", "forbidden"]).stdout).contains("joint out of range"));
+    assert!(
+        text(&run(&["verify", "--fail-on", "forbidden"]).stdout).contains("joint out of range")
+    );
     let digest = run(&["digest"]);
-    assert!(digest.status.success() && digest.stdout.starts_with(b"{"), "{}", text(&digest.stderr));
+    assert!(
+        digest.status.success() && digest.stdout.starts_with(b"{"),
+        "{}",
+        text(&digest.stderr)
+    );
     let output = folder.path().join("joints.glb");
     let converted = convert(&["--check", "-o", output.to_str().unwrap()], &[&path]);
     assert!(converted.status.success(), "{}", text(&converted.stdout));
@@ -83,12 +97,22 @@ fn a_joint_that_is_not_there_is_a_finding_and_the_file_can_be_used() {
 fn one_file_is_written_where_it_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("wave.glb");
-    let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
+    let done = convert(
+        &["-o", output.to_str().unwrap()],
+        &[&data::valid("cgeo", "anim_a.cgeo")],
+    );
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert_eq!(&fs::read(output).unwrap()[..4], b"glTF");
     let shown = text(&done.stdout);
     assert!(shown.contains("left out: normals"), "{shown}");
-    assert!(shown.lines().last().unwrap().starts_with("DONE: 1 file written"), "{shown}");
+    assert!(
+        shown
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("DONE: 1 file written"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -101,19 +125,39 @@ fn a_tree_is_mirrored_past_bad_files_and_left_alone_the_second_time() {
     let shown = text(&done.stdout);
     assert_eq!(done.status.code(), Some(1), "{shown}");
     for name in ["wave.glb", "deep/man.iqm.glb", "deep/man.tmf.glb"] {
-        assert_eq!(&fs::read(output.join(name)).unwrap()[..4], b"glTF", "{name}");
+        assert_eq!(
+            &fs::read(output.join(name)).unwrap()[..4],
+            b"glTF",
+            "{name}"
+        );
     }
     assert!(!output.join("cut.glb").exists());
-    assert!(text(&done.stderr).contains("cut.iqm: "), "{}", text(&done.stderr));
-    assert!(shown.contains("FAILED: 3 files written, 0 up to date, 1 failed; skipped: 1 other"), "{shown}");
-    let written = fs::metadata(output.join("wave.glb")).unwrap().modified().unwrap();
+    assert!(
+        text(&done.stderr).contains("cut.iqm: "),
+        "{}",
+        text(&done.stderr)
+    );
+    assert!(
+        shown.contains("FAILED: 3 files written, 0 up to date, 1 failed; skipped: 1 other"),
+        "{shown}"
+    );
+    let written = fs::metadata(output.join("wave.glb"))
+        .unwrap()
+        .modified()
+        .unwrap();
     let again = convert(&arguments, &[&input]);
     assert!(
         text(&again.stdout).contains("0 files written, 3 up to date, 1 failed"),
         "{}",
         text(&again.stdout)
     );
-    assert_eq!(fs::metadata(output.join("wave.glb")).unwrap().modified().unwrap(), written);
+    assert_eq!(
+        fs::metadata(output.join("wave.glb"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        written
+    );
 }
 
 #[test]
@@ -123,8 +167,15 @@ fn one_output_is_always_written() {
     let mut seen = Vec::new();
     // The second file is older than the output of the first one.
     for name in ["skin_multi_anim.iqm", "ours_many_meshes_a.iqm"] {
-        let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("iqm", name)]);
-        assert!(text(&done.stdout).contains("DONE: 1 file written"), "{}", text(&done.stdout));
+        let done = convert(
+            &["-o", output.to_str().unwrap()],
+            &[&data::valid("iqm", name)],
+        );
+        assert!(
+            text(&done.stdout).contains("DONE: 1 file written"),
+            "{}",
+            text(&done.stdout)
+        );
         seen.push(fs::read(&output).unwrap());
     }
     let done = convert(
@@ -133,8 +184,15 @@ fn one_output_is_always_written() {
     );
     assert_eq!(done.status.code(), Some(0));
     seen.push(fs::read(&output).unwrap());
-    assert!(seen[0] != seen[1] && seen[0] != seen[2], "the output of an earlier command was kept");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "one output needs no index");
+    assert!(
+        seen[0] != seen[1] && seen[0] != seen[2],
+        "the output of an earlier command was kept"
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "one output needs no index"
+    );
 }
 
 #[test]
@@ -142,13 +200,19 @@ fn outputs_in_a_directory_are_written_again_after_any_change() {
     let folder = tempfile::tempdir().unwrap();
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     fs::create_dir_all(&input).unwrap();
-    let (man, walk) =
-        (data::valid("iqm", "skin_multi_anim.iqm"), data::valid("iqm", "ours_many_meshes_a.iqm"));
+    let (man, walk) = (
+        data::valid("iqm", "skin_multi_anim.iqm"),
+        data::valid("iqm", "ours_many_meshes_a.iqm"),
+    );
     fs::copy(&man, input.join("man.iqm")).unwrap();
     let anims = folder.path().join("anims.iqm");
     fs::copy(&man, &anims).unwrap();
     let written = |arguments: &[&str]| {
-        let arguments = [&["--to", "glb", "--json", "-o", output.to_str().unwrap()], arguments].concat();
+        let arguments = [
+            &["--to", "glb", "--json", "-o", output.to_str().unwrap()],
+            arguments,
+        ]
+        .concat();
         let done = convert(&arguments, &[&input]);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
         let object: serde_json::Value = serde_json::from_str(text(&done.stdout)).unwrap();
@@ -169,12 +233,22 @@ fn outputs_in_a_directory_are_written_again_after_any_change() {
     // A source with an older time than the output.
     fs::copy(&walk, input.join("man.iqm")).unwrap();
     let long_ago = std::time::SystemTime::now() - Duration::from_secs(1 << 30);
-    fs::File::options().append(true).open(input.join("man.iqm")).unwrap().set_modified(long_ago).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(input.join("man.iqm"))
+        .unwrap()
+        .set_modified(long_ago)
+        .unwrap();
     assert!(written(&[]), "another source");
     assert!(!written(&[]));
     // As many bytes as before, which may be others: only the time differs.
     let later = long_ago + Duration::from_secs(1);
-    fs::File::options().append(true).open(input.join("man.iqm")).unwrap().set_modified(later).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(input.join("man.iqm"))
+        .unwrap()
+        .set_modified(later)
+        .unwrap();
     assert!(written(&[]), "the source was written again");
     assert!(!written(&[]));
     let glb = output.join("man.glb");
@@ -200,8 +274,10 @@ fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     tree(folder.path());
     let output = folder.path().join("out");
-    let done =
-        convert(&["--dry-run", "--to", "ply", "-o", output.to_str().unwrap()], &[&folder.path().join("in")]);
+    let done = convert(
+        &["--dry-run", "--to", "ply", "-o", output.to_str().unwrap()],
+        &[&folder.path().join("in")],
+    );
     assert_eq!(done.status.code(), Some(0));
     assert!(text(&done.stdout).contains("wave.ply"));
     assert!(!output.exists());
@@ -211,9 +287,16 @@ fn a_dry_run_writes_nothing() {
 fn an_output_that_says_no_format_is_wrong_usage() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("wave");
-    let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
+    let done = convert(
+        &["-o", output.to_str().unwrap()],
+        &[&data::valid("cgeo", "anim_a.cgeo")],
+    );
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("pass --to glb"), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("pass --to glb"),
+        "{}",
+        text(&done.stderr)
+    );
 }
 
 /// The index next to the outputs in a directory, and the folder of what a long index has more.
@@ -231,7 +314,10 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else if path.is_dir() {
                 folders.push(path);
             } else if !path.ends_with(INDEX) {
-                contents.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
+                contents.insert(
+                    path.strip_prefix(folder).unwrap().to_owned(),
+                    fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -254,7 +340,11 @@ fn thousand(folder: &Path) {
         // Cut in its header, so that nothing of it can be written.
         let length = if number % 20 == 7 { 60 } else { bytes.len() };
         let ending = Path::new(name).extension().unwrap().to_str().unwrap();
-        fs::write(below.join(format!("mesh{number:03}.{ending}")), &bytes[..length]).unwrap();
+        fs::write(
+            below.join(format!("mesh{number:03}.{ending}")),
+            &bytes[..length],
+        )
+        .unwrap();
     }
 }
 
@@ -268,9 +358,17 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
     let takes = start.elapsed();
     assert_eq!(done.status.code(), Some(1));
     let shown = text(&done.stdout);
-    assert!(shown.contains("950 files written, 0 up to date, 50 failed"), "{shown}");
+    assert!(
+        shown.contains("950 files written, 0 up to date, 50 failed"),
+        "{shown}"
+    );
     let printed = format!("{shown}{}", text(&done.stderr));
-    assert_eq!((0..1000).filter(|number| printed.contains(&format!("mesh{number:03}."))).count(), 1000);
+    assert_eq!(
+        (0..1000)
+            .filter(|number| printed.contains(&format!("mesh{number:03}.")))
+            .count(),
+        1000
+    );
     let whole = contents(&whole);
     assert_eq!(whole.len(), 950);
     // Runs that are killed early write nothing.
@@ -278,11 +376,19 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
     let mut seed = 7_u32;
     for _ in 0..10 {
         let mut command = child::meshmap();
-        command.args(["convert", "--to", "glb", "-o"]).arg(&killed).arg(&input);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        command
+            .args(["convert", "--to", "glb", "-o"])
+            .arg(&killed)
+            .arg(&input);
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         std::thread::sleep(
-            takes.mul_f64(f64::from(seed >> 16) / f64::from(1_u32 << 17)) + Duration::from_millis(1),
+            takes.mul_f64(f64::from(seed >> 16) / f64::from(1_u32 << 17))
+                + Duration::from_millis(1),
         );
         child.kill().unwrap();
         child.wait().unwrap();
@@ -301,7 +407,8 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
 }
 
 fn is_part(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "part")
+    path.extension()
+        .is_some_and(|extension| extension == "part")
 }
 
 #[test]
@@ -314,7 +421,10 @@ fn parts_that_a_killed_conversion_left_are_removed_by_the_next() {
     let file = fs::File::create(&written).unwrap();
     file.lock().unwrap();
     let output = folder.path().join("wave.glb");
-    convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
+    convert(
+        &["-o", output.to_str().unwrap()],
+        &[&data::valid("cgeo", "anim_a.cgeo")],
+    );
     assert!(output.exists() && written.exists() && !left.exists());
 }
 
@@ -333,19 +443,26 @@ fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
     link(&output.join(".meshmap-link.part"));
     pipe(&output.join(".meshmap-pipe.part"));
     for (command, to) in [("convert", &["--to", "obj"][..]), ("render", &[])] {
-        for (make, found) in
-            [(&link as &dyn Fn(&Path), "a symbolic link"), (&pipe, "a pipe, socket or device")]
-        {
+        for (make, found) in [
+            (&link as &dyn Fn(&Path), "a symbolic link"),
+            (&pipe, "a pipe, socket or device"),
+        ] {
             for is_there in [true, false] {
                 make(&output.join(INDEX));
                 // A link to nothing would make the file.
                 if is_there {
                     fs::write(&target, "kept").unwrap();
                 }
-                let done = child::meshmap().arg(command).args(to).arg("-o").args([&output, &input]).run();
+                let done = child::meshmap()
+                    .arg(command)
+                    .args(to)
+                    .arg("-o")
+                    .args([&output, &input])
+                    .run();
                 let told = text(&done.stderr);
                 assert_eq!(done.status.code(), Some(0), "{told}");
-                let expected = format!("{INDEX}: expected a regular file, found {found}; remove it");
+                let expected =
+                    format!("{INDEX}: expected a regular file, found {found}; remove it");
                 assert!(told.contains(&expected), "{command}: {told}");
                 assert!(!is_there || fs::read(&target).unwrap() == b"kept");
                 drop(fs::remove_file(&target));
@@ -359,9 +476,16 @@ fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
         fs::remove_file(output.join(name)).unwrap();
         link(&output.join(name));
     }
-    let done = child::meshmap().args(["convert", "--to", "obj", "-o"]).args([&output, &input]).run();
+    let done = child::meshmap()
+        .args(["convert", "--to", "obj", "-o"])
+        .args([&output, &input])
+        .run();
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    assert!(["a.obj", "a.mtl"].iter().all(|name| !output.join(name).is_symlink()));
+    assert!(
+        ["a.obj", "a.mtl"]
+            .iter()
+            .all(|name| !output.join(name).is_symlink())
+    );
     assert_eq!(fs::read(&target).unwrap(), b"kept");
     assert!(output.join(".meshmap-link.part").is_symlink());
 }
@@ -387,21 +511,42 @@ fn links_to_folders_below_the_outputs_are_not_followed() {
     symlink("../victim", at("out/crate.gltf.textures")).unwrap();
     symlink("out", at("link")).unwrap();
     // The folder that the user names may be a link.
-    for (command, to) in [("convert", &["--to", "glb"][..]), ("render", &["--size", "16x16"])] {
-        let done = child::meshmap().arg(command).args(to).arg("-o").args([&at("link"), &at("in")]).run();
+    for (command, to) in [
+        ("convert", &["--to", "glb"][..]),
+        ("render", &["--size", "16x16"]),
+    ] {
+        let done = child::meshmap()
+            .arg(command)
+            .args(to)
+            .arg("-o")
+            .args([&at("link"), &at("in")])
+            .run();
         let told = text(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{told}");
         assert!(
-            told.contains("sub is a link to another folder, which is not followed: name that folder as"),
+            told.contains(
+                "sub is a link to another folder, which is not followed: name that folder as"
+            ),
             "{told}"
         );
-        assert!(text(&done.stdout).contains("1 file written"), "{}", text(&done.stdout));
+        assert!(
+            text(&done.stdout).contains("1 file written"),
+            "{}",
+            text(&done.stdout)
+        );
     }
     assert!(at("out/b.glb").is_file() && at("out/b.png").is_file());
     let crate_file = data::root().join("textures/crate.iqm");
     let output = at("out/crate.gltf");
-    let done = convert(&["--copy-textures", "-o", output.to_str().unwrap()], &[&crate_file]);
-    assert!(text(&done.stderr).contains("a link to another folder"), "{}", text(&done.stderr));
+    let done = convert(
+        &["--copy-textures", "-o", output.to_str().unwrap()],
+        &[&crate_file],
+    );
+    assert!(
+        text(&done.stderr).contains("a link to another folder"),
+        "{}",
+        text(&done.stderr)
+    );
     assert!(!output.exists());
     for name in ["a.glb", "a.png", "crate.png"] {
         assert_eq!(fs::read(at("victim").join(name)).unwrap(), b"kept");
@@ -416,19 +561,37 @@ fn a_shell_runs_nothing_of_an_index() {
     let folder = tempfile::tempdir().unwrap();
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     fs::create_dir(&input).unwrap();
-    let names =
-        ["$(touch a).iqm", "`touch b`.iqm", "\n touch c\n.iqm", "\"; touch d; \".iqm", "\\$(touch e).iqm"];
+    let names = [
+        "$(touch a).iqm",
+        "`touch b`.iqm",
+        "\n touch c\n.iqm",
+        "\"; touch d; \".iqm",
+        "\\$(touch e).iqm",
+    ];
     for name in names {
         fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join(name)).unwrap();
     }
-    for counts in ["5 files written, 0 up to date", "0 files written, 5 up to date"] {
+    for counts in [
+        "5 files written, 0 up to date",
+        "0 files written, 5 up to date",
+    ] {
         let done = convert(&["--to", "stl", "-o", output.to_str().unwrap()], &[&input]);
-        assert!(text(&done.stdout).contains(counts), "{}", text(&done.stdout));
+        assert!(
+            text(&done.stdout).contains(counts),
+            "{}",
+            text(&done.stdout)
+        );
     }
     let before = contents(folder.path());
     let mut shell = Command::new("sh");
     shell.arg(output.join(INDEX)).current_dir(folder.path());
-    assert!(shell.stderr(Stdio::null()).stdout(Stdio::null()).status().is_ok());
+    assert!(
+        shell
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .is_ok()
+    );
     assert!(contents(folder.path()) == before);
 }
 
@@ -440,7 +603,10 @@ fn interrupted_conversions_leave_no_parts() {
     thousand(&input);
     for signals in [1, 2, 3] {
         let mut command = child::meshmap();
-        command.args(["convert", "--force", "--to", "glb", "-o"]).arg(&output).arg(&input);
+        command
+            .args(["convert", "--force", "--to", "glb", "-o"])
+            .arg(&output)
+            .arg(&input);
         let started = Started::new(&mut command);
         // A machine that is busy takes longer until it begins.
         while !output.exists() {
@@ -449,7 +615,10 @@ fn interrupted_conversions_leave_no_parts() {
         std::thread::sleep(Duration::from_millis(60));
         (0..signals).for_each(|_| started.send("INT"));
         started.end();
-        let left: Vec<_> = contents(&output).into_keys().filter(|path| is_part(path)).collect();
+        let left: Vec<_> = contents(&output)
+            .into_keys()
+            .filter(|path| is_part(path))
+            .collect();
         assert!(left.is_empty(), "after {signals} signals: {left:?}");
     }
 }
@@ -464,14 +633,28 @@ fn conflicts_are_found_before_anything_is_written() {
         fs::create_dir_all(at(directory)).unwrap();
     }
     let inputs = ["a/x.iqm", "b/x.iqm", "a/m.glb", "a/x.gltf.1.iqm"];
-    inputs.iter().for_each(|name| fs::write(at(name), &mesh).unwrap());
+    inputs
+        .iter()
+        .for_each(|name| fs::write(at(name), &mesh).unwrap());
     let before = contents(folder.path());
     let out = at("out");
     let cases: [(&[&str], PathBuf, &str); 4] = [
         // One name in two folders, and a file that is named like another output.
-        (&["a/x.iqm", "b/x.iqm"], out.clone(), "would both be written to"),
-        (&["a/m.glb"], at("a/m.glb"), "an input, which cannot be replaced"),
-        (&["a/x.iqm", "a/m.glb"], at("a"), "an input, which cannot be replaced"),
+        (
+            &["a/x.iqm", "b/x.iqm"],
+            out.clone(),
+            "would both be written to",
+        ),
+        (
+            &["a/m.glb"],
+            at("a/m.glb"),
+            "an input, which cannot be replaced",
+        ),
+        (
+            &["a/x.iqm", "a/m.glb"],
+            at("a"),
+            "an input, which cannot be replaced",
+        ),
         (&["b"], at("busy"), "a directory, which cannot be replaced"),
     ];
     for (inputs, output, expected) in cases {
@@ -487,35 +670,62 @@ fn conflicts_are_found_before_anything_is_written() {
         }
     }
     // The first one has a buffer of this name if it has more than 2 GiB.
-    let done =
-        convert(&["--to", "gltf", "-o", out.to_str().unwrap()], &[&at("a/x.iqm"), &at("a/x.gltf.1.iqm")]);
+    let done = convert(
+        &["--to", "gltf", "-o", out.to_str().unwrap()],
+        &[&at("a/x.iqm"), &at("a/x.gltf.1.iqm")],
+    );
     let told = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(told.contains("x.iqm and ") && told.contains("would both be written to "), "{told}");
+    assert!(
+        told.contains("x.iqm and ") && told.contains("would both be written to "),
+        "{told}"
+    );
     // A file between them that holds no mesh hides nothing.
     for (folder, content) in [("c", mesh.as_slice()), ("d", b"junk"), ("e", &mesh)] {
         fs::create_dir(at(folder)).unwrap();
         fs::write(at(folder).join("x.bin"), content).unwrap();
     }
     let before = contents(folder.path());
-    let done = convert(&["--to", "glb", "-o", out.to_str().unwrap()], &[&at("c"), &at("d"), &at("e")]);
+    let done = convert(
+        &["--to", "glb", "-o", out.to_str().unwrap()],
+        &[&at("c"), &at("d"), &at("e")],
+    );
     let told = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{told}");
     assert!(told.contains("would both be written to "), "{told}");
     // A file that is named, and found in a directory that is named.
-    let twice =
-        convert(&["--dry-run", "--to", "glb", "-o", out.to_str().unwrap()], &[&at("a"), &at("a/x.iqm")]);
+    let twice = convert(
+        &["--dry-run", "--to", "glb", "-o", out.to_str().unwrap()],
+        &[&at("a"), &at("a/x.iqm")],
+    );
     assert_eq!(twice.status.code(), Some(0), "{}", text(&twice.stderr));
-    assert_eq!(text(&twice.stdout).matches("x.glb").count(), 1, "{}", text(&twice.stdout));
-    let rendered = child::meshmap().args(["render", "-o"]).args([&out, &at("a/x.iqm"), &at("b/x.iqm")]).run();
-    assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
+    assert_eq!(
+        text(&twice.stdout).matches("x.glb").count(),
+        1,
+        "{}",
+        text(&twice.stdout)
+    );
+    let rendered = child::meshmap()
+        .args(["render", "-o"])
+        .args([&out, &at("a/x.iqm"), &at("b/x.iqm")])
+        .run();
+    assert_eq!(
+        rendered.status.code(),
+        Some(2),
+        "{}",
+        text(&rendered.stderr)
+    );
     let dumped = child::meshmap()
         .arg("dump")
         .arg(at("a/x.iqm"))
         .args(["vertex_arrays[0]", "-o"])
         .arg(at("a/x.iqm"))
         .run();
-    assert!(text(&dumped.stderr).contains("the input, which cannot be replaced"), "{}", text(&dumped.stderr));
+    assert!(
+        text(&dumped.stderr).contains("the input, which cannot be replaced"),
+        "{}",
+        text(&dumped.stderr)
+    );
     assert_eq!(dumped.status.code(), Some(2));
     assert!(contents(folder.path()) == before);
 }
@@ -530,7 +740,11 @@ fn numbers_in_a_file_take_neither_memory_nor_disk() {
         let output = folder.path().join("out").with_extension(target);
         let done = convert(&["--to", target, "-o", output.to_str().unwrap()], &[&file]);
         let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
-        assert!(matches!(done.status.code(), Some(0 | 1)), "{target}: {:?} {said}", done.status);
+        assert!(
+            matches!(done.status.code(), Some(0 | 1)),
+            "{target}: {:?} {said}",
+            done.status
+        );
         if target == "glb" {
             assert!(said.contains("raise the limit with --max-output"), "{said}");
         }
@@ -538,15 +752,27 @@ fn numbers_in_a_file_take_neither_memory_nor_disk() {
     // Arrays that are left out of a digest are not charged to the arrays after them.
     let digest = child::meshmap().arg("digest").arg(&file).run();
     assert_eq!(digest.status.code(), Some(0), "{}", text(&digest.stderr));
-    assert!(text(&digest.stdout).contains("\"left_out\":{\"frames\":"), "{}", text(&digest.stdout));
+    assert!(
+        text(&digest.stdout).contains("\"left_out\":{\"frames\":"),
+        "{}",
+        text(&digest.stdout)
+    );
     for moving in ["--animate", "--sheet"] {
         let done = child::meshmap()
             .args(["render", moving, "-o"])
             .args([&folder.path().join("out.png"), &file])
             .run();
-        assert_eq!(done.status.code(), Some(1), "{moving}: {}", text(&done.stderr));
+        assert_eq!(
+            done.status.code(),
+            Some(1),
+            "{moving}: {}",
+            text(&done.stderr)
+        );
         let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
-        assert!(said.contains("leave some out with --every"), "{moving}: {said}");
+        assert!(
+            said.contains("leave some out with --every"),
+            "{moving}: {said}"
+        );
     }
 }
 
@@ -559,7 +785,11 @@ fn standard_output_takes_one_file_of_one_part() {
     let done = convert(&["--to", "glb", "-o", "-"], &[&file]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(done.stdout == fs::read(path).unwrap());
-    assert!(text(&done.stderr).contains("left out: "), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("left out: "),
+        "{}",
+        text(&done.stderr)
+    );
     let done = convert(&["--to", "obj", "-o", "-"], &[&file]);
     assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0));
 }
@@ -569,11 +799,20 @@ fn what_was_written_is_checked() {
     let folder = tempfile::tempdir().unwrap();
     tree(folder.path());
     let done = convert(
-        &["--check", "--to", "glb", "-o", folder.path().join("out").to_str().unwrap()],
+        &[
+            "--check",
+            "--to",
+            "glb",
+            "-o",
+            folder.path().join("out").to_str().unwrap(),
+        ],
         &[&folder.path().join("in")],
     );
     let shown = text(&done.stdout);
-    assert!(shown.contains("checked: positions of corners: all "), "{shown}");
+    assert!(
+        shown.contains("checked: positions of corners: all "),
+        "{shown}"
+    );
     assert!(!shown.contains("differs: "), "{shown}");
 }
 
@@ -588,26 +827,47 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     }
     let output = folder.path().join("man.glb");
     let run = |with: &Path| {
-        let arguments = ["-o", output.to_str().unwrap(), "--force", "--with", with.to_str().unwrap()];
+        let arguments = [
+            "-o",
+            output.to_str().unwrap(),
+            "--force",
+            "--with",
+            with.to_str().unwrap(),
+        ];
         convert(&arguments, &[&data::valid("iqm", "skin_multi_anim.iqm")])
     };
     let done = run(&clips);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
     // The animations of a model with the same joints, in a file without meshes.
-    let mut bytes = fixtures::iqm::Writer::sheets(1, 4, 4).animated(3, 5).to_bytes();
+    let mut bytes = fixtures::iqm::Writer::sheets(1, 4, 4)
+        .animated(3, 5)
+        .to_bytes();
     let man = folder.path().join("man.iqm");
     fs::write(&man, &bytes).unwrap();
     bytes[36..40].fill(0);
     fs::write(clips.join("walk.iqm"), bytes).unwrap();
     let count = |with: &[&str]| {
-        let done = convert(&[&["--json", "--force", "-o", output.to_str().unwrap()], with].concat(), &[&man]);
-        serde_json::from_slice::<serde_json::Value>(&done.stdout).unwrap()["animations"].as_u64().unwrap()
+        let done = convert(
+            &[&["--json", "--force", "-o", output.to_str().unwrap()], with].concat(),
+            &[&man],
+        );
+        serde_json::from_slice::<serde_json::Value>(&done.stdout).unwrap()["animations"]
+            .as_u64()
+            .unwrap()
     };
     let own = count(&[]);
-    assert_eq!(count(&["--with", clips.to_str().unwrap()]), 2 * own, "of {own} animations");
+    assert_eq!(
+        count(&["--with", clips.to_str().unwrap()]),
+        2 * own,
+        "of {own} animations"
+    );
     let done = run(&data::valid("tmf", "v011_multi_names.tmf"));
     assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("not an IQM file"), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("not an IQM file"),
+        "{}",
+        text(&done.stderr)
+    );
 }
 
 /// A damaged part does not take the others with it, and is reported every time.
@@ -618,27 +878,54 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     fs::create_dir(&input).unwrap();
     let damaged = input.join("damaged.slmesh");
     fs::write(&damaged, fixtures::slmesh::damaged("skin")).unwrap();
-    let verified = child::meshmap().args(["verify", "--json"]).arg(&damaged).run();
+    let verified = child::meshmap()
+        .args(["verify", "--json"])
+        .arg(&damaged)
+        .run();
     let verified: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
     let message = verified["error"]["message"].as_str().unwrap();
     let arguments = ["--to", "glb", "-o", output.to_str().unwrap()];
-    let counts = ["1 file written, 0 up to date", "0 files written, 1 up to date"];
+    let counts = [
+        "1 file written, 0 up to date",
+        "0 files written, 1 up to date",
+    ];
     for (counts, quiet) in counts.into_iter().zip([false, true]) {
-        let done = convert(&[&arguments[..], &["--quiet"][..usize::from(quiet)]].concat(), &[&input]);
+        let done = convert(
+            &[&arguments[..], &["--quiet"][..usize::from(quiet)]].concat(),
+            &[&input],
+        );
         let problems = text(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{problems}");
-        assert!(problems.contains("damaged.slmesh: 1 part cannot be used: "), "{problems}");
+        assert!(
+            problems.contains("damaged.slmesh: 1 part cannot be used: "),
+            "{problems}"
+        );
         assert!(problems.contains(message), "{problems}");
         let summary = format!("FAILED: {counts}, 0 failed, 1 damaged");
-        assert!(quiet == done.stdout.is_empty() && (quiet || text(&done.stdout).contains(&summary)));
+        assert!(
+            quiet == done.stdout.is_empty() && (quiet || text(&done.stdout).contains(&summary))
+        );
         assert_eq!(&fs::read(output.join("damaged.glb")).unwrap()[..4], b"glTF");
     }
-    let done = convert(&["--json", "--to", "glb", "-o", output.to_str().unwrap()], &[&input]);
+    let done = convert(
+        &["--json", "--to", "glb", "-o", output.to_str().unwrap()],
+        &[&input],
+    );
     let object: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!((&object["state"], &object["damage"][0]), (&"up_to_date".into(), &verified["error"]));
+    assert_eq!(
+        (&object["state"], &object["damage"][0]),
+        (&"up_to_date".into(), &verified["error"])
+    );
     let done = convert(&["--to", "glb", "-o", "-"], &[&damaged]);
-    assert_eq!((done.status.code(), &done.stdout[..4]), (Some(1), &b"glTF"[..]));
-    assert!(text(&done.stderr).contains(message), "{}", text(&done.stderr));
+    assert_eq!(
+        (done.status.code(), &done.stdout[..4]),
+        (Some(1), &b"glTF"[..])
+    );
+    assert!(
+        text(&done.stderr).contains(message),
+        "{}",
+        text(&done.stderr)
+    );
 }
 
 /// A part that is not converted is read only if the output is checked.
@@ -664,7 +951,10 @@ fn meshes_are_named_by_their_parts() {
     let written = |addresses: &[&str]| {
         let output = folder.path().join("mesh.ply");
         let meshes = addresses.iter().flat_map(|address| ["--mesh", address]);
-        let arguments: Vec<&str> = ["-o", output.to_str().unwrap()].into_iter().chain(meshes).collect();
+        let arguments: Vec<&str> = ["-o", output.to_str().unwrap()]
+            .into_iter()
+            .chain(meshes)
+            .collect();
         let done = convert(&arguments, &[&input]);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
         fs::read(output).unwrap()
@@ -674,7 +964,9 @@ fn meshes_are_named_by_their_parts() {
         .lines()
         .filter(|line| line.starts_with("high_lod.") && line.contains("].positions "))
         .count();
-    let faces: Vec<String> = (0..faces).map(|face| format!("high_lod.faces[{face}]")).collect();
+    let faces: Vec<String> = (0..faces)
+        .map(|face| format!("high_lod.faces[{face}]"))
+        .collect();
     let faces: Vec<&str> = faces.iter().map(String::as_str).collect();
     assert!(!faces.is_empty());
     assert!(written(&["high_lod"]) == written(&faces));
@@ -687,9 +979,17 @@ fn meshes_are_named_by_their_parts() {
 #[test]
 fn a_conversion_that_ends_with_the_work_of_a_job_lists_one_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let dialect = Dialect::default().with_codec(Codec::Zlib).with_size(SizeMeaning::Inflated);
-    let points = cgeo::Mesh { triangles: Vec::new(), ..cgeo::Mesh::sheet(2, 0, 0.0) };
-    let snapshot = vec![(99, vec![0; 20 << 20]), (raw::TAG_MESH_DATA, points.complete())];
+    let dialect = Dialect::default()
+        .with_codec(Codec::Zlib)
+        .with_size(SizeMeaning::Inflated);
+    let points = cgeo::Mesh {
+        triangles: Vec::new(),
+        ..cgeo::Mesh::sheet(2, 0, 0.0)
+    };
+    let snapshot = vec![
+        (99, vec![0; 20 << 20]),
+        (raw::TAG_MESH_DATA, points.complete()),
+    ];
     let path = folder.path().join("many.cgeo");
     fs::write(&path, cgeo::naming_one(&snapshot, 3800, dialect)).unwrap();
     let out = folder.path().join("out");
@@ -697,7 +997,10 @@ fn a_conversion_that_ends_with_the_work_of_a_job_lists_one_reason() {
     let said = [done.stdout, done.stderr].concat();
     let said = text(&said);
     assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains("2.1 GiB of decoding and other work") && said.lines().count() < 6, "{said}");
+    assert!(
+        said.contains("2.1 GiB of decoding and other work") && said.lines().count() < 6,
+        "{said}"
+    );
     // One snapshot is little work.
     let done = convert(&["--to", "ply", "-o", out.to_str().unwrap()], &[&path]);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));

@@ -26,10 +26,22 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in");
     fs::create_dir(&input).unwrap();
-    fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join("good.iqm")).unwrap();
+    fs::copy(
+        data::valid("iqm", "skin_multi_anim.iqm"),
+        input.join("good.iqm"),
+    )
+    .unwrap();
     fs::write(input.join("cut.iqm"), &fixtures::iqm::small()[..1000]).unwrap();
-    fs::write(input.join("damaged.slmesh"), fixtures::slmesh::damaged("skin")).unwrap();
-    fs::copy(data::valid("iqm", "anim_only_joints.iqm"), input.join("walk.iqm")).unwrap();
+    fs::write(
+        input.join("damaged.slmesh"),
+        fixtures::slmesh::damaged("skin"),
+    )
+    .unwrap();
+    fs::copy(
+        data::valid("iqm", "anim_only_joints.iqm"),
+        input.join("walk.iqm"),
+    )
+    .unwrap();
     (folder, input)
 }
 
@@ -69,7 +81,9 @@ fn results_go_to_standard_output_and_problems_to_standard_error() {
             "completions" | "man" | "view" => continue,
             other => panic!("{other}: what goes to which stream?"),
         };
-        let has_json = command.get_arguments().any(|argument| argument.get_id() == "json");
+        let has_json = command
+            .get_arguments()
+            .any(|argument| argument.get_id() == "json");
         for run in runs {
             let run = [&[command.get_name()], run.as_slice()].concat();
             let done = meshmap(&run);
@@ -86,10 +100,16 @@ fn results_go_to_standard_output_and_problems_to_standard_error() {
                 continue;
             }
             let done = meshmap(&[run.as_slice(), &["--json"]].concat());
-            let objects: Vec<Value> =
-                text(&done.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let objects: Vec<Value> = text(&done.stdout)
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
             assert!(!objects.is_empty(), "{run:?}");
-            assert!(!text(&done.stderr).contains("cut.iqm"), "{run:?}: {}", text(&done.stderr));
+            assert!(
+                !text(&done.stderr).contains("cut.iqm"),
+                "{run:?}: {}",
+                text(&done.stderr)
+            );
         }
     }
 }
@@ -104,18 +124,45 @@ fn a_folder_is_one_line_for_each_file_and_totals() {
         fs::copy(&mesh, input.join(format!("mesh{number:02}.tmf"))).unwrap();
     }
     let run = |more: &[&str]| {
-        meshmap(&[&["convert", name(&input), "--to", "glb", "--force", "-o", name(&out)], more].concat())
+        meshmap(
+            &[
+                &[
+                    "convert",
+                    name(&input),
+                    "--to",
+                    "glb",
+                    "--force",
+                    "-o",
+                    name(&out),
+                ],
+                more,
+            ]
+            .concat(),
+        )
     };
     let done = run(&[]);
     let lines: Vec<&str> = text(&done.stdout).lines().collect();
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(
-        lines[..30].iter().all(|line| line.contains(" -> ") && line.contains(" triangles, ")),
+        lines[..30]
+            .iter()
+            .all(|line| line.contains(" -> ") && line.contains(" triangles, ")),
         "{lines:#?}"
     );
-    assert!(lines[30..lines.len() - 1].iter().all(|line| line.starts_with("30 files: ")), "{lines:#?}");
-    assert!(lines.contains(&"30 files: tmf does not define the up axis: assuming Y"), "{lines:#?}");
-    assert!(lines.len() < 40 && lines.last().unwrap().starts_with("DONE: 30 files written"), "{lines:#?}");
+    assert!(
+        lines[30..lines.len() - 1]
+            .iter()
+            .all(|line| line.starts_with("30 files: ")),
+        "{lines:#?}"
+    );
+    assert!(
+        lines.contains(&"30 files: tmf does not define the up axis: assuming Y"),
+        "{lines:#?}"
+    );
+    assert!(
+        lines.len() < 40 && lines.last().unwrap().starts_with("DONE: 30 files written"),
+        "{lines:#?}"
+    );
     // Only what needs attention.
     let note = "most normals point away from the fronts: triangles are turned, which --flip undoes";
     let flipped = ["--flip"];
@@ -123,12 +170,21 @@ fn a_folder_is_one_line_for_each_file_and_totals() {
         let done = run(&[more, &["-q"]].concat());
         assert_eq!(text(&done.stdout), "");
         let problems = text(&done.stderr);
-        assert!(problems.lines().all(|line| line == format!("30 files: {note}")), "{problems}");
+        assert!(
+            problems
+                .lines()
+                .all(|line| line == format!("30 files: {note}")),
+            "{problems}"
+        );
     }
     // A single file has all its lines.
     let one = folder.path().join("one.glb");
     let done = meshmap(&["convert", name(&mesh), "-o", name(&one)]);
-    assert!(text(&done.stdout).contains("\n  left out: "), "{}", text(&done.stdout));
+    assert!(
+        text(&done.stdout).contains("\n  left out: "),
+        "{}",
+        text(&done.stdout)
+    );
 }
 
 #[test]
@@ -138,9 +194,19 @@ fn failures_are_lines_and_totals() {
     let out = folder.path().join("out");
     let done = meshmap(&["convert", name(&input), "--to", "glb", "-o", name(&out)]);
     let problems: Vec<&str> = text(&done.stderr).lines().collect();
-    assert!(problems.contains(&"2 files: failed: iqm: truncated"), "{problems:#?}");
-    assert!(problems.contains(&"1 file: damaged: slmesh: malformed"), "{problems:#?}");
-    assert_eq!(problems.iter().filter(|line| line.contains("cut")).count(), 2, "{problems:#?}");
+    assert!(
+        problems.contains(&"2 files: failed: iqm: truncated"),
+        "{problems:#?}"
+    );
+    assert!(
+        problems.contains(&"1 file: damaged: slmesh: malformed"),
+        "{problems:#?}"
+    );
+    assert_eq!(
+        problems.iter().filter(|line| line.contains("cut")).count(),
+        2,
+        "{problems:#?}"
+    );
 }
 
 #[test]
@@ -150,26 +216,40 @@ fn files_with_animations_only_are_skipped_in_folders() {
     fs::create_dir(&input).unwrap();
     let walk = data::valid("iqm", "anim_only_joints.iqm");
     fs::copy(&walk, input.join("walk.iqm")).unwrap();
-    let run =
-        |path: &Path, more: &[&str]| meshmap(&[&["convert", name(path), "-o", name(&out)], more].concat());
+    let run = |path: &Path, more: &[&str]| {
+        meshmap(&[&["convert", name(path), "-o", name(&out)], more].concat())
+    };
     let done = run(&input, &["--to", "obj"]);
     assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), ""));
     assert!(
-        last_line(&done)
-            .starts_with("DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 without vertices")
+        last_line(&done).starts_with(
+            "DONE: 0 files written, 0 up to date, 0 failed; skipped: 1 without vertices"
+        )
     );
-    let object: Value = serde_json::from_slice(&run(&input, &["--to", "obj", "--json"]).stdout).unwrap();
-    assert_eq!((&object["state"], &object["error"]["kind"]), (&"skipped".into(), &"unsupported".into()));
+    let object: Value =
+        serde_json::from_slice(&run(&input, &["--to", "obj", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&object["state"], &object["error"]["kind"]),
+        (&"skipped".into(), &"unsupported".into())
+    );
     let sheet = folder.path().join("sheet.png");
     for arguments in [&["-o", name(&out)][..], &["--sheet", "-o", name(&sheet)]] {
         let drawn = meshmap(&[&["render", name(&input)], arguments].concat());
         assert_eq!(drawn.status.code(), Some(0), "{}", text(&drawn.stderr));
     }
     let joints = run(&input, &["--to", "glb"]);
-    assert!(text(&joints.stdout).contains("12 joints, 2 animations"), "{}", text(&joints.stdout));
+    assert!(
+        text(&joints.stdout).contains("12 joints, 2 animations"),
+        "{}",
+        text(&joints.stdout)
+    );
     let named = run(&walk, &["--to", "obj"]);
     assert_eq!(named.status.code(), Some(1));
-    assert!(text(&named.stderr).contains("the file has no vertices; --with adds"), "{}", text(&named.stderr));
+    assert!(
+        text(&named.stderr).contains("the file has no vertices; --with adds"),
+        "{}",
+        text(&named.stderr)
+    );
 }
 
 #[test]
@@ -179,15 +259,20 @@ fn a_second_run_writes_nothing_and_reports_damage_again() {
     {
         let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xff");
         fs::create_dir(input.join(odd)).unwrap();
-        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join(odd).join(odd)).unwrap();
+        fs::copy(
+            data::valid("iqm", "skin_multi_anim.iqm"),
+            input.join(odd).join(odd),
+        )
+        .unwrap();
     }
     let count = if cfg!(target_os = "linux") { 3 } else { 2 };
     let out = folder.path().join("out");
     let arguments = ["convert", name(&input), "--to", "obj", "-o", name(&out)];
     let runs = [(); 3].map(|()| meshmap(&arguments));
     assert!(
-        last_line(&runs[0])
-            .starts_with(&format!("FAILED: {count} files written, 0 up to date, 1 failed, 1 damaged")),
+        last_line(&runs[0]).starts_with(&format!(
+            "FAILED: {count} files written, 0 up to date, 1 failed, 1 damaged"
+        )),
         "{}{}",
         text(&runs[0].stdout),
         text(&runs[0].stderr)
@@ -201,29 +286,48 @@ fn a_second_run_writes_nothing_and_reports_damage_again() {
     };
     for run in &runs[1..] {
         assert!(
-            last_line(run)
-                .starts_with(&format!("FAILED: 0 files written, {count} up to date, 1 failed, 1 damaged")),
+            last_line(run).starts_with(&format!(
+                "FAILED: 0 files written, {count} up to date, 1 failed, 1 damaged"
+            )),
             "{}",
             last_line(run)
         );
-        assert_eq!((run.status.code(), problems(run)), (Some(1), problems(&runs[0])));
+        assert_eq!(
+            (run.status.code(), problems(run)),
+            (Some(1), problems(&runs[0]))
+        );
     }
     let objects = meshmap(&[&arguments[..], &["--json"]].concat());
-    let objects = text(&objects.stdout).lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let objects = text(&objects.stdout)
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let damaged = objects
         .into_iter()
         .find(|object| object["path"].as_str().unwrap().ends_with("damaged.slmesh"))
         .unwrap();
-    assert_eq!((&damaged["state"], damaged["damage"].as_array().unwrap().len()), (&"up_to_date".into(), 1));
+    assert_eq!(
+        (
+            &damaged["state"],
+            damaged["damage"].as_array().unwrap().len()
+        ),
+        (&"up_to_date".into(), 1)
+    );
     // Other outputs may need other parts.
     let done = meshmap(&[&arguments[..], &["--check"]].concat());
-    assert!(last_line(&done).contains(&format!(" {count} files written")), "{}", last_line(&done));
+    assert!(
+        last_line(&done).contains(&format!(" {count} files written")),
+        "{}",
+        last_line(&done)
+    );
 }
 
 #[test]
 fn only_the_folders_of_a_directory_of_outputs_are_created() {
     let folder = tempfile::tempdir().unwrap();
-    let (mesh, new) = (data::valid("iqm", "skin_multi_anim.iqm"), folder.path().join("new"));
+    let (mesh, new) = (
+        data::valid("iqm", "skin_multi_anim.iqm"),
+        folder.path().join("new"),
+    );
     let [glb, png, deep] = ["file.glb", "file.png", "a/b"].map(|name| new.join(name));
     let (csv, ending) = (new.join("rows.csv"), format!("{}/", name(&new)));
     let outputs: [(&str, &[&str], &str); 7] = [
@@ -245,7 +349,16 @@ fn only_the_folders_of_a_directory_of_outputs_are_created() {
         );
         assert!(!new.exists());
     }
-    let done = meshmap(&["convert", name(&mesh), name(&mesh), "--dry-run", "--to", "glb", "-o", name(&deep)]);
+    let done = meshmap(&[
+        "convert",
+        name(&mesh),
+        name(&mesh),
+        "--dry-run",
+        "--to",
+        "glb",
+        "-o",
+        name(&deep),
+    ]);
     assert!(done.status.success() && !new.exists());
     let done = meshmap(&[
         "convert",
@@ -257,7 +370,11 @@ fn only_the_folders_of_a_directory_of_outputs_are_created() {
         "-o",
         name(&deep),
     ]);
-    assert!(done.status.success() && deep.join("skin_multi_anim.glb").exists(), "{}", text(&done.stderr));
+    assert!(
+        done.status.success() && deep.join("skin_multi_anim.glb").exists(),
+        "{}",
+        text(&done.stderr)
+    );
 }
 
 /// `damaged` and `not readable` mean the same in all commands.
@@ -269,16 +386,27 @@ fn commands_count_the_same_files() {
         .collect();
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    let counts: BTreeSet<String> =
-        [&["verify"][..], &["info", "--full"], &["catalog", "--full", "-o", name(&table)]]
-            .into_iter()
-            .map(|arguments| {
-                let done = child::meshmap().args(arguments).args(&folders).env("COLUMNS", "200").run();
-                let line = last_line(&done);
-                let count = |what| line.split_once(what).unwrap().0.rsplit(' ').next().unwrap();
-                format!("{} damaged, {} not readable", count(" damaged"), count(" not readable"))
-            })
-            .collect();
+    let counts: BTreeSet<String> = [
+        &["verify"][..],
+        &["info", "--full"],
+        &["catalog", "--full", "-o", name(&table)],
+    ]
+    .into_iter()
+    .map(|arguments| {
+        let done = child::meshmap()
+            .args(arguments)
+            .args(&folders)
+            .env("COLUMNS", "200")
+            .run();
+        let line = last_line(&done);
+        let count = |what| line.split_once(what).unwrap().0.rsplit(' ').next().unwrap();
+        format!(
+            "{} damaged, {} not readable",
+            count(" damaged"),
+            count(" not readable")
+        )
+    })
+    .collect();
     assert_eq!(counts.len(), 1, "{counts:?}");
 }
 
@@ -291,11 +419,31 @@ fn values_that_are_wrong_are_named() {
             "'--jobs <N>': expected a number from 1",
             "non-zero",
         ),
-        (&["convert", "--every", "0", "-o", "x.glb"], "expected a number from 1", "non-zero"),
-        (&["render", "--every", "-1", "-o", "x.png"], "expected a number from 1", "--"),
-        (&["render", "--flip"], "tip: '--flip' is an option of 'convert'", "-- --flip"),
-        (&["render", "--up", "-q", "-o", "x.png"], "'-q' for '--up <AXIS>'", "-- -q"),
-        (&["diff", "--tolerance", "-1"], "expected a number that is not negative", "-- -1"),
+        (
+            &["convert", "--every", "0", "-o", "x.glb"],
+            "expected a number from 1",
+            "non-zero",
+        ),
+        (
+            &["render", "--every", "-1", "-o", "x.png"],
+            "expected a number from 1",
+            "--",
+        ),
+        (
+            &["render", "--flip"],
+            "tip: '--flip' is an option of 'convert'",
+            "-- --flip",
+        ),
+        (
+            &["render", "--up", "-q", "-o", "x.png"],
+            "'-q' for '--up <AXIS>'",
+            "-- -q",
+        ),
+        (
+            &["diff", "--tolerance", "-1"],
+            "expected a number that is not negative",
+            "-- -1",
+        ),
     ] {
         let done = child::meshmap().args(arguments).arg(&mesh).run();
         let error = text(&done.stderr);
@@ -310,21 +458,43 @@ fn images_next_to_meshes_are_found_and_rename_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let (input, out) = (folder.path().join("in"), folder.path().join("out"));
     fs::create_dir(&input).unwrap();
-    fs::copy(data::root().join("textures/crate.iqm"), input.join("crate.iqm")).unwrap();
+    fs::copy(
+        data::root().join("textures/crate.iqm"),
+        input.join("crate.iqm"),
+    )
+    .unwrap();
     let run = || {
         let done = meshmap(&["convert", name(&input), "--to", "obj", "-o", name(&out)]);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-        let image = fs::read_to_string(out.join("crate.mtl")).unwrap().contains("\nmap_Kd ../in/crate.png\n");
+        let image = fs::read_to_string(out.join("crate.mtl"))
+            .unwrap()
+            .contains("\nmap_Kd ../in/crate.png\n");
         (last_line(&done).contains("1 file written"), image)
     };
     assert_eq!([run(), run()], [(true, false), (false, false)]);
-    fs::copy(data::root().join("textures/crate.png"), input.join("crate.png")).unwrap();
+    fs::copy(
+        data::root().join("textures/crate.png"),
+        input.join("crate.png"),
+    )
+    .unwrap();
     assert_eq!([run(), run()], [(true, true), (false, true)]);
     assert!(!out.join("crate.iqm.obj").exists());
     // Nothing leads from a stream to an image.
     for option in ["--copy-textures", "--textures=."] {
-        let done = meshmap(&["convert", name(&input.join("crate.iqm")), "--to", "glb", "-o", "-", option]);
+        let done = meshmap(&[
+            "convert",
+            name(&input.join("crate.iqm")),
+            "--to",
+            "glb",
+            "-o",
+            "-",
+            option,
+        ]);
         assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0));
-        assert!(text(&done.stderr).contains("--embed-textures"), "{}", text(&done.stderr));
+        assert!(
+            text(&done.stderr).contains("--embed-textures"),
+            "{}",
+            text(&done.stderr)
+        );
     }
 }

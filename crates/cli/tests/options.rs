@@ -13,23 +13,36 @@ mod child;
 
 /// The names of the options, as serde has them.
 fn options(options: Value) -> Vec<String> {
-    let Value::Object(options) = options else { panic!("a struct of options is an object") };
+    let Value::Object(options) = options else {
+        panic!("a struct of options is an object")
+    };
     options.into_iter().map(|(name, _)| name).collect()
 }
 
 fn commands() -> [(&'static str, Vec<String>); 2] {
     let convert = options(serde_json::to_value(Convert::default()).unwrap());
-    [("convert", convert), ("render", options(serde_json::to_value(Render::default()).unwrap()))]
+    [
+        ("convert", convert),
+        (
+            "render",
+            options(serde_json::to_value(Render::default()).unwrap()),
+        ),
+    ]
 }
 
 /// The argument of an option; it has a long name.
 fn argument(command: &str, option: &str) -> clap::Arg {
     let definition = meshmap_cli::command();
     let command = definition.find_subcommand(command).unwrap();
-    let argument = command.get_arguments().find(|argument| argument.get_id() == option);
+    let argument = command
+        .get_arguments()
+        .find(|argument| argument.get_id() == option);
     let argument =
         argument.unwrap_or_else(|| panic!("{option} is not an argument of {}", command.get_name()));
-    assert!(argument.get_long().is_some(), "{option} has no name on the command line");
+    assert!(
+        argument.get_long().is_some(),
+        "{option} has no name on the command line"
+    );
     argument.clone()
 }
 
@@ -41,9 +54,15 @@ fn every_option_is_in_the_help() {
         for option in options {
             let argument = argument(command, &option);
             let head = format!("--{}", argument.get_long().unwrap());
-            assert!(help.lines().any(|line| line.split_whitespace().any(|word| word == head)), "{head}");
             assert!(
-                argument.get_help().is_some_and(|text| !text.to_string().is_empty()),
+                help.lines()
+                    .any(|line| line.split_whitespace().any(|word| word == head)),
+                "{head}"
+            );
+            assert!(
+                argument
+                    .get_help()
+                    .is_some_and(|text| !text.to_string().is_empty()),
                 "{head} has no help"
             );
         }
@@ -88,14 +107,24 @@ fn an_output_is_written_again_if_an_option_changes() {
             });
             let mut changed = usual.clone();
             let is_flag = !argument(command, &option).get_action().takes_values();
-            let value = VALUES.iter().find(|(name, _)| *name == option).map(|(_, value)| *value);
-            let value =
-                value.or(is_flag.then_some("")).unwrap_or_else(|| panic!("VALUES needs one of {option}"));
+            let value = VALUES
+                .iter()
+                .find(|(name, _)| *name == option)
+                .map(|(_, value)| *value);
+            let value = value
+                .or(is_flag.then_some(""))
+                .unwrap_or_else(|| panic!("VALUES needs one of {option}"));
             changed.insert(&option, value);
             written(command, &usual, &input, &out);
-            assert!(written(command, &usual, &input, &out).contains(" 1 up to date"), "{command}");
+            assert!(
+                written(command, &usual, &input, &out).contains(" 1 up to date"),
+                "{command}"
+            );
             let report = written(command, &changed, &input, &out);
-            assert!(report.contains(" 0 up to date"), "{command}, {option}: {report}");
+            assert!(
+                report.contains(" 0 up to date"),
+                "{command}, {option}: {report}"
+            );
         }
     }
 }
@@ -105,7 +134,10 @@ fn written(command: &str, options: &BTreeMap<&str, &str>, input: &Path, out: &Pa
     let mut run = child::meshmap();
     run.arg(command).arg(input).arg("-o").arg(out);
     for (option, value) in options {
-        run.arg(format!("--{}", argument(command, option).get_long().unwrap()));
+        run.arg(format!(
+            "--{}",
+            argument(command, option).get_long().unwrap()
+        ));
         run.args(Some(*value).filter(|value| !value.is_empty()));
     }
     String::from_utf8(run.run().stdout).unwrap()

@@ -19,9 +19,33 @@ type Files = [(&'static str, &'static [&'static str]); 5];
 
 /// Good files of each format.
 const GOOD: Files = [
-    ("cgeo", &["anim_a.cgeo", "dialect_gzip_a.cgeo", "names_latin1_a.cgeo", "topology_a.cgeo"]),
-    ("iqm", &["anim_only_joints.iqm", "ext_fte_skins.iqm", "ours_odd_a.iqm", "skin_multi_anim.iqm"]),
-    ("openctm", &["cyl_MG2_multi.ctm", "hand_concat_b.ctm", "hand_mg1_a.ctm", "hand_raw_n_a.ctm"]),
+    (
+        "cgeo",
+        &[
+            "anim_a.cgeo",
+            "dialect_gzip_a.cgeo",
+            "names_latin1_a.cgeo",
+            "topology_a.cgeo",
+        ],
+    ),
+    (
+        "iqm",
+        &[
+            "anim_only_joints.iqm",
+            "ext_fte_skins.iqm",
+            "ours_odd_a.iqm",
+            "skin_multi_anim.iqm",
+        ],
+    ),
+    (
+        "openctm",
+        &[
+            "cyl_MG2_multi.ctm",
+            "hand_concat_b.ctm",
+            "hand_mg1_a.ctm",
+            "hand_raw_n_a.ctm",
+        ],
+    ),
     (
         "slmesh",
         &[
@@ -44,9 +68,33 @@ const GOOD: Files = [
 
 /// Files with an error each.
 const BAD: Files = [
-    ("cgeo", &["adler_a.cgeo", "ceetron_a.cgeo", "count_huge_a.cgeo", "cut_table_a.cgeo"]),
-    ("iqm", &["ext_cycle.iqm", "joint_parent_self.iqm", "truncated_half.iqm", "version_0.iqm"]),
-    ("openctm", &["counts_huge_a.ctm", "lzma_match_b.ctm", "method_b.ctm", "trunc_raw_02616_b.ctm"]),
+    (
+        "cgeo",
+        &[
+            "adler_a.cgeo",
+            "ceetron_a.cgeo",
+            "count_huge_a.cgeo",
+            "cut_table_a.cgeo",
+        ],
+    ),
+    (
+        "iqm",
+        &[
+            "ext_cycle.iqm",
+            "joint_parent_self.iqm",
+            "truncated_half.iqm",
+            "version_0.iqm",
+        ],
+    ),
+    (
+        "openctm",
+        &[
+            "counts_huge_a.ctm",
+            "lzma_match_b.ctm",
+            "method_b.ctm",
+            "trunc_raw_02616_b.ctm",
+        ],
+    ),
     (
         "slmesh",
         &[
@@ -58,7 +106,12 @@ const BAD: Files = [
     ),
     (
         "tmf",
-        &["count_vert_b.tmf", "v2_comp1_tri_b.tmf", "v2_tri_out_of_range_b.tmf", "v2_vert_box_nan_b.tmf"],
+        &[
+            "count_vert_b.tmf",
+            "v2_comp1_tri_b.tmf",
+            "v2_tri_out_of_range_b.tmf",
+            "v2_vert_box_nan_b.tmf",
+        ],
     ),
 ];
 
@@ -101,35 +154,51 @@ fn as_on_linux(text: String) -> String {
     if !cfg!(windows) {
         return text;
     }
-    ["valid", "bad", "regressions"].iter().fold(text.replace("meshmap.exe", "meshmap"), |text, folder| {
-        text.replace(&format!("/{folder}\\"), &format!("/{folder}/"))
-    })
+    ["valid", "bad", "regressions"]
+        .iter()
+        .fold(text.replace("meshmap.exe", "meshmap"), |text, folder| {
+            text.replace(&format!("/{folder}\\"), &format!("/{folder}/"))
+        })
 }
 
 /// The transcripts of one command for several files.
 fn transcripts(command: &str, folder: &str, files: &[&str]) -> String {
-    files.iter().map(|file| transcript(&format!("{command} tests/data/{folder}/{file}"))).collect()
+    files
+        .iter()
+        .map(|file| transcript(&format!("{command} tests/data/{folder}/{file}")))
+        .collect()
 }
 
 /// The paths of files, each behind a blank.
 fn paths(folder: &str, files: Files) -> String {
-    let paths = files.into_iter().flat_map(|(format, files)| files.iter().map(move |file| (format, file)));
-    paths.map(|(format, file)| format!(" tests/data/{format}/{folder}/{file}")).collect()
+    let paths = files
+        .into_iter()
+        .flat_map(|(format, files)| files.iter().map(move |file| (format, file)));
+    paths
+        .map(|(format, file)| format!(" tests/data/{format}/{folder}/{file}"))
+        .collect()
 }
 
 /// JSON on many lines, so that differences can be read.
 fn pretty(text: String) -> String {
-    let lines = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
-        Ok(object) => serde_json::to_string_pretty(&object).unwrap() + "\n",
-        Err(_) => line.to_owned() + "\n",
-    });
+    let lines = text
+        .lines()
+        .map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(object) => serde_json::to_string_pretty(&object).unwrap() + "\n",
+            Err(_) => line.to_owned() + "\n",
+        });
     lines.collect()
 }
 
 #[test]
-#[cfg_attr(feature = "stores", ignore = "this build has options for stores as well")]
+#[cfg_attr(
+    feature = "stores",
+    ignore = "this build has options for stores as well"
+)]
 fn help() {
-    for command in ["", "info ", "verify ", "dump ", "diff ", "render ", "view ", "digest "] {
+    for command in [
+        "", "info ", "verify ", "dump ", "diff ", "render ", "view ", "digest ",
+    ] {
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),
             transcript(&format!("{command}--help"))
@@ -139,7 +208,13 @@ fn help() {
 
 #[test]
 fn wrong_usage() {
-    let lines = ["info", "info --json --report a", "verify --fail-on nothing a", "digest a b", "show a"];
+    let lines = [
+        "info",
+        "info --json --report a",
+        "verify --fail-on nothing a",
+        "digest a b",
+        "show a",
+    ];
     assert_snapshot!(lines.map(transcript).concat());
 }
 
@@ -158,24 +233,34 @@ fn info() {
 fn info_of_one_format_alone() {
     let mapped = transcripts("info --mmap --full", "iqm/valid", &["skin_multi_anim.iqm"]);
     assert_snapshot!("info_mmap", mapped);
-    assert_snapshot!("info_snapshots", transcripts("info --snapshots", "cgeo/valid", &["anim_a.cgeo"]));
+    assert_snapshot!(
+        "info_snapshots",
+        transcripts("info --snapshots", "cgeo/valid", &["anim_a.cgeo"])
+    );
     let report = transcripts("info --report", "cgeo/valid", &["header_keys_a.cgeo"]);
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    let report = report.replace(env!("CARGO_PKG_VERSION"), "VERSION").replace(&system, "linux x86_64");
+    let report = report
+        .replace(env!("CARGO_PKG_VERSION"), "VERSION")
+        .replace(&system, "linux x86_64");
     assert_snapshot!("info_report", report);
 }
 
 #[test]
 fn info_of_many_files() {
-    let text =
-        transcript(&format!("info{}{} tests/data/iqm/regressions", paths("valid", GOOD), paths("bad", BAD)));
+    let text = transcript(&format!(
+        "info{}{} tests/data/iqm/regressions",
+        paths("valid", GOOD),
+        paths("bad", BAD)
+    ));
     assert_snapshot!(without_time(text));
 }
 
 /// A transcript without how long it took.
 fn without_time(mut text: String) -> String {
-    let seconds =
-        text.rfind(" s\n").and_then(|end| text[..end].rfind("   ").map(|start| start..end + 2)).unwrap();
+    let seconds = text
+        .rfind(" s\n")
+        .and_then(|end| text[..end].rfind("   ").map(|start| start..end + 2))
+        .unwrap();
     text.replace_range(seconds, "");
     text
 }
@@ -186,15 +271,24 @@ fn pages_are_as_wide_as_the_terminal() {
     for columns in ["60", "80", "100", "200"] {
         let mut text = String::new();
         for (format, files) in GOOD {
-            text += &transcript_at(columns, &format!("info tests/data/{format}/valid/{}", files[0]));
+            text += &transcript_at(
+                columns,
+                &format!("info tests/data/{format}/valid/{}", files[0]),
+            );
         }
         let pages = text.clone();
-        text += &without_time(transcript_at(columns, "info tests/data/tmf/valid tests/data/slmesh/bad"));
+        text += &without_time(transcript_at(
+            columns,
+            "info tests/data/tmf/valid tests/data/slmesh/bad",
+        ));
         text += &transcript_at(columns, "verify tests/data/iqm/valid tests/data/iqm/bad");
         // Requested values, and lines on standard error for programs, may have any length.
         let wide = columns.parse::<usize>().unwrap().min(120);
         // Without a terminal, rows have whole paths.
-        for line in text.lines().filter(|line| !line.starts_with("$ ") && !line.contains("tests/data/")) {
+        for line in text
+            .lines()
+            .filter(|line| !line.starts_with("$ ") && !line.contains("tests/data/"))
+        {
             assert!(line.width() <= wide, "{columns}: {line}");
         }
         if ["60", "200"].contains(&columns) {
@@ -214,7 +308,10 @@ fn info_json() {
             object[list].as_array_mut().unwrap().truncate(1);
         }
         for mesh in object["meshes"].as_array_mut().unwrap() {
-            mesh["groups"].as_array_mut().into_iter().for_each(|groups| groups.truncate(2));
+            mesh["groups"]
+                .as_array_mut()
+                .into_iter()
+                .for_each(|groups| groups.truncate(2));
         }
         object["path"] = files[1].into();
         let lines = one_fact_a_line(&object, "");
@@ -222,7 +319,9 @@ fn info_json() {
     }
     let [one, other] = ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"];
     let text = transcript(&format!("info --json tests/data/{one} tests/data/{other}"));
-    let objects = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let objects = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let lines: String = objects.map(|object| one_fact_a_line(&object, "")).collect();
     assert_snapshot!("info_json_errors", lines);
 }
@@ -233,19 +332,29 @@ fn one_fact_a_line(value: &Value, address: &str) -> String {
     match value {
         Value::Object(object) => {
             let dot = if address.is_empty() { "" } else { "." };
-            object.iter().map(|(name, value)| inner(format!("{dot}{name}"), value)).collect()
+            object
+                .iter()
+                .map(|(name, value)| inner(format!("{dot}{name}"), value))
+                .collect()
         }
-        Value::Array(list) if list.iter().any(Value::is_object) => {
-            (0..).zip(list).map(|(index, value): (u32, _)| inner(format!("[{index}]"), value)).collect()
-        }
+        Value::Array(list) if list.iter().any(Value::is_object) => (0..)
+            .zip(list)
+            .map(|(index, value): (u32, _)| inner(format!("[{index}]"), value))
+            .collect(),
         value => format!("{address} {value}\n"),
     }
 }
 
 #[test]
 fn verify() {
-    assert_snapshot!("verify_good", transcript(&format!("verify --cross-check{}", paths("valid", GOOD))));
-    assert_snapshot!("verify_bad", transcript(&format!("verify{}", paths("bad", BAD))));
+    assert_snapshot!(
+        "verify_good",
+        transcript(&format!("verify --cross-check{}", paths("valid", GOOD)))
+    );
+    assert_snapshot!(
+        "verify_bad",
+        transcript(&format!("verify{}", paths("bad", BAD)))
+    );
 }
 
 /// The library's digest, as JSON. `corpus.rs` compares the hashes with the results of other programs.
@@ -258,7 +367,10 @@ fn digest() {
         let digest = meshmap_catalog::digest::of(&file).unwrap();
         assert_eq!(printed, serde_json::to_value(digest).unwrap());
     }
-    assert_snapshot!("digest_tmf", pretty(transcripts("digest", "tmf/valid", DIGESTED[4].1)));
+    assert_snapshot!(
+        "digest_tmf",
+        pretty(transcripts("digest", "tmf/valid", DIGESTED[4].1))
+    );
 }
 
 #[test]

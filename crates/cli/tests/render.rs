@@ -14,14 +14,19 @@ fn name(path: &Path) -> &str {
 }
 
 fn is_png(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x89PNG") && bytes.ends_with(b"IEND\xaeB`\x82"))
+    fs::read(path)
+        .is_ok_and(|bytes| bytes.starts_with(b"\x89PNG") && bytes.ends_with(b"IEND\xaeB`\x82"))
 }
 
 /// A folder with a mesh at its top, one below, a bad one, and a text.
 fn tree(folder: &Path) {
     fs::create_dir_all(folder.join("deep")).unwrap();
     fs::copy(data::valid("cgeo", "anim_a.cgeo"), folder.join("wave.cgeo")).unwrap();
-    fs::copy(data::valid("tmf", "v011_multi_names.tmf"), folder.join("deep/names.tmf")).unwrap();
+    fs::copy(
+        data::valid("tmf", "v011_multi_names.tmf"),
+        folder.join("deep/names.tmf"),
+    )
+    .unwrap();
     let whole = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     fs::write(folder.join("cut.iqm"), &whole[..whole.len() / 2]).unwrap();
     fs::write(folder.join("readme.txt"), "no mesh").unwrap();
@@ -30,14 +35,39 @@ fn tree(folder: &Path) {
 #[test]
 fn one_file_is_drawn_where_it_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    let (wave, out) = (data::valid("cgeo", "anim_a.cgeo"), folder.path().join("wave.png"));
-    let done = meshmap(&["render", name(&wave), "--size", "80x60", "--snapshot", "3", "-o", name(&out)]);
+    let (wave, out) = (
+        data::valid("cgeo", "anim_a.cgeo"),
+        folder.path().join("wave.png"),
+    );
+    let done = meshmap(&[
+        "render",
+        name(&wave),
+        "--size",
+        "80x60",
+        "--snapshot",
+        "3",
+        "-o",
+        name(&out),
+    ]);
     let shown = text(&done.stdout);
     assert_eq!(done.status.code(), Some(0), "{shown}{}", text(&done.stderr));
     assert!(is_png(&out));
-    assert!(shown.contains("80 x 60   snapshot 3 (") && shown.contains("192 triangles"), "{shown}");
-    assert!(shown.contains("  cgeo does not define the up axis: assuming Z"), "{shown}");
-    assert!(shown.lines().last().unwrap().starts_with("DONE: 1 file written"), "{shown}");
+    assert!(
+        shown.contains("80 x 60   snapshot 3 (") && shown.contains("192 triangles"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("  cgeo does not define the up axis: assuming Z"),
+        "{shown}"
+    );
+    assert!(
+        shown
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("DONE: 1 file written"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -49,9 +79,15 @@ fn a_directory_becomes_a_directory_of_pictures_past_bad_files() {
     let done = meshmap(&arguments);
     let shown = text(&done.stdout);
     assert_eq!(done.status.code(), Some(1), "{shown}");
-    assert!(is_png(&out.join("wave.png")) && is_png(&out.join("deep/names.png")), "{shown}");
+    assert!(
+        is_png(&out.join("wave.png")) && is_png(&out.join("deep/names.png")),
+        "{shown}"
+    );
     assert!(!out.join("cut.png").exists());
-    assert!(shown.contains("FAILED: 2 files written, 0 up to date, 1 failed; skipped: 1 other"), "{shown}");
+    assert!(
+        shown.contains("FAILED: 2 files written, 0 up to date, 1 failed; skipped: 1 other"),
+        "{shown}"
+    );
     let again = meshmap(&arguments);
     assert!(
         text(&again.stdout).contains("0 files written, 2 up to date, 1 failed"),
@@ -81,8 +117,15 @@ fn a_sheet_has_bad_files_too_and_is_the_same_for_any_number_of_threads() {
         ]);
         let shown = text(&done.stdout);
         assert_eq!(done.status.code(), Some(1), "{shown}{}", text(&done.stderr));
-        assert!(shown.contains("2 files drawn, 1 failed; skipped: 1 other"), "{shown}");
-        assert!(text(&done.stderr).contains("cut.iqm: "), "{}", text(&done.stderr));
+        assert!(
+            shown.contains("2 files drawn, 1 failed; skipped: 1 other"),
+            "{shown}"
+        );
+        assert!(
+            text(&done.stderr).contains("cut.iqm: "),
+            "{}",
+            text(&done.stderr)
+        );
         assert!(is_png(&out));
         sheets.push(fs::read(out).unwrap());
     }
@@ -94,13 +137,24 @@ fn a_sheet_has_bad_files_too_and_is_the_same_for_any_number_of_threads() {
 #[test]
 fn animations_turntables_and_sheets_of_one_file_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (man, out) = (data::valid("iqm", "skin_multi_anim.iqm"), folder.path().join("man.png"));
+    let (man, out) = (
+        data::valid("iqm", "skin_multi_anim.iqm"),
+        folder.path().join("man.png"),
+    );
     for (arguments, words) in [
         (["--turntable", "3"], "3 pictures"),
         (["--animate", "--every=30"], "frame 0"),
         (["--sheet", "--every=30"], "frame 0"),
     ] {
-        let mut all = vec!["render", name(&man), "--size", "32x32", "-o", name(&out), "--force"];
+        let mut all = vec![
+            "render",
+            name(&man),
+            "--size",
+            "32x32",
+            "-o",
+            name(&out),
+            "--force",
+        ];
         all.extend(arguments);
         let done = meshmap(&all);
         let shown = text(&done.stdout);
@@ -115,18 +169,28 @@ fn without_a_terminal_and_an_output_it_is_wrong_usage() {
     let wave = data::valid("cgeo", "anim_a.cgeo");
     let root = data::root();
     let cases: [(&[&str], &str); 7] = [
-        (&[name(&root), "--thumbnail", "-o", "all.png"], "--thumbnail is for one file"),
+        (
+            &[name(&root), "--thumbnail", "-o", "all.png"],
+            "--thumbnail is for one file",
+        ),
         (&[name(&wave)], "standard output is no terminal"),
         (&[name(&root)], "-o says where"),
         (&[name(&wave), "--sheet"], "-o says where"),
         (&[name(&wave), "-o", "wave.jpg"], "names end in .png"),
         (&[name(&root), "-o", "all.png"], "with --sheet"),
-        (&[name(&wave), "-o", "wave.png", "--size", "0x9"], "WIDTHxHEIGHT"),
+        (
+            &[name(&wave), "-o", "wave.png", "--size", "0x9"],
+            "WIDTHxHEIGHT",
+        ),
     ];
     for (arguments, words) in cases {
         let done = meshmap(&[&["render"], arguments].concat());
         assert_eq!(done.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&done.stderr).contains(words), "{arguments:?}: {}", text(&done.stderr));
+        assert!(
+            text(&done.stderr).contains(words),
+            "{arguments:?}: {}",
+            text(&done.stderr)
+        );
     }
 }
 
@@ -135,13 +199,31 @@ fn a_difference_is_drawn_where_vertices_belong_together() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("difference.png");
     let file = |name: &str| data::valid("openctm", name);
-    let (raw, packed, other) = (file("tri1_RAW_all.ctm"), file("tri1_MG1_all.ctm"), file("cyl_RAW_pn.ctm"));
+    let (raw, packed, other) = (
+        file("tri1_RAW_all.ctm"),
+        file("tri1_MG1_all.ctm"),
+        file("cyl_RAW_pn.ctm"),
+    );
     let done = meshmap(&["diff", name(&raw), name(&packed), "--picture", name(&out)]);
     assert!(is_png(&out), "{}{}", text(&done.stdout), text(&done.stderr));
-    assert!(text(&done.stdout).contains("no vertex is farther than"), "{}", text(&done.stdout));
+    assert!(
+        text(&done.stdout).contains("no vertex is farther than"),
+        "{}",
+        text(&done.stdout)
+    );
     let done = meshmap(&["diff", name(&raw), name(&other), "--picture", name(&out)]);
     assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("vertices in the first"), "{}", text(&done.stderr));
-    let done = meshmap(&["diff", name(&data::root()), name(&data::root()), "--picture", name(&out)]);
+    assert!(
+        text(&done.stderr).contains("vertices in the first"),
+        "{}",
+        text(&done.stderr)
+    );
+    let done = meshmap(&[
+        "diff",
+        name(&data::root()),
+        name(&data::root()),
+        "--picture",
+        name(&out),
+    ]);
     assert_eq!(done.status.code(), Some(2));
 }

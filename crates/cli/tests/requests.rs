@@ -56,12 +56,18 @@ impl Counted {
         if std::env::var_os("MESHMAP_RANGES").is_some() {
             println!("{ranges:?}");
         }
-        Cost { requests: ranges.len() as u64, bytes }
+        Cost {
+            requests: ranges.len() as u64,
+            bytes,
+        }
     }
 
     /// The cost of a job of the crate.
     fn of_crate(&self, job: Job) -> Cost {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let remote = Remote::at(&self.server.address).unwrap();
             let file = remote.open().await.unwrap();
@@ -72,10 +78,20 @@ impl Counted {
 
     /// The cost of a command.
     fn of_command(&self, words: &[&str]) -> Cost {
-        let words = words.iter().map(|word| if *word == "FILE" { &*self.server.address } else { word });
+        let words = words.iter().map(|word| {
+            if *word == "FILE" {
+                &*self.server.address
+            } else {
+                word
+            }
+        });
         let words: Vec<&str> = words.collect();
         let done = child::meshmap().args(&words).run();
-        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         self.take()
     }
 }
@@ -85,7 +101,9 @@ fn meshes(file: &MeshFile, wanted: fn(Role) -> bool) -> Result<()> {
     let entries: Vec<_> = file.meshes_where(wanted)?.collect();
     for entry in entries {
         let mesh = file.mesh(&entry.address)?;
-        mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))?;
+        mesh.attributes()
+            .iter()
+            .try_for_each(|info| mesh.attribute(&info.semantic).map(drop))?;
         drop(mesh.indices().to_vec());
     }
     Ok(())
@@ -104,7 +122,11 @@ fn array(file: &MeshFile, address: &str) -> Result<()> {
 }
 
 fn snapshot(file: &MeshFile, index: usize) -> Result<()> {
-    file.as_cgeo().unwrap().snapshot(index)?.mesh(Parts::ALL).map(drop)
+    file.as_cgeo()
+        .unwrap()
+        .snapshot(index)?
+        .mesh(Parts::ALL)
+        .map(drop)
 }
 
 /// Reads what `info` shows of a proxy: the beginnings of the first snapshots, and the first mesh.
@@ -117,7 +139,9 @@ fn beginnings(file: &MeshFile) -> Result<()> {
             snapshot.counts(&mut scratch)?;
         }
     }
-    proxy.snapshot(proxy.snapshot_count() - 1)?.section_headers(12)?;
+    proxy
+        .snapshot(proxy.snapshot_count() - 1)?
+        .section_headers(12)?;
     snapshot(file, 0)
 }
 
@@ -125,8 +149,10 @@ fn beginnings(file: &MeshFile) -> Result<()> {
 fn long_proxy() -> Vec<u8> {
     const SIZE: usize = 1_000_000_000;
     let (_, snapshots) = cgeo::animation(40, 12);
-    let bytes: Vec<_> =
-        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let bytes: Vec<_> = snapshots
+        .iter()
+        .map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default()))
+        .collect();
     let mut out = Cursor::new(vec![0; SIZE]);
     cgeo::spread_to(&mut out, &bytes, 4000, SIZE as u64).unwrap();
     out.into_inner()
@@ -135,62 +161,95 @@ fn long_proxy() -> Vec<u8> {
 /// A large file of the corpus, if MESHMAP_CORPUS names that; otherwise a file that is made.
 fn large(name: &str, made: fn() -> Vec<u8>) -> Vec<u8> {
     let corpus = std::env::var_os("MESHMAP_CORPUS").filter(|folder| !folder.is_empty());
-    corpus.map_or_else(made, |folder| std::fs::read(Path::new(&folder).join(name)).unwrap())
+    corpus.map_or_else(made, |folder| {
+        std::fs::read(Path::new(&folder).join(name)).unwrap()
+    })
 }
 
 /// A proxy whose snapshots have 20 samples of motion blur: sections that are longer than the least request.
 fn blurred_proxy() -> Vec<u8> {
     let (_, mut snapshots) = cgeo::animation(60, 40);
     let sample = snapshots[1].last().cloned().unwrap();
-    snapshots.iter_mut().for_each(|snapshot| snapshot.extend(vec![sample.clone(); 19]));
+    snapshots
+        .iter_mut()
+        .for_each(|snapshot| snapshot.extend(vec![sample.clone(); 19]));
     cgeo::file(&snapshots, Dialect::default())
 }
 
 /// A file of many tiny items of a kind.
 fn many(format: &str, name: &str) -> Vec<u8> {
-    let kind = kinds::all().into_iter().find(|kind| kind.format == format && kind.name == name);
+    let kind = kinds::all()
+        .into_iter()
+        .find(|kind| kind.format == format && kind.name == name);
     (kind.unwrap().build)(20_000)
 }
 
 /// The files. In commands, `FILE` is the address and `OUT` a path without its extension.
 fn rows() -> Vec<File> {
     let proxy = || {
-        large("cgeo/large/anim_60k_40.cgeo", || cgeo::file(&cgeo::animation(200, 30).1, Dialect::default()))
+        large("cgeo/large/anim_60k_40.cgeo", || {
+            cgeo::file(&cgeo::animation(200, 30).1, Dialect::default())
+        })
     };
     let of_snapshot_20: [(&str, Job); 4] = [
-        ("convert FILE -o OUT.glb --snapshot 20", |file| snapshot(file, 20)),
-        ("render FILE -o OUT.png --size 64x64 --snapshot 20", |file| snapshot(file, 20)),
-        ("dump FILE snapshots[20].positions --head 1", |file| array(file, "snapshots[20].positions")),
+        ("convert FILE -o OUT.glb --snapshot 20", |file| {
+            snapshot(file, 20)
+        }),
+        (
+            "render FILE -o OUT.png --size 64x64 --snapshot 20",
+            |file| snapshot(file, 20),
+        ),
+        ("dump FILE snapshots[20].positions --head 1", |file| {
+            array(file, "snapshots[20].positions")
+        }),
         ("dump FILE snapshots[20]", |file| snapshot(file, 20)),
     ];
     let mut of_proxy: Vec<(&str, Job)> = vec![("info FILE", beginnings)];
     of_proxy.extend(of_snapshot_20);
     let mut of_short_proxy = of_proxy.clone();
-    of_short_proxy.push(("render FILE -o OUT.png --size 64x64", |file| snapshot(file, 0)));
+    of_short_proxy.push(("render FILE -o OUT.png --size 64x64", |file| {
+        snapshot(file, 0)
+    }));
     of_short_proxy.push(("convert FILE -o OUT.glb", |file| meshes(file, |_| true)));
     vec![
         ("CGeo, 4,000 snapshots", long_proxy(), of_proxy),
         ("CGeo", proxy(), of_short_proxy),
-        ("CGeo, 20 samples", blurred_proxy(), vec![("info FILE", beginnings)]),
+        (
+            "CGeo, 20 samples",
+            blurred_proxy(),
+            vec![("info FILE", beginnings)],
+        ),
         (
             "IQM",
             large("iqm/large/large_mesh.iqm", || {
-                iqm::Writer::sheets(8, 150, 150).animated(50, 500).to_bytes()
+                iqm::Writer::sheets(8, 150, 150)
+                    .animated(50, 500)
+                    .to_bytes()
             }),
             vec![
                 ("info FILE", |file| array(file, "vertex_arrays[0]")),
                 ("convert FILE -o OUT.glb --mesh meshes[0]", |file| {
                     let mesh = file.mesh(&"meshes[0]".parse().unwrap())?;
-                    mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))?;
+                    mesh.attributes()
+                        .iter()
+                        .try_for_each(|info| mesh.attribute(&info.semantic).map(drop))?;
                     drop(mesh.indices().to_vec());
-                    if file.as_iqm().unwrap().frames().is_empty() { Ok(()) } else { array(file, "frames") }
+                    if file.as_iqm().unwrap().frames().is_empty() {
+                        Ok(())
+                    } else {
+                        array(file, "frames")
+                    }
                 }),
-                ("dump FILE vertex_arrays[1] --head 1", |file| array(file, "vertex_arrays[1]")),
+                ("dump FILE vertex_arrays[1] --head 1", |file| {
+                    array(file, "vertex_arrays[1]")
+                }),
             ],
         ),
         (
             "Second Life mesh",
-            large("slmesh/large/11_large_skinned_8x20k.slmesh", || slmesh::large(160)),
+            large("slmesh/large/11_large_skinned_8x20k.slmesh", || {
+                slmesh::large(160)
+            }),
             vec![
                 ("info FILE", |file| meshes(file, |_| true)),
                 ("convert FILE -o OUT.glb --lod lowest", |file| {
@@ -212,13 +271,19 @@ fn rows() -> Vec<File> {
         ),
         (
             "OpenCTM",
-            large("openctm/large/big1M_MG2.ctm", || openctm::Body::sheet(openctm::RAW, 200).to_bytes()),
+            large("openctm/large/big1M_MG2.ctm", || {
+                openctm::Body::sheet(openctm::RAW, 200).to_bytes()
+            }),
             vec![
                 ("info FILE", |file| array(file, "bodies[0].positions")),
                 ("convert FILE -o OUT.glb", drawn),
                 ("render FILE -o OUT.png --size 64x64", drawn),
-                ("dump FILE bodies[0].positions --head 1", |file| array(file, "bodies[0].positions")),
-                ("dump FILE bodies[0].indices --head 1", |file| array(file, "bodies[0].indices")),
+                ("dump FILE bodies[0].positions --head 1", |file| {
+                    array(file, "bodies[0].positions")
+                }),
+                ("dump FILE bodies[0].indices --head 1", |file| {
+                    array(file, "bodies[0].indices")
+                }),
             ],
         ),
         (
@@ -238,7 +303,9 @@ fn rows() -> Vec<File> {
                 ("info FILE", |file| array(file, "meshes[0].vertices")),
                 ("convert FILE -o OUT.glb", drawn),
                 ("render FILE -o OUT.png --size 64x64", drawn),
-                ("dump FILE meshes[0].normals --head 1", |file| array(file, "meshes[0].normals")),
+                ("dump FILE meshes[0].normals --head 1", |file| {
+                    array(file, "meshes[0].normals")
+                }),
             ],
         ),
     ]
@@ -254,7 +321,10 @@ fn commands_transfer_what_a_part_needs() {
     for (name, bytes, commands) in rows() {
         let file = Counted::new(bytes);
         for (command, job) in commands {
-            let words: Vec<String> = command.split(' ').map(|word| word.replace("OUT", &out)).collect();
+            let words: Vec<String> = command
+                .split(' ')
+                .map(|word| word.replace("OUT", &out))
+                .collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let (needs, takes) = (file.of_crate(job), file.of_command(&words));
             let row = format!(
@@ -263,7 +333,11 @@ fn commands_transfer_what_a_part_needs() {
             );
             println!("{row}");
             let is_info_of_proxy = command == "info FILE" && name.starts_with("CGeo");
-            let most = if is_info_of_proxy { 100 } else { 2 * needs.requests };
+            let most = if is_info_of_proxy {
+                100
+            } else {
+                2 * needs.requests
+            };
             if takes.requests > most || takes.bytes * 10 > needs.bytes * 12 {
                 above.push(row);
             }
@@ -276,7 +350,9 @@ fn commands_transfer_what_a_part_needs() {
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (state >> 56) as u8
     };
     std::iter::repeat_with(&mut next).take(length).collect()
@@ -288,13 +364,23 @@ fn hostile_proxies() -> Vec<(&'static str, Vec<u8>)> {
     let dialect = Dialect::default();
     let (_, normal) = cgeo::animation(20, 40);
     let before = |count: usize, length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
-        std::iter::repeat_n((OTHER, noise(length)), count).chain(snapshot.iter().cloned()).collect()
+        std::iter::repeat_n((OTHER, noise(length)), count)
+            .chain(snapshot.iter().cloned())
+            .collect()
     };
     let after = |count: usize, length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
-        snapshot.iter().cloned().chain(std::iter::repeat_n((OTHER, noise(length)), count)).collect()
+        snapshot
+            .iter()
+            .cloned()
+            .chain(std::iter::repeat_n((OTHER, noise(length)), count))
+            .collect()
     };
     let between = |length: usize, snapshot: &cgeo::Snapshot| -> cgeo::Snapshot {
-        snapshot.iter().cloned().flat_map(|section| [(OTHER, noise(length)), section]).collect()
+        snapshot
+            .iter()
+            .cloned()
+            .flat_map(|section| [(OTHER, noise(length)), section])
+            .collect()
     };
     let all = |make: &dyn Fn(&cgeo::Snapshot) -> cgeo::Snapshot| -> Vec<cgeo::Snapshot> {
         normal.iter().map(make).collect()
@@ -322,10 +408,22 @@ fn hostile_proxies() -> Vec<(&'static str, Vec<u8>)> {
     });
     let inflated = dialect.with_size(SizeMeaning::Inflated);
     vec![
-        ("many sections before the mesh", file(&all(&|snapshot| before(100, 5_000, snapshot)))),
-        ("sections before the mesh", file(&all(&|snapshot| before(25, 90_000, snapshot)))),
-        ("sections after the mesh", file(&all(&|snapshot| after(100, 5_000, snapshot)))),
-        ("sections between", file(&all(&|snapshot| between(70_000, snapshot)))),
+        (
+            "many sections before the mesh",
+            file(&all(&|snapshot| before(100, 5_000, snapshot))),
+        ),
+        (
+            "sections before the mesh",
+            file(&all(&|snapshot| before(25, 90_000, snapshot))),
+        ),
+        (
+            "sections after the mesh",
+            file(&all(&|snapshot| after(100, 5_000, snapshot))),
+        ),
+        (
+            "sections between",
+            file(&all(&|snapshot| between(70_000, snapshot))),
+        ),
         ("far clouds", file(&far_cloud)),
         ("long boxes", file(&long_box)),
         ("a first snapshot of 18 MB", file(&large_first)),
@@ -335,9 +433,17 @@ fn hostile_proxies() -> Vec<(&'static str, Vec<u8>)> {
         ("bytes after the last snapshot", longer),
         (
             "small, with many sections",
-            file(&normal[..12].iter().map(|one| after(8, 5_000, one)).collect::<Vec<_>>()),
+            file(
+                &normal[..12]
+                    .iter()
+                    .map(|one| after(8, 5_000, one))
+                    .collect::<Vec<_>>(),
+            ),
         ),
-        ("inflated sizes", cgeo::file(&all(&|snapshot| before(20, 5_000, snapshot)), inflated)),
+        (
+            "inflated sizes",
+            cgeo::file(&all(&|snapshot| before(20, 5_000, snapshot)), inflated),
+        ),
         ("no snapshots", noise_after_header()),
         ("a table of 100,000 snapshots", long_table()),
         ("names in the header", cgeo::long_names(4_000, 200)),
@@ -356,8 +462,10 @@ fn noise_after_header() -> Vec<u8> {
 /// A table in which all entries name few snapshots, in turn.
 fn long_table() -> Vec<u8> {
     let (_, snapshots) = cgeo::animation(40, 12);
-    let bytes: Vec<_> =
-        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let bytes: Vec<_> = snapshots
+        .iter()
+        .map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default()))
+        .collect();
     let mut out = Cursor::new(Vec::new());
     cgeo::spread_to(&mut out, &bytes, 100_000, 8_000_000).unwrap();
     out.into_inner()
@@ -378,9 +486,14 @@ fn info_of_any_proxy_takes_at_most_100_requests() {
             let mut object: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
             let page = child::meshmap().args(["info", of]).run();
             for not_read in object["cgeo"]["not_read"].as_array().into_iter().flatten() {
-                let page =
-                    String::from_utf8_lossy(&page.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-                assert!(page.contains(not_read.as_str().unwrap()), "{name}: {not_read} in {page}");
+                let page = String::from_utf8_lossy(&page.stdout)
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ");
+                assert!(
+                    page.contains(not_read.as_str().unwrap()),
+                    "{name}: {not_read} in {page}"
+                );
             }
             ["cgeo", "meshes", "damage"].map(|name| object[name].take())
         };
@@ -388,12 +501,21 @@ fn info_of_any_proxy_takes_at_most_100_requests() {
         let address = file.server.address.clone();
         let done = child::meshmap().args(["info", &address]).run();
         let cost = file.take();
-        let row = format!("| {name} | {} | {} | {:?}", cost.requests, cost.bytes, done.status.code());
+        let row = format!(
+            "| {name} | {} | {} | {:?}",
+            cost.requests,
+            cost.bytes,
+            done.status.code()
+        );
         println!("{row} {}", on_disk[0]["not_read"]);
         if cost.requests > 100 || cost.requests == 0 {
             above.push(row);
         }
         assert_eq!(facts(&address), on_disk, "{name}");
     }
-    assert!(above.is_empty(), "more than 100 requests:\n{}", above.join("\n"));
+    assert!(
+        above.is_empty(),
+        "more than 100 requests:\n{}",
+        above.join("\n")
+    );
 }

@@ -31,12 +31,23 @@ fn assert_shows_no_secret(what: &[&str], shown: &str) {
 #[cfg(not(feature = "stores"))]
 #[test]
 fn builds_without_stores_show_no_secrets() {
-    for address in ["https://host/a.iqm", "HTTPS://host/a.iqm", "s3://bucket/a.iqm"] {
+    for address in [
+        "https://host/a.iqm",
+        "HTTPS://host/a.iqm",
+        "s3://bucket/a.iqm",
+    ] {
         let address = secret(address);
-        for words in [&["info", &address][..], &["verify", "--json", &address], &["catalog", &address]] {
+        for words in [
+            &["info", &address][..],
+            &["verify", "--json", &address],
+            &["catalog", &address],
+        ] {
             let done = child::meshmap().args(words).run();
             let shown = all(&done);
-            assert!(shown.contains("--features stores") && shown.contains("a.iqm"), "{shown}");
+            assert!(
+                shown.contains("--features stores") && shown.contains("a.iqm"),
+                "{shown}"
+            );
             assert_shows_no_secret(words, &shown);
         }
     }
@@ -166,7 +177,9 @@ mod with_stores {
     fn words(line: &str, address: &str, out: &Path) -> Vec<String> {
         let (local, out) = (mesh(), out.to_str().unwrap());
         let words = line.split(' ').map(|word| {
-            word.replace("ADDRESS", address).replace("LOCAL", local.to_str().unwrap()).replace("OUT", out)
+            word.replace("ADDRESS", address)
+                .replace("LOCAL", local.to_str().unwrap())
+                .replace("OUT", out)
         });
         words.collect()
     }
@@ -188,11 +201,22 @@ mod with_stores {
 
     #[test]
     fn every_command_is_among_those_that_are_tried() {
-        let tried: BTreeSet<&str> = COMMANDS.iter().filter_map(|line| line.split(' ').next()).collect();
+        let tried: BTreeSet<&str> = COMMANDS
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
         let command = meshmap_cli::command();
-        let all: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let all: BTreeSet<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
         let without_files = BTreeSet::from(["completions", "man"]);
-        assert_eq!(all.difference(&without_files).copied().collect::<BTreeSet<_>>(), tried);
+        assert_eq!(
+            all.difference(&without_files)
+                .copied()
+                .collect::<BTreeSet<_>>(),
+            tried
+        );
     }
 
     #[test]
@@ -202,26 +226,46 @@ mod with_stores {
         let has_json = |line: &&&str| {
             let name = line.split(' ').next().unwrap();
             let found = command.find_subcommand(name).unwrap();
-            found.get_arguments().any(|argument| argument.get_long() == Some("json"))
+            found
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some("json"))
                 && !conflicts.iter().any(|conflict| line.contains(conflict))
         };
-        let with_json = COMMANDS.iter().filter(has_json).map(|line| format!("{line} --json"));
-        let lines: Vec<String> = COMMANDS.iter().map(|line| (*line).to_owned()).chain(with_json).collect();
-        for case in [Case::Good, Case::Whole, Case::Damaged, Case::NotFound, Case::Echo, Case::Refused] {
+        let with_json = COMMANDS
+            .iter()
+            .filter(has_json)
+            .map(|line| format!("{line} --json"));
+        let lines: Vec<String> = COMMANDS
+            .iter()
+            .map(|line| (*line).to_owned())
+            .chain(with_json)
+            .collect();
+        for case in [
+            Case::Good,
+            Case::Whole,
+            Case::Damaged,
+            Case::NotFound,
+            Case::Echo,
+            Case::Refused,
+        ] {
             let folder = tempfile::tempdir().unwrap();
             let out = folder.path();
             let server = served(case);
             let address = secret(&server.address);
             fs::write(out.join("list"), &address).unwrap();
             // The server of `view` ends with its page.
-            let lines = lines
-                .iter()
-                .filter(|line| !case.is_good() && case != Case::Damaged || !line.starts_with("view"));
+            let lines = lines.iter().filter(|line| {
+                !case.is_good() && case != Case::Damaged || !line.starts_with("view")
+            });
             let started = lines.map(|line| {
                 let words = words(line, &address, out);
                 let started = child::Started::new(child::meshmap().args(&words));
                 // Refused connections are tried for a while.
-                if case == Case::Refused { (line, Ok(started)) } else { (line, Err(started.end())) }
+                if case == Case::Refused {
+                    (line, Ok(started))
+                } else {
+                    (line, Err(started.end()))
+                }
             });
             let started: Vec<_> = started.collect();
             for (line, done) in started {
@@ -229,25 +273,37 @@ mod with_stores {
                 let shown = all(&done);
                 assert_shows_no_secret(&[line, &format!("{case:?}")], &shown);
                 let code = done.status.code();
-                let is_wrong = ["--snapshots", "no_such_array"].iter().any(|word| line.contains(word));
+                let is_wrong = ["--snapshots", "no_such_array"]
+                    .iter()
+                    .any(|word| line.contains(word));
                 match case {
                     _ if line.starts_with("view") => {}
-                    Case::Good | Case::Whole if is_wrong => assert_eq!(code, Some(2), "{line}: {shown}"),
-                    Case::Good | Case::Whole => assert_eq!(code, Some(0), "{case:?} {line}: {shown}"),
+                    Case::Good | Case::Whole if is_wrong => {
+                        assert_eq!(code, Some(2), "{line}: {shown}")
+                    }
+                    Case::Good | Case::Whole => {
+                        assert_eq!(code, Some(0), "{case:?} {line}: {shown}")
+                    }
                     Case::Damaged => {}
                     _ if line.contains("--dry-run") => assert_eq!(code, Some(0), "{line}: {shown}"),
                     Case::NotFound | Case::Echo | Case::Refused => {
                         assert_eq!(code, Some(1), "{line}: {shown}");
                         // A report has no names.
-                        let is_elsewhere =
-                            line.starts_with("catalog") && line.contains("-o") || line.contains("--report");
-                        assert!(is_elsewhere || shown.contains("file.bin"), "{line}: {shown}");
+                        let is_elsewhere = line.starts_with("catalog") && line.contains("-o")
+                            || line.contains("--report");
+                        assert!(
+                            is_elsewhere || shown.contains("file.bin"),
+                            "{line}: {shown}"
+                        );
                     }
                 }
             }
             let mut files = 0;
             assert_files_show_no_secret(out, &mut files);
-            assert!(files > if case.is_good() { 12 } else { 1 }, "{case:?}: {files} files");
+            assert!(
+                files > if case.is_good() { 12 } else { 1 },
+                "{case:?}: {files} files"
+            );
             let lines = server.lines.lock().unwrap().join("\n");
             assert!(
                 case == Case::Refused || lines.contains("?versionId=7&X-Amz-Signature=s1gn.x"),
@@ -261,9 +317,15 @@ mod with_stores {
         let folder = tempfile::tempdir().unwrap();
         let address = secret("https://127.0.0.1:1/folder/file.bin");
         for line in WRONG {
-            let done = child::meshmap().args(words(line, &address, folder.path())).run();
+            let done = child::meshmap()
+                .args(words(line, &address, folder.path()))
+                .run();
             assert_shows_no_secret(&[line], &all(&done));
-            assert!(!done.status.success() || line.contains("--textures"), "{line}: {}", all(&done));
+            assert!(
+                !done.status.success() || line.contains("--textures"),
+                "{line}: {}",
+                all(&done)
+            );
         }
         let mut files = 0;
         assert_files_show_no_secret(folder.path(), &mut files);
@@ -274,14 +336,22 @@ mod with_stores {
         let (right, whole) = (served(Case::Good), served(Case::Whole));
         let folder = tempfile::tempdir().unwrap();
         let lines = COMMANDS.iter().filter(|line| {
-            !["view", "--files-from", "--picture"].iter().any(|word| line.contains(word))
+            !["view", "--files-from", "--picture"]
+                .iter()
+                .any(|word| line.contains(word))
                 && !line.contains("--dry-run")
         });
         for line in lines {
-            let run = |address: &str| child::meshmap().args(words(line, address, folder.path())).run();
+            let run = |address: &str| {
+                child::meshmap()
+                    .args(words(line, address, folder.path()))
+                    .run()
+            };
             let (a, b) = (run(&right.address), run(&whole.address));
             assert_eq!(a.status.code(), b.status.code(), "{line}: {}", all(&b));
-            let said = String::from_utf8_lossy(&b.stderr).matches("the server sends no ranges").count();
+            let said = String::from_utf8_lossy(&b.stderr)
+                .matches("the server sends no ranges")
+                .count();
             assert_eq!(said, 1, "{line}: {}", all(&b));
             assert!(!all(&a).contains("no ranges"), "{line}: {}", all(&a));
         }
@@ -291,7 +361,10 @@ mod with_stores {
         let refused = child::meshmap_with(&["info", "--max-memory", "4KiB", &whole.address]);
         let shown = all(&refused);
         assert_eq!(refused.status.code(), Some(1), "{shown}");
-        assert!(shown.contains("no ranges") && shown.contains("--max-memory"), "{shown}");
+        assert!(
+            shown.contains("no ranges") && shown.contains("--max-memory"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -314,16 +387,21 @@ mod with_stores {
             let path = folder.path().join("file.bin");
             fs::write(&path, &bytes).unwrap();
             let server = serve(bytes, |_, _| Act::Right);
-            for options in
-                [&[][..], &["--full"], &["--json"], &["--json", "--full"], &["--snapshots"], &["--boxes"]]
-            {
+            for options in [
+                &[][..],
+                &["--full"],
+                &["--json"],
+                &["--json", "--full"],
+                &["--snapshots"],
+                &["--boxes"],
+            ] {
                 let run = |file: &str| {
                     let done = child::meshmap().arg("info").args(options).arg(file).run();
                     let shown = all(&done).replace(file, "FILE");
                     // The last line of a page is about the reads.
-                    let lines = shown
-                        .lines()
-                        .filter(|line| !line.contains("; values not checked") && !line.contains(" read"));
+                    let lines = shown.lines().filter(|line| {
+                        !line.contains("; values not checked") && !line.contains(" read")
+                    });
                     (done.status.code(), lines.collect::<Vec<_>>().join("\n"))
                 };
                 let (local, remote) = (run(path.to_str().unwrap()), run(&server.address));
@@ -332,12 +410,22 @@ mod with_stores {
             if index == 0 {
                 let json = child::meshmap_with(&["info", "--json", &server.address]).stdout;
                 let object: Value = serde_json::from_slice(&json).unwrap();
-                assert_eq!(object["cgeo"]["not_read"], serde_json::json!(["snapshots[16..39]"]));
+                assert_eq!(
+                    object["cgeo"]["not_read"],
+                    serde_json::json!(["snapshots[16..39]"])
+                );
                 assert_eq!(object["cgeo"]["topology"], "unknown");
                 let page = all(&child::meshmap_with(&["info", &server.address]));
                 assert!(page.contains("snapshots[16..39]"), "{page}");
-                let page = all(&child::meshmap_with(&["info", "--snapshots", &server.address]));
-                assert!(page.contains("complete") && page.matches("difference").count() == 39, "{page}");
+                let page = all(&child::meshmap_with(&[
+                    "info",
+                    "--snapshots",
+                    &server.address,
+                ]));
+                assert!(
+                    page.contains("complete") && page.matches("difference").count() == 39,
+                    "{page}"
+                );
             }
         }
     }

@@ -16,10 +16,21 @@ fn meshmap() -> Command {
 #[test]
 #[cfg_attr(all(feature = "view", has_page), ignore = "this build has the page")]
 fn a_program_without_the_page_reports_how_to_get_it() {
-    let done = meshmap().args(["view", "--no-open"]).arg(data::root()).run();
+    let done = meshmap()
+        .args(["view", "--no-open"])
+        .arg(data::root())
+        .run();
     let words = String::from_utf8(done.stderr).unwrap();
-    assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{words}");
-    for step in ["meshmap-page-VERSION.tar.gz", "crates/web/build --install --page", "--features view"] {
+    assert_eq!(
+        (done.status.code(), done.stdout.len()),
+        (Some(2), 0),
+        "{words}"
+    );
+    for step in [
+        "meshmap-page-VERSION.tar.gz",
+        "crates/web/build --install --page",
+        "--features view",
+    ] {
         assert!(words.contains(step), "{words}");
     }
 }
@@ -55,7 +66,9 @@ mod with_page {
     impl Response {
         fn header(&self, name: &str) -> Option<&str> {
             let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-            lines.find(|(other, _)| *other == name).map(|(_, value)| value)
+            lines
+                .find(|(other, _)| *other == name)
+                .map(|(_, value)| value)
         }
     }
 
@@ -67,15 +80,23 @@ mod with_page {
         fn of(command: &mut Command) -> Self {
             let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
             let mut line = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            BufReader::new(child.stdout.take().unwrap())
+                .read_line(&mut line)
+                .unwrap();
             let address = line.trim().strip_prefix("http://").unwrap();
             let (host, page) = address.split_once('/').unwrap();
-            Self { child, host: host.to_owned(), page: format!("/{page}") }
+            Self {
+                child,
+                host: host.to_owned(),
+                page: format!("/{page}"),
+            }
         }
 
         fn connect(&self) -> TcpStream {
             let stream = TcpStream::connect(&self.host).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream
+                .set_read_timeout(Some(Duration::from_secs(20)))
+                .unwrap();
             stream
         }
 
@@ -86,12 +107,23 @@ mod with_page {
             let mut bytes = Vec::new();
             if stream.read_to_end(&mut bytes).is_err() && bytes.is_empty() {
                 // A connection too many may be closed before it is read.
-                return Response { status: 503, head: String::new(), body: bytes };
+                return Response {
+                    status: 503,
+                    head: String::new(),
+                    body: bytes,
+                };
             }
-            let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+            let end = bytes
+                .windows(4)
+                .position(|window| window == b"\r\n\r\n")
+                .unwrap();
             let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
             let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-            Response { status, head, body: bytes[end + 4..].to_vec() }
+            Response {
+                status,
+                head,
+                body: bytes[end + 4..].to_vec(),
+            }
         }
 
         /// Gets a file of the page, with further headers.
@@ -101,13 +133,21 @@ mod with_page {
 
         fn request(&self, method: &str, path: &str, headers: &[&str]) -> String {
             let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
-            format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", self.host)
+            format!(
+                "{method} {path} HTTP/1.1\r\nHost: {}\r\n{headers}\r\n",
+                self.host
+            )
         }
 
         /// Opens the page as a tab does.
         fn tab(&self) -> TcpStream {
             let mut stream = self.connect();
-            stream.write_all(self.request("GET", &format!("{}tab", self.page), &[]).as_bytes()).unwrap();
+            stream
+                .write_all(
+                    self.request("GET", &format!("{}tab", self.page), &[])
+                        .as_bytes(),
+                )
+                .unwrap();
             let mut start = [0; 12];
             stream.read_exact(&mut start).unwrap();
             assert_eq!(&start, b"HTTP/1.1 200");
@@ -137,9 +177,16 @@ mod with_page {
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("deep")).unwrap();
-        fs::copy(data::valid("cgeo", "anim_a.cgeo"), folder.path().join("wave.cgeo")).unwrap();
-        fs::copy(data::valid("tmf", "v011_multi_names.tmf"), folder.path().join("deep/\u{e9}\".tmf"))
-            .unwrap();
+        fs::copy(
+            data::valid("cgeo", "anim_a.cgeo"),
+            folder.path().join("wave.cgeo"),
+        )
+        .unwrap();
+        fs::copy(
+            data::valid("tmf", "v011_multi_names.tmf"),
+            folder.path().join("deep/\u{e9}\".tmf"),
+        )
+        .unwrap();
         fs::write(folder.path().join("secret.txt"), "not a mesh").unwrap();
         fs::write(folder.path().join("secret.png"), "not an image").unwrap();
         fs::write(folder.path().join("a b.png"), IMAGE).unwrap();
@@ -155,15 +202,30 @@ mod with_page {
         let server = Server::start(folder.path());
         assert!(server.host.starts_with("127.0.0.1:"), "{}", server.host);
         let index = server.get("", &[]);
-        assert_eq!((index.status, index.header("Content-Encoding")), (200, Some("gzip")));
-        assert_eq!(index.header("Content-Type"), Some("text/html; charset=utf-8"));
-        assert_eq!(server.get("meshmap/wasm/all.wasm", &[]).header("Content-Type"), Some("application/wasm"));
-        let list: serde_json::Value = serde_json::from_slice(&server.get("files.json", &[]).body).unwrap();
+        assert_eq!(
+            (index.status, index.header("Content-Encoding")),
+            (200, Some("gzip"))
+        );
+        assert_eq!(
+            index.header("Content-Type"),
+            Some("text/html; charset=utf-8")
+        );
+        assert_eq!(
+            server
+                .get("meshmap/wasm/all.wasm", &[])
+                .header("Content-Type"),
+            Some("application/wasm")
+        );
+        let list: serde_json::Value =
+            serde_json::from_slice(&server.get("files.json", &[]).body).unwrap();
         let expected = serde_json::json!([
             { "name": "deep/\u{e9}\".tmf", "url": "file/0/mesh" }, { "name": "wave.cgeo", "url": "file/1/mesh" }
         ]);
         assert_eq!(list, expected);
-        assert_eq!(server.get("file/1/mesh", &[]).body, fs::read(folder.path().join("wave.cgeo")).unwrap());
+        assert_eq!(
+            server.get("file/1/mesh", &[]).body,
+            fs::read(folder.path().join("wave.cgeo")).unwrap()
+        );
         for path in [
             "file/2",
             "file/-1",
@@ -207,7 +269,10 @@ mod with_page {
         let other = Server::start(&data::valid("cgeo", "anim_a.cgeo"));
         assert_ne!(*page, other.page);
         let token = page.trim_matches('/');
-        assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+        assert!(
+            token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{token}"
+        );
         for path in [
             "/",
             "/file/0/mesh",
@@ -218,15 +283,37 @@ mod with_page {
             &page[..20],
             "/x/file/0/mesh",
         ] {
-            assert_eq!(server.send(&server.request("GET", path, &[])).status, 403, "{path}");
+            assert_eq!(
+                server.send(&server.request("GET", path, &[])).status,
+                403,
+                "{path}"
+            );
         }
         let longer = format!("{}0/", &page[..page.len() - 1]);
-        assert_eq!(server.send(&server.request("GET", &longer, &[])).status, 403);
-        for origin in ["http://evil.example", "null", "https://127.0.0.1", &format!("http://{}", other.host)]
-        {
-            assert_eq!(server.get("file/0/mesh", &[&format!("Origin: {origin}")]).status, 403, "{origin}");
+        assert_eq!(
+            server.send(&server.request("GET", &longer, &[])).status,
+            403
+        );
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://127.0.0.1",
+            &format!("http://{}", other.host),
+        ] {
+            assert_eq!(
+                server
+                    .get("file/0/mesh", &[&format!("Origin: {origin}")])
+                    .status,
+                403,
+                "{origin}"
+            );
         }
-        assert_eq!(server.get("file/0/mesh", &[&format!("Origin: http://{host}")]).status, 200);
+        assert_eq!(
+            server
+                .get("file/0/mesh", &[&format!("Origin: http://{host}")])
+                .status,
+            200
+        );
         for line in [
             "Host: evil.example\r\n",
             "Host: 127.0.0.1\r\n",
@@ -234,7 +321,9 @@ mod with_page {
             &format!("Host: {host}\r\nHost: evil.example\r\n"),
         ] {
             assert_eq!(
-                server.send(&format!("GET {page}file/0/mesh HTTP/1.1\r\n{line}\r\n")).status,
+                server
+                    .send(&format!("GET {page}file/0/mesh HTTP/1.1\r\n{line}\r\n"))
+                    .status,
                 403,
                 "{line}"
             );
@@ -250,14 +339,25 @@ mod with_page {
         let (browser, said) = (folder.path().join("xdg-open"), folder.path().join("said"));
         fs::write(
             &browser,
-            format!("#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n", said.display()),
+            format!(
+                "#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n",
+                said.display()
+            ),
         )
         .unwrap();
         fs::set_permissions(&browser, PermissionsExt::from_mode(0o755)).unwrap();
-        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            folder.path().display(),
+            std::env::var("PATH").unwrap()
+        );
         let file = data::valid("cgeo", "anim_a.cgeo");
         let mut command = meshmap();
-        command.args(["view", "-q"]).arg(file).env("PATH", path).env("HOME", folder.path());
+        command
+            .args(["view", "-q"])
+            .arg(file)
+            .env("PATH", path)
+            .env("HOME", folder.path());
         let server = Server::of(&mut command);
         let start = Instant::now();
         while !said.exists() {
@@ -266,9 +366,15 @@ mod with_page {
         }
         let launch = std::path::PathBuf::from(fs::read_to_string(&said).unwrap().trim());
         assert_eq!(launch.parent(), Some(folder.path()));
-        assert_eq!(fs::metadata(&launch).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&launch).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         let page = fs::read_to_string(&launch).unwrap();
-        assert!(page.contains(&format!("url=http://{}{}\"", server.host, server.page)), "{page}");
+        assert!(
+            page.contains(&format!("url=http://{}{}\"", server.host, server.page)),
+            "{page}"
+        );
         assert_eq!(server.get("", &[]).status, 200);
         assert!(!launch.exists());
     }
@@ -279,7 +385,10 @@ mod with_page {
     fn only_files_of_the_folder_are_served() {
         use std::os::unix::fs::symlink;
         let (folder, other) = (folder(), tempfile::tempdir().unwrap());
-        let (wave, outside) = (folder.path().join("wave.cgeo"), other.path().join("outside.cgeo"));
+        let (wave, outside) = (
+            folder.path().join("wave.cgeo"),
+            other.path().join("outside.cgeo"),
+        );
         fs::copy(&wave, &outside).unwrap();
         fs::write(other.path().join("b.png"), IMAGE).unwrap();
         symlink(&outside, folder.path().join("link.cgeo")).unwrap();
@@ -287,11 +396,18 @@ mod with_page {
         symlink(&wave, folder.path().join("same.cgeo")).unwrap();
         let server = Server::start(folder.path());
         let names = String::from_utf8(server.get("files.json", &[]).body).unwrap();
-        assert!(names.contains("same.cgeo") && !names.contains("link.cgeo"), "{names}");
-        let index = (0..3)
-            .find(|index| server.get(&format!("file/{index}/mesh"), &[]).body == fs::read(&wave).unwrap());
+        assert!(
+            names.contains("same.cgeo") && !names.contains("link.cgeo"),
+            "{names}"
+        );
+        let index = (0..3).find(|index| {
+            server.get(&format!("file/{index}/mesh"), &[]).body == fs::read(&wave).unwrap()
+        });
         let mesh = format!("file/{}/mesh", index.unwrap());
-        assert_eq!(server.get(&mesh.replace("mesh", "a%20b.png"), &[]).status, 200);
+        assert_eq!(
+            server.get(&mesh.replace("mesh", "a%20b.png"), &[]).status,
+            200
+        );
         assert_eq!(server.get(&mesh.replace("mesh", "b.png"), &[]).status, 404);
         fs::remove_file(&wave).unwrap();
         symlink(&outside, &wave).unwrap();
@@ -300,7 +416,13 @@ mod with_page {
         fs::create_dir(&wave).unwrap();
         assert_eq!(server.get(&mesh, &[]).status, 404, "a folder");
         fs::remove_dir(&wave).unwrap();
-        assert!(Command::new("mkfifo").arg(&wave).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&wave)
+                .status()
+                .unwrap()
+                .success()
+        );
         assert_eq!(server.get(&mesh, &[]).status, 404, "a pipe");
         fs::remove_file(&wave).unwrap();
         fs::copy(&outside, &wave).unwrap();
@@ -337,7 +459,11 @@ mod with_page {
     fn standard_input_is_served_too() {
         let path = data::valid("iqm", "skin_multi_anim.iqm");
         let input = fs::File::open(&path).unwrap();
-        let server = Server::of(meshmap().args(["view", "--no-open", "-q", "-"]).stdin(input));
+        let server = Server::of(
+            meshmap()
+                .args(["view", "--no-open", "-q", "-"])
+                .stdin(input),
+        );
         let bytes = fs::read(path).unwrap();
         let part = server.get("file/0/mesh", &["Range: bytes=5-30"]);
         assert_eq!((part.status, &part.body[..]), (206, &bytes[5..31]));
@@ -352,16 +478,28 @@ mod with_page {
         let bytes = fs::read(&path).unwrap();
         let part = server.get("file/0/mesh", &["Range: bytes=5-30"]);
         assert_eq!((part.status, &part.body[..]), (206, &bytes[5..31]));
-        assert_eq!(part.header("Content-Range"), Some(&*format!("bytes 5-30/{}", bytes.len())));
+        assert_eq!(
+            part.header("Content-Range"),
+            Some(&*format!("bytes 5-30/{}", bytes.len()))
+        );
         let tag = format!("If-Range: {}", part.header("ETag").unwrap());
-        assert_eq!(server.get("file/0/mesh", &["Range: bytes=-7", &tag]).body, bytes[bytes.len() - 7..]);
+        assert_eq!(
+            server.get("file/0/mesh", &["Range: bytes=-7", &tag]).body,
+            bytes[bytes.len() - 7..]
+        );
         let past = server.get("file/0/mesh", &[&format!("Range: bytes={}-", bytes.len())]);
         assert_eq!(past.status, 416);
-        assert_eq!(past.header("Content-Range"), Some(&*format!("bytes */{}", bytes.len())));
+        assert_eq!(
+            past.header("Content-Range"),
+            Some(&*format!("bytes */{}", bytes.len()))
+        );
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         let changed = server.get("file/0/mesh", &["Range: bytes=5-30", &tag]);
         assert_eq!((changed.status, changed.body.len()), (200, bytes.len() - 1));
-        assert_eq!(server.get("file/0/mesh", &["Range: bytes=5-30"]).status, 206);
+        assert_eq!(
+            server.get("file/0/mesh", &["Range: bytes=5-30"]).status,
+            206
+        );
         fs::remove_file(&path).unwrap();
         assert_eq!(server.get("file/0/mesh", &[]).status, 404);
     }
@@ -388,8 +526,14 @@ mod with_page {
     fn the_command_ends_when_it_is_interrupted_even_while_a_tab_is_open() {
         let mut server = Server::start(&data::valid("cgeo", "anim_a.cgeo"));
         let mut tab = server.tab();
-        Command::new("kill").args(["-INT", &server.child.id().to_string()]).status().unwrap();
-        assert_eq!(server.ended_within(Duration::from_secs(10)).unwrap().code(), Some(130));
+        Command::new("kill")
+            .args(["-INT", &server.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert_eq!(
+            server.ended_within(Duration::from_secs(10)).unwrap().code(),
+            Some(130)
+        );
         tab.read_to_end(&mut Vec::new()).unwrap();
     }
 
@@ -414,7 +558,9 @@ mod with_page {
         // A connection that came before the last request had ended on the server may have been refused.
         idle.retain_mut(|stream: &mut TcpStream| {
             stream.set_nonblocking(true).unwrap();
-            stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+            stream
+                .read(&mut [0])
+                .is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
         });
         assert!(idle.len() <= 4, "{}", idle.len());
         drop(idle);
@@ -430,8 +576,17 @@ mod with_page {
         fs::write(folder.path().join("a.txt"), "no mesh").unwrap();
         for path in [folder.path().to_owned(), folder.path().join("none.iqm")] {
             let done = meshmap().args(["view", "--no-open"]).arg(&path).run();
-            assert_eq!((done.status.code(), done.stdout.len()), (Some(1), 0), "{}", path.display());
-            assert!(String::from_utf8(done.stderr).unwrap().contains("no mesh file"));
+            assert_eq!(
+                (done.status.code(), done.stdout.len()),
+                (Some(1), 0),
+                "{}",
+                path.display()
+            );
+            assert!(
+                String::from_utf8(done.stderr)
+                    .unwrap()
+                    .contains("no mesh file")
+            );
         }
     }
 }

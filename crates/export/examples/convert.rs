@@ -10,7 +10,9 @@ use meshmap_export::{Convert, Target};
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.peek().is_some_and(|first| first == "--targets") {
-        Target::ALL.into_iter().for_each(|target| println!("{}", target.name()));
+        Target::ALL
+            .into_iter()
+            .for_each(|target| println!("{}", target.name()));
         return ExitCode::SUCCESS;
     }
     let (Some(folder), Some(extension)) = (arguments.next(), arguments.next()) else {
@@ -20,7 +22,13 @@ fn main() -> ExitCode {
     let mut status = ExitCode::SUCCESS;
     for file in arguments {
         let path = Path::new(&file);
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned() + "." + &extension;
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+            + "."
+            + &extension;
         let output = Path::new(&folder).join(name);
         let Some(target) = Target::of_path(&output) else {
             eprintln!("{extension} is no format that is written");
@@ -32,8 +40,14 @@ fn main() -> ExitCode {
         match converted {
             Ok(outcome) => {
                 println!("{}", output.display());
-                outcome.left_out.iter().for_each(|what| println!("  left out: {what}"));
-                outcome.changed.iter().for_each(|(what, count)| println!("  changed: {count} {what}"));
+                outcome
+                    .left_out
+                    .iter()
+                    .for_each(|what| println!("  left out: {what}"));
+                outcome
+                    .changed
+                    .iter()
+                    .for_each(|(what, count)| println!("  changed: {count} {what}"));
                 outcome.notes.iter().for_each(|note| println!("  ! {note}"));
             }
             Err(error) => {

@@ -22,7 +22,11 @@ fn main() -> ExitCode {
     };
     let mut status = ExitCode::SUCCESS;
     for file in arguments {
-        let name = Path::new(&file).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = Path::new(&file)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let output = Path::new(&folder).join(name + ".geometry");
         if let Err(error) = write(&file, &output) {
             eprintln!("{file}: {error}");
@@ -36,30 +40,59 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let file = MeshFile::open(file)?;
     let mut out = BufWriter::new(File::create(output)?);
     let mut part = |positions: &[[f32; 3]], corners: &[[u32; 3]]| {
-        out.write_all(&u32::try_from(positions.len()).unwrap_or(u32::MAX).to_le_bytes())?;
-        out.write_all(&u32::try_from(corners.len() * 3).unwrap_or(u32::MAX).to_le_bytes())?;
-        positions.as_flattened().iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
-        corners.as_flattened().iter().try_for_each(|index| out.write_all(&index.to_le_bytes()))
+        out.write_all(
+            &u32::try_from(positions.len())
+                .unwrap_or(u32::MAX)
+                .to_le_bytes(),
+        )?;
+        out.write_all(
+            &u32::try_from(corners.len() * 3)
+                .unwrap_or(u32::MAX)
+                .to_le_bytes(),
+        )?;
+        positions
+            .as_flattened()
+            .iter()
+            .try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
+        corners
+            .as_flattened()
+            .iter()
+            .try_for_each(|index| out.write_all(&index.to_le_bytes()))
     };
     let is_clockwise = file.format().conventions().front_face == Some(Winding::Clockwise);
     let turns = is_clockwise != runs_against_normals(&file);
     if let Some(proxy) = file.as_cgeo() {
         for index in 0..proxy.snapshot_count() {
             let mesh = proxy.snapshot(index)?.mesh(Parts::ALL)?;
-            part(&mesh.positions.to_vec(), &turned(mesh.triangles.positions(), turns))?;
+            part(
+                &mesh.positions.to_vec(),
+                &turned(mesh.triangles.positions(), turns),
+            )?;
         }
         return Ok(());
     }
     // Vertices that follow joints are written in their bind shape.
-    let bind_shape = file.as_slmesh().and_then(|asset| asset.skin().ok()??.bind_shape_matrix);
+    let bind_shape = file
+        .as_slmesh()
+        .and_then(|asset| asset.skin().ok()??.bind_shape_matrix);
     let entries: Vec<_> = file.meshes()?.collect();
-    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
+    let level = |role| {
+        if let Role::Lod(level) = role {
+            Some(level)
+        } else {
+            None
+        }
+    };
     let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
     for entry in entries {
-        let is_drawn =
-            level(entry.role).map_or_else(|| entry.role.is_drawn_by_default(), |level| Some(level) == finest);
+        let is_drawn = level(entry.role).map_or_else(
+            || entry.role.is_drawn_by_default(),
+            |level| Some(level) == finest,
+        );
         let view = file.mesh(&entry.address)?;
-        let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else { continue };
+        let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else {
+            continue;
+        };
         let corners = turned(view.indices().triangles().collect(), turns);
         let mut positions = positions.to_f32::<3>();
         if let Some(shape) = bind_shape.filter(|_| view.has(&Semantic::Weights(0))) {

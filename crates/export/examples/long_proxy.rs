@@ -20,13 +20,20 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     };
     let (snapshots, vertices): (usize, u32) = (snapshots.parse()?, vertices.parse()?);
     let every: Option<usize> = every.first().map(|every| every.parse()).transpose()?;
-    let is_complete = |index: usize| index == 0 || every.is_some_and(|every| index.is_multiple_of(every));
-    let codec = if every.is_some() { Codec::Zlib } else { Codec::Stored };
+    let is_complete =
+        |index: usize| index == 0 || every.is_some_and(|every| index.is_multiple_of(every));
+    let codec = if every.is_some() {
+        Codec::Zlib
+    } else {
+        Codec::Stored
+    };
     let mut side = 2;
     while side * side < vertices {
         side += 1;
     }
-    let dialect = Dialect::default().with_codec(codec).with_offset(OffsetTarget::StartTag);
+    let dialect = Dialect::default()
+        .with_codec(codec)
+        .with_offset(OffsetTarget::StartTag);
     let mut out = BufWriter::new(File::create(path)?);
     let head = header(snapshots, dialect);
     let table = head.len() as u64;
@@ -38,7 +45,11 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let base = Mesh::sheet(side, 1, 0.0);
     for index in 0..snapshots {
         let mesh = Mesh::sheet(side, 1, index as f32 * 0.01);
-        let content = if is_complete(index) { mesh.complete() } else { mesh.difference(&base) };
+        let content = if is_complete(index) {
+            mesh.complete()
+        } else {
+            mesh.difference(&base)
+        };
         let bytes = snapshot_bytes(&snapshot(&mesh, content), dialect);
         out.write_all(&bytes)?;
         offsets.extend(place.to_le_bytes());

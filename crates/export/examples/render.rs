@@ -15,17 +15,31 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         return Ok(ExitCode::from(2));
     };
     let samples = samples.parse()?;
-    let render = Render { samples, parallelism: Parallelism::Off, ..Render::default() };
+    let render = Render {
+        samples,
+        parallelism: Parallelism::Off,
+        ..Render::default()
+    };
     let mut status = ExitCode::SUCCESS;
     for path in files {
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned() + ".png";
+        let name = Path::new(path)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+            + ".png";
         for _ in 0..times.parse()? {
             let start = ProcessTime::now();
-            let made = MeshFile::open(path).map_err(Into::into).and_then(|file| render.picture(&file));
+            let made = MeshFile::open(path)
+                .map_err(Into::into)
+                .and_then(|file| render.picture(&file));
             let drawn = start.elapsed();
             // Reading and all that grows with the mesh, with next to no pixels.
             let start = ProcessTime::now();
-            let tiny = Render { size: Some([1, 1]), ..render.clone() };
+            let tiny = Render {
+                size: Some([1, 1]),
+                ..render.clone()
+            };
             drop(
                 MeshFile::open(path)
                     .map_err(meshmap_export::Error::from)

@@ -15,16 +15,25 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let file = MeshFile::open(path)?;
     let model = file.as_iqm().ok_or("no IQM file")?;
     let skeleton = model.skeleton().ok_or("no skeleton")?;
-    let anim = model.anims().nth(animation.parse()?).ok_or("no such animation")?;
+    let anim = model
+        .anims()
+        .nth(animation.parse()?)
+        .ok_or("no such animation")?;
     let mut pose = vec![Trs::default(); model.joints().len()];
-    model.frames().read_frame_into(anim.frames().start + frame.parse::<u32>()?, &mut pose)?;
-    pose.iter_mut().for_each(|joint| *joint = joint.normalized());
+    model
+        .frames()
+        .read_frame_into(anim.frames().start + frame.parse::<u32>()?, &mut pose)?;
+    pose.iter_mut()
+        .for_each(|joint| *joint = joint.normalized());
     let matrices = skeleton.skinning_matrices(&pose)?;
     for (mesh, entry) in file.meshes()?.enumerate() {
         let view = file.mesh(&entry.address)?;
         let array = |semantic| view.attribute(&semantic);
-        let Some(positions) = array(Semantic::Position)? else { continue };
-        let (Some(joints), Some(weights)) = (array(Semantic::Joints(0))?, array(Semantic::Weights(0))?)
+        let Some(positions) = array(Semantic::Position)? else {
+            continue;
+        };
+        let (Some(joints), Some(weights)) =
+            (array(Semantic::Joints(0))?, array(Semantic::Weights(0))?)
         else {
             continue;
         };
@@ -35,7 +44,9 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             let sum: f32 = weights.iter().sum();
             let mut skinned = [0.0_f64; 3];
             for (joint, weight) in joints.iter().zip(weights) {
-                let Some(matrix) = matrices.get(*joint as usize).filter(|_| weight > 0.0) else { continue };
+                let Some(matrix) = matrices.get(*joint as usize).filter(|_| weight > 0.0) else {
+                    continue;
+                };
                 for (out, [x, y, z, w]) in skinned.iter_mut().zip(matrix) {
                     let [px, py, pz] = position.map(f64::from);
                     let [x, y, z, w] = [x, y, z, w].map(|number| f64::from(*number));

@@ -65,7 +65,12 @@ impl Budget {
         let max_pictures = FREE_PICTURES.max(stored / BYTES_OF_PICTURE);
         let max_elements = FREE_ELEMENTS.max(stored.saturating_mul(ELEMENTS_OF_BYTE));
         let meter = Meter::new(file.limits(), stored);
-        Self::new(meter, max_output_and_written(usual), max_pictures, max_elements)
+        Self::new(
+            meter,
+            max_output_and_written(usual),
+            max_pictures,
+            max_elements,
+        )
     }
 
     /// A budget without limits.
@@ -121,7 +126,10 @@ impl Budget {
 
     /// Memory that a scope gives back.
     fn working(&self) -> u64 {
-        self.0.meter.held().saturating_sub(self.0.kept.load(Ordering::Relaxed))
+        self.0
+            .meter
+            .held()
+            .saturating_sub(self.0.kept.load(Ordering::Relaxed))
     }
 
     #[cfg(test)]
@@ -158,23 +166,40 @@ impl Budget {
 
     /// Begins a scope: memory charged from here on is given back when the scope ends.
     pub(crate) fn scope(&self) -> Scope {
-        Scope { budget: self.clone(), working: self.working() }
+        Scope {
+            budget: self.clone(),
+            working: self.working(),
+        }
     }
 
     /// Charges vertices and triangles that are about to be read and written.
     pub(crate) fn read_geometry(&self, vertices: u64, triangles: u64) -> Result<()> {
-        let bytes = vertices.saturating_add(triangles).saturating_mul(size_of::<[f32; 3]>() as u64);
+        let bytes = vertices
+            .saturating_add(triangles)
+            .saturating_mul(size_of::<[f32; 3]>() as u64);
         self.read(bytes, "vertices and triangles of all meshes")
     }
 
     /// Charges numbers that are about to be read and written.
     pub(crate) fn read(&self, bytes: u64, what: &'static str) -> Result<()> {
-        add(&self.0.geometry, bytes, self.0.max_output, Limit::Output, what)
+        add(
+            &self.0.geometry,
+            bytes,
+            self.0.max_output,
+            Limit::Output,
+            what,
+        )
     }
 
     /// Charges bytes that are about to be written.
     fn write(&self, bytes: u64) -> Result<()> {
-        add(&self.0.written, bytes, self.0.max_written, Limit::Output, "output")
+        add(
+            &self.0.written,
+            bytes,
+            self.0.max_written,
+            Limit::Output,
+            "output",
+        )
     }
 
     /// Begins a file whose bytes are charged before they are written.
@@ -191,9 +216,20 @@ impl Budget {
 
     /// Checks the number of pictures. Each draws `elements` elements, for which the file need not have stored bytes.
     pub(crate) fn check_pictures(&self, count: u64, elements: u64) -> Result<()> {
-        let most = self.0.max_elements.checked_div(elements).unwrap_or(u64::MAX).max(1);
+        let most = self
+            .0
+            .max_elements
+            .checked_div(elements)
+            .unwrap_or(u64::MAX)
+            .max(1);
         let most = self.0.max_pictures.min(most);
-        add(&AtomicU64::new(0), count, most, Limit::Pictures, "snapshots or frames")
+        add(
+            &AtomicU64::new(0),
+            count,
+            most,
+            Limit::Pictures,
+            "snapshots or frames",
+        )
     }
 }
 
@@ -201,7 +237,12 @@ fn add(count: &AtomicU64, bytes: u64, most: u64, limit: Limit, what: &'static st
     let sum = |count: u64| count.checked_add(bytes).filter(|sum| *sum <= most);
     match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum) {
         Ok(_) => Ok(()),
-        Err(count) => Err(Error::LimitExceeded { what, limit, most, needed: count.saturating_add(bytes) }),
+        Err(count) => Err(Error::LimitExceeded {
+            what,
+            limit,
+            most,
+            needed: count.saturating_add(bytes),
+        }),
     }
 }
 
@@ -230,12 +271,19 @@ pub(crate) mod tests {
 
     #[test]
     fn scopes_give_memory_back_and_no_output() {
-        let budget =
-            Budget::new(Meter::new(&meshmap::Limits::default().with_max_total_bytes(100), 0), [50; 2], 9, 40);
+        let budget = Budget::new(
+            Meter::new(&meshmap::Limits::default().with_max_total_bytes(100), 0),
+            [50; 2],
+            9,
+            40,
+        );
         budget.charge(10, "a").unwrap();
         let scope = budget.scope();
         assert!(budget.collect([1_u8; 91].into_iter(), "b").is_err());
-        assert_eq!(budget.collect([1_u8; 60].into_iter(), "b").unwrap().len(), 60);
+        assert_eq!(
+            budget.collect([1_u8; 60].into_iter(), "b").unwrap().len(),
+            60
+        );
         budget.keep(30, "c").unwrap();
         assert!(budget.charge(1, "d").is_err() && budget.keep(1, "d").is_err());
         budget.write(50).unwrap();
@@ -243,7 +291,15 @@ pub(crate) mod tests {
         budget.charge(60, "d").unwrap();
         assert!(budget.charge(1, "d").is_err());
         let error = budget.write(1).unwrap_err();
-        assert!(matches!(error, Error::LimitExceeded { limit: Limit::Output, most: 50, needed: 51, .. }));
+        assert!(matches!(
+            error,
+            Error::LimitExceeded {
+                limit: Limit::Output,
+                most: 50,
+                needed: 51,
+                ..
+            }
+        ));
         assert!(budget.check_pictures(9, 0).is_ok() && budget.check_pictures(10, 0).is_err());
         assert!(budget.check_pictures(8, 5).is_ok() && budget.check_pictures(9, 5).is_err());
         assert!(budget.check_pictures(1, 99).is_ok());

@@ -34,11 +34,22 @@ fn files() -> Vec<(String, Vec<u8>)> {
     let side = u32::from(SIDE);
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for kind in kinds::all() {
-        files.push((format!("{}/{}", kind.format, kind.name), (kind.build)(ITEMS.min(kind.most))));
+        files.push((
+            format!("{}/{}", kind.format, kind.name),
+            (kind.build)(ITEMS.min(kind.most)),
+        ));
     }
     let large = [
-        ("cgeo", cgeo::file(&cgeo::animation(side, 3).1, Dialect::default())),
-        ("iqm", iqm::Writer::sheets(1, side, side).animated(40, 50).to_bytes()),
+        (
+            "cgeo",
+            cgeo::file(&cgeo::animation(side, 3).1, Dialect::default()),
+        ),
+        (
+            "iqm",
+            iqm::Writer::sheets(1, side, side)
+                .animated(40, 50)
+                .to_bytes(),
+        ),
         ("openctm", openctm::Body::sheet(*b"RAW\0", SIDE).to_bytes()),
         ("slmesh", slmesh::large(SIDE)),
         ("tmf", tmf::grid(side.into())),
@@ -61,10 +72,25 @@ fn calls() -> Vec<(String, Call)> {
         calls.push((format!("checking {name}"), Box::new(check)));
     };
     for target in Target::ALL {
-        add_conversion(target.name(), Convert { zero_non_finite: true, ..Convert::new(target) });
+        add_conversion(
+            target.name(),
+            Convert {
+                zero_non_finite: true,
+                ..Convert::new(target)
+            },
+        );
     }
-    let all = Convert { zero_non_finite: true, lod: Lods::All, ..Convert::new(Target::Glb) };
-    let all = Convert { quantized: true, nest: true, morph_normals: true, ..all };
+    let all = Convert {
+        zero_non_finite: true,
+        lod: Lods::All,
+        ..Convert::new(Target::Glb)
+    };
+    let all = Convert {
+        quantized: true,
+        nest: true,
+        morph_normals: true,
+        ..all
+    };
     add_conversion("glb with everything", all);
     let render = Render {
         size: Some([24, 24]),
@@ -74,11 +100,28 @@ fn calls() -> Vec<(String, Call)> {
     };
     for (name, render) in [
         ("a picture", render.clone()),
-        ("a sheet", Render { sheet: true, every: NonZero::new(16), ..render.clone() }),
-        ("an animation", Render { animation: true, every: NonZero::new(16), ..render }),
+        (
+            "a sheet",
+            Render {
+                sheet: true,
+                every: NonZero::new(16),
+                ..render.clone()
+            },
+        ),
+        (
+            "an animation",
+            Render {
+                animation: true,
+                every: NonZero::new(16),
+                ..render
+            },
+        ),
     ] {
-        let write =
-            move |file: &MeshFile, path: &Path| render.write_file(file, path.with_extension("png")).map(drop);
+        let write = move |file: &MeshFile, path: &Path| {
+            render
+                .write_file(file, path.with_extension("png"))
+                .map(drop)
+        };
         calls.push((name.to_owned(), Box::new(write)));
     }
     calls
@@ -116,7 +159,9 @@ fn calls_take_no_more_than_they_charge() {
                     budget: &Budget::unlimited(),
                 };
                 let scene = Scene::of(&file, &wanted, &mut Outcome::default())?;
-                scene.meshes(wanted.budget, &mut Outcome::default()).map(drop)
+                scene
+                    .meshes(wanted.budget, &mut Outcome::default())
+                    .map(drop)
             });
             MOST_CHARGED.set(0);
             let (result, taken) = counted(|| call(&file, &path));
@@ -124,7 +169,10 @@ fn calls_take_no_more_than_they_charge() {
             let charged = i64::try_from(MOST_CHARGED.get()).unwrap();
             let excess = taken.peak - views.peak - charged;
             if excess > FREE {
-                wrong.push(format!("{of}: {name} takes {} bytes, and charges {charged}", taken.peak));
+                wrong.push(format!(
+                    "{of}: {name} takes {} bytes, and charges {charged}",
+                    taken.peak
+                ));
             }
         }
         std::fs::remove_dir_all(&folder).unwrap();

@@ -27,7 +27,10 @@ pub enum Error {
         has_unusable: bool,
     },
     /// A setting that would change nothing in files of the target.
-    #[error("{target}: the option `{setting}` has no effect; it is for {}", list(targets, "and"))]
+    #[error(
+        "{target}: the option `{setting}` has no effect; it is for {}",
+        list(targets, "and")
+    )]
     Unused {
         /// The name of the target.
         target: &'static str,
@@ -64,7 +67,9 @@ pub enum Error {
 /// Words in a sentence, of which the last two are joined by `and` or `or`.
 pub(crate) fn list(words: &[&str], joined: &str) -> String {
     match words {
-        [others @ .., last] if !others.is_empty() => format!("{} {joined} {last}", others.join(", ")),
+        [others @ .., last] if !others.is_empty() => {
+            format!("{} {joined} {last}", others.join(", "))
+        }
         words => words.concat(),
     }
 }

@@ -12,11 +12,19 @@ impl Convert {
     /// images.
     #[must_use]
     pub fn names(&self, output: &Path) -> Names {
-        let beside = self.target.extensions_beside().iter().map(|extension| output.with_extension(extension));
+        let beside = self
+            .target
+            .extensions_beside()
+            .iter()
+            .map(|extension| output.with_extension(extension));
         let files = std::iter::once(output.to_owned()).chain(beside).collect();
         let numbered = (self.target == Target::Gltf).then(|| further_buffers(output));
         let folder = self.copy_textures.then(|| folder_of_textures(output));
-        Names { files, numbered, folder }
+        Names {
+            files,
+            numbered,
+            folder,
+        }
     }
 
     /// All that decides about the content of an output except for the file: the version of this package, the revision of the target's
@@ -24,8 +32,17 @@ impl Convert {
     #[must_use]
     pub fn identity(&self) -> String {
         // These are of one file, and come with its path.
-        let shared = Self { name: String::new(), folder: None, animations: Vec::new(), ..self.clone() };
-        identity(self.target.name(), self.target.revision(), &format!("{shared:?}"))
+        let shared = Self {
+            name: String::new(),
+            folder: None,
+            animations: Vec::new(),
+            ..self.clone()
+        };
+        identity(
+            self.target.name(),
+            self.target.revision(),
+            &format!("{shared:?}"),
+        )
     }
 }
 
@@ -48,7 +65,10 @@ pub(crate) fn buffer_name(output: &Path, number: usize) -> Option<String> {
 fn further_buffers(output: &Path) -> Numbered {
     let mut before = output.as_os_str().to_owned();
     before.push(".");
-    Numbered { before: before.into(), after: ".bin".to_owned() }
+    Numbered {
+        before: before.into(),
+        after: ".bin".to_owned(),
+    }
 }
 
 /// The folder of the copied images of an output, next to it.

@@ -30,7 +30,12 @@
 //     render | verify: pictures; and readers of written files, which share nothing with the writers, compared with the scene
 //     convert: the dispatch to the writers
 
-#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+#![warn(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_errors_doc
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod budget;

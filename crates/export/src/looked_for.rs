@@ -39,17 +39,28 @@ impl Textures {
     #[must_use]
     pub fn to_record(&self) -> String {
         // These types can be written as JSON.
-        if self.is_empty() { String::new() } else { serde_json::to_string(self).unwrap_or_default() }
+        if self.is_empty() {
+            String::new()
+        } else {
+            serde_json::to_string(self).unwrap_or_default()
+        }
     }
 
     /// The images that were recorded. `None` if the text was made by another program.
     pub(crate) fn of_record(text: &str) -> Option<Self> {
-        if text.is_empty() { Some(Self::default()) } else { serde_json::from_str(text).ok() }
+        if text.is_empty() {
+            Some(Self::default())
+        } else {
+            serde_json::from_str(text).ok()
+        }
     }
 
     /// The images that the output refers to: the name in the file that was read, and the path of the image.
     pub fn found(&self) -> impl Iterator<Item = (&str, PathBuf)> {
-        let found = self.images.iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
+        let found = self
+            .images
+            .iter()
+            .filter_map(|(name, found)| Some((name, found.as_ref()?)));
         found
             .filter(|(_, found)| found.is_used)
             .map(|(name, found)| (name.as_str(), found.file.as_ref().to_owned()))

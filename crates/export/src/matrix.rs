@@ -3,7 +3,9 @@
 use crate::vector::{cross, dot};
 
 /// The matrix that changes nothing.
-pub(crate) const IDENTITY: [f32; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
+pub(crate) const IDENTITY: [f32; 16] = [
+    1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.,
+];
 
 /// The matrix of three rows, and 0 0 0 1.
 pub(crate) fn of_rows(rows: &[[f64; 4]; 3]) -> [f64; 16] {
@@ -13,7 +15,10 @@ pub(crate) fn of_rows(rows: &[[f64; 4]; 3]) -> [f64; 16] {
     })
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the nearest is what is written"
+)]
 pub(crate) fn rounded(matrix: &[f64; 16]) -> [f32; 16] {
     matrix.map(|number| number as f32)
 }
@@ -36,7 +41,8 @@ pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
     if determinant == 0.0 || !determinant.is_finite() {
         return None;
     }
-    let rows = [cross(y, z), cross(z, x), cross(x, y)].map(|row| row.map(|number| number / determinant));
+    let rows =
+        [cross(y, z), cross(z, x), cross(x, y)].map(|row| row.map(|number| number / determinant));
     let mut inverse = [0.0; 16];
     for (row, numbers) in rows.iter().enumerate() {
         for (column, number) in numbers.iter().enumerate() {
@@ -45,7 +51,10 @@ pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
         inverse[12 + row] = -dot(*numbers, t);
     }
     inverse[15] = 1.0;
-    inverse.iter().all(|number| number.is_finite()).then_some(inverse)
+    inverse
+        .iter()
+        .all(|number| number.is_finite())
+        .then_some(inverse)
 }
 
 /// Returns `true` if the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
@@ -61,14 +70,18 @@ pub(crate) fn is_orthogonal(m: &[f64; 16]) -> bool {
 /// The rotation with these orthogonal axes of length 1.
 pub(crate) fn quaternion([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]]: [[f64; 3]; 3]) -> [f64; 4] {
     // Each is four times a product of two components; the largest square makes the smallest error.
-    let squares = [xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz].map(|square| 1.0 + square);
+    let squares =
+        [xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz].map(|square| 1.0 + square);
     let rows = [
         [squares[0], xy + yx, xz + zx, yz - zy],
         [xy + yx, squares[1], yz + zy, zx - xz],
         [xz + zx, yz + zy, squares[2], xy - yx],
         [yz - zy, zx - xz, xy - yx, squares[3]],
     ];
-    let largest = rows.into_iter().zip(squares).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let largest = rows
+        .into_iter()
+        .zip(squares)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b));
     let (row, square) = largest.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0));
     row.map(|number| number / (2.0 * square.sqrt()))
 }
@@ -79,7 +92,9 @@ mod tests {
 
     #[test]
     fn a_matrix_times_its_inverse_changes_nothing() {
-        let m = [0., 2., 0., 0., -1., 0., 0., 0., 0., 0., 4., 0., 5., 6., 7., 1.];
+        let m = [
+            0., 2., 0., 0., -1., 0., 0., 0., 0., 0., 4., 0., 5., 6., 7., 1.,
+        ];
         let product = multiply(&m, &invert(&m).unwrap());
         for (index, number) in product.iter().enumerate() {
             assert_eq!(*number, f64::from(u8::from(index % 5 == 0)));

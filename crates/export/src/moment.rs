@@ -26,7 +26,10 @@ pub(crate) enum When {
 impl When {
     /// The last of these that is given.
     pub(crate) fn of(snapshot: Option<usize>, frame: Option<u32>, seconds: Option<f64>) -> Self {
-        let when = seconds.map(Self::Seconds).or(frame.map(Self::Frame)).or(snapshot.map(Self::Snapshot));
+        let when = seconds
+            .map(Self::Seconds)
+            .or(frame.map(Self::Frame))
+            .or(snapshot.map(Self::Snapshot));
         when.unwrap_or_default()
     }
 }
@@ -78,7 +81,8 @@ impl Name {
     /// The time; empty if the file has none.
     pub(crate) fn time(&self) -> String {
         let nearest = if self.is_nearest { ", nearest" } else { "" };
-        self.seconds.map_or_else(String::new, |seconds| format!("{seconds:.3} s{nearest}"))
+        self.seconds
+            .map_or_else(String::new, |seconds| format!("{seconds:.3} s{nearest}"))
     }
 }
 
@@ -86,7 +90,11 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = self.time();
         f.write_str(&self.title())?;
-        if time.is_empty() { Ok(()) } else { write!(f, " ({time})") }
+        if time.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({time})")
+        }
     }
 }
 
@@ -117,7 +125,10 @@ pub(crate) struct Finder<'a> {
 
 impl Finder<'_> {
     fn refused<T>(self, what: String) -> Result<T> {
-        Err(Error::NotHeld { target: self.target, what })
+        Err(Error::NotHeld {
+            target: self.target,
+            what,
+        })
     }
 
     /// The moment that is asked for.
@@ -130,7 +141,9 @@ impl Finder<'_> {
             return self.snapshot(proxy);
         }
         match (file.as_iqm(), when) {
-            (_, When::Snapshot(_)) => self.refused(format!("{} files have no snapshots", file.format())),
+            (_, When::Snapshot(_)) => {
+                self.refused(format!("{} files have no snapshots", file.format()))
+            }
             (Some(model), When::Usual | When::Frame(_) | When::Seconds(_)) => self.frame(model),
             (None, _) => self.refused(format!("{} files have no frames", file.format())),
         }
@@ -145,13 +158,17 @@ impl Finder<'_> {
             )),
             When::Snapshot(index) => Ok(snapshot(proxy, &SNAPSHOT.into(), index, false)),
             When::Seconds(seconds) => {
-                match proxy.timing().and_then(|timing| timing.index_at(seconds, Wrap::Clamp)) {
+                match proxy
+                    .timing()
+                    .and_then(|timing| timing.index_at(seconds, Wrap::Clamp))
+                {
                     Some(key) => {
                         let nearest = if key.fraction < 0.5 { key.from } else { key.to };
                         Ok(snapshot(proxy, &SNAPSHOT.into(), nearest, true))
                     }
                     None => self.refused(
-                        "the file does not store the times of snapshots: select one by its index".to_owned(),
+                        "the file does not store the times of snapshots: select one by its index"
+                            .to_owned(),
                     ),
                 }
             }
@@ -175,8 +192,9 @@ impl Finder<'_> {
         if number >= anim.num_frames {
             let name = shown(&anim.name);
             let count = anim.num_frames;
-            return self
-                .refused(format!("no frame {number}: the animation {name} has {count}, counted from 0"));
+            return self.refused(format!(
+                "no frame {number}: the animation {name} has {count}, counted from 0"
+            ));
         }
         Ok(frame(&anim, &counted(&anim), number))
     }
@@ -190,8 +208,16 @@ impl Finder<'_> {
         match (found, self.anim) {
             (Some(anim), _) => Ok(anim),
             (None, Some(name)) => {
-                let names: Vec<String> = model.anims().take(16).map(|anim| shown(&anim.name)).collect();
-                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let names: Vec<String> = model
+                    .anims()
+                    .take(16)
+                    .map(|anim| shown(&anim.name))
+                    .collect();
+                let names = if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                };
                 self.refused(format!("no animation {name}: the file has {names}"))
             }
             (None, None) => self.refused("the file has no animation".to_owned()),
@@ -200,8 +226,9 @@ impl Finder<'_> {
 
     /// Each `every`-th moment of an animated file; `None` if nothing is animated.
     pub(crate) fn all(self, file: &MeshFile, every: usize, budget: &Budget) -> Result<Option<Run>> {
-        let check =
-            |count: usize, elements| budget.check_pictures(count.div_ceil(every.max(1)) as u64, elements);
+        let check = |count: usize, elements| {
+            budget.check_pictures(count.div_ceil(every.max(1)) as u64, elements)
+        };
         let (moments, rate) = match (file.as_cgeo(), file.as_iqm()) {
             (Some(proxy), _) if proxy.snapshot_count() > 1 => {
                 check(proxy.snapshot_count(), 0)?;
@@ -223,14 +250,23 @@ impl Finder<'_> {
                 let frames = if is_one { 1 } else { anim.num_frames };
                 check(frames as usize, elements(model))?;
                 let counted = counted(&anim);
-                let moments = (0..frames).step_by(every).map(|number| frame(&anim, &counted, number));
+                let moments = (0..frames)
+                    .step_by(every)
+                    .map(|number| frame(&anim, &counted, number));
                 let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
-                (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))
+                (
+                    moments.collect(),
+                    has_rate.then(|| f64::from(anim.framerate)),
+                )
             }
             _ => return Ok(None),
         };
         let delay = delay(rate.unwrap_or(Format::USUAL_RATE.into()), every);
-        Ok(Some(Run { moments, delay, is_rate_assumed: rate.is_none() }))
+        Ok(Some(Run {
+            moments,
+            delay,
+            is_rate_assumed: rate.is_none(),
+        }))
     }
 }
 
@@ -241,8 +277,14 @@ pub(crate) fn are_constant(model: &Model) -> bool {
 
 /// Vertices, triangles and joints, or poses without joints. A joint counts as 128: it takes longest, and one that moves takes bytes in each frame.
 fn elements(model: &Model) -> u64 {
-    let joints = model.joints().len().max(model.poses().len()).saturating_mul(128);
-    joints.saturating_add(model.vertex_count()).saturating_add(model.triangle_count()) as u64
+    let joints = model
+        .joints()
+        .len()
+        .max(model.poses().len())
+        .saturating_mul(128);
+    joints
+        .saturating_add(model.vertex_count())
+        .saturating_add(model.triangle_count()) as u64
 }
 
 /// The counted things of a proxy.
@@ -250,8 +292,16 @@ const SNAPSHOT: &str = "snapshot";
 
 fn snapshot(proxy: &Proxy, counted: &Arc<str>, index: usize, is_nearest: bool) -> Named {
     let seconds = proxy.timing().map(|timing| timing.time_of(index));
-    let name = Name { counted: Arc::clone(counted), number: index, seconds, is_nearest };
-    Named { moment: Moment::Snapshot(index), name: Some(name) }
+    let name = Name {
+        counted: Arc::clone(counted),
+        number: index,
+        seconds,
+        is_nearest,
+    };
+    Named {
+        moment: Moment::Snapshot(index),
+        name: Some(name),
+    }
 }
 
 /// The counted things of an animation: its name, and `frame`.
@@ -267,13 +317,20 @@ fn frame(anim: &Anim, counted: &Arc<str>, number: u32) -> Named {
         seconds: Some(seconds).filter(|seconds| seconds.is_finite() && *seconds >= 0.0),
         is_nearest: false,
     };
-    Named { moment: Moment::Frame(anim.first_frame.saturating_add(number)), name: Some(name) }
+    Named {
+        moment: Moment::Frame(anim.first_frame.saturating_add(number)),
+        name: Some(name),
+    }
 }
 
 /// `every / rate` as a fraction of small numbers.
 fn delay(rate: f64, every: usize) -> [u16; 2] {
     let every = every as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in their range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "in their range"
+    )]
     if rate.fract() == 0.0 && rate <= 60_000.0 && every <= 60_000.0 && rate >= 1.0 {
         return [every as u16, rate as u16];
     }
@@ -283,7 +340,11 @@ fn delay(rate: f64, every: usize) -> [u16; 2] {
         clippy::cast_sign_loss,
         reason = "saturates: a minute is enough"
     )]
-    if seconds < 60.0 { [(seconds * 1000.0 + 0.5) as u16, 1000] } else { [seconds as u16, 1] }
+    if seconds < 60.0 {
+        [(seconds * 1000.0 + 0.5) as u16, 1000]
+    } else {
+        [seconds as u16, 1]
+    }
 }
 
 #[cfg(test)]
@@ -297,16 +358,26 @@ mod tests {
     #[test]
     fn frames_share_the_name_of_their_animation() {
         const LENGTH: usize = 60_000;
-        let bytes = Writer::sheets(1, 2, 2).frozen_as(&"a".repeat(LENGTH), 1, 1, 4000).to_bytes();
+        let bytes = Writer::sheets(1, 2, 2)
+            .frozen_as(&"a".repeat(LENGTH), 1, 1, 4000)
+            .to_bytes();
         let file = open::file(bytes);
         let budget = Budget::unlimited();
-        let finder = Finder { when: When::Usual, anim: None, target: "png" };
+        let finder = Finder {
+            when: When::Usual,
+            anim: None,
+            target: "png",
+        };
         let (run, count) = counted(|| finder.all(&file, 1, &budget).unwrap().unwrap());
         assert_eq!(run.moments.len(), 4000);
         assert!(count.total < 2_000_000, "{count:?}");
         // The shortened name has its length.
         let name = run.moments[3].name.as_ref().unwrap();
-        assert!(name.to_string().ends_with("aa.. (60000 bytes) frame 3 (0.125 s)"), "{name}");
+        assert!(
+            name.to_string()
+                .ends_with("aa.. (60000 bytes) frame 3 (0.125 s)"),
+            "{name}"
+        );
         assert_eq!(name.time(), "0.125 s");
     }
 

@@ -17,7 +17,12 @@ use crate::scene::textures::Texture;
 use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
     match &scene.snapshots {
         Some(snapshots) => {
             snapshots.report_others(outcome);
@@ -41,27 +46,56 @@ pub(crate) fn write_snapshot(
     let _scope = job.budget.scope();
     let mesh = first.mesh(Parts::ALL)?;
     let triangles = mesh.triangles.len();
-    job.budget.read_geometry(mesh.positions.len() as u64, triangles as u64)?;
+    job.budget
+        .read_geometry(mesh.positions.len() as u64, triangles as u64)?;
     // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
     let elements = mesh.positions.len()
         + mesh.normals.len()
-        + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
-    job.budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
-    job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
-    job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
-    let cgeo::Mesh { positions, normals, texcoords, triangles, .. } = &mesh;
+        + mesh
+            .texcoords
+            .iter()
+            .map(|channel| channel.len())
+            .sum::<usize>();
+    job.budget
+        .charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
+    job.budget
+        .charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
+    job.budget.charge(
+        mesh.triangles.as_bytes().len() as u64,
+        "triangles of a snapshot",
+    )?;
+    let cgeo::Mesh {
+        positions,
+        normals,
+        texcoords,
+        triangles,
+        ..
+    } = &mesh;
     // Without triangles, nothing has indices for the others.
-    let (normals, map_channels) =
-        if scene.are_points { (Vec::new(), &[][..]) } else { (normals.to_vec(), texcoords.as_slice()) };
+    let (normals, map_channels) = if scene.are_points {
+        (Vec::new(), &[][..])
+    } else {
+        (normals.to_vec(), texcoords.as_slice())
+    };
     let mut materials = BTreeMap::new();
     let mut output = job.budget.output(place)?;
     let out = &mut output;
     begin(scene, place, out)?;
     writeln!(out, "o {}", token(job.name_of(&snapshots.name()), "mesh"))?;
     let mut positions = positions.to_vec();
-    finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
+    finite(
+        &mut positions,
+        || format!("snapshots[{snapshot}].positions"),
+        job,
+        outcome,
+    )?;
     let mut checked = |mut values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
-        let is_usable = usable(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
+        let is_usable = usable(
+            &mut values,
+            || format!("snapshots[{snapshot}].{what}"),
+            job,
+            outcome,
+        )?;
         Ok(if is_usable { values } else { Vec::new() })
     };
     let mut normals = checked(normals, "normals")?;
@@ -89,7 +123,12 @@ pub(crate) fn write_snapshot(
     let corner_normals = triangles.normals().filter(|_| !normals.is_empty());
     let corner_coords = triangles.texcoords(0).filter(|_| !coords.is_empty());
     let is_beyond = |(corners, count): (Option<&Vec<[u32; 3]>>, usize)| {
-        corners.is_some_and(|corners| corners.as_flattened().iter().any(|index| *index as usize >= count))
+        corners.is_some_and(|corners| {
+            corners
+                .as_flattened()
+                .iter()
+                .any(|index| *index as usize >= count)
+        })
     };
     let streams = [
         (Some(&corners), positions.len()),
@@ -100,7 +139,10 @@ pub(crate) fn write_snapshot(
         // Fails, and says where.
         mesh.vertex_remap()?;
     }
-    let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
+    let kept = corners
+        .iter()
+        .filter(|corners| job.keeps(**corners))
+        .count();
     outcome.wrote(positions.len(), kept);
     outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
     let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
@@ -110,7 +152,11 @@ pub(crate) fn write_snapshot(
     }
     let turns = job.turns(scene.format);
     let mut current = None;
-    for (index, triangle) in corners.iter().enumerate().filter(|(_, corners)| job.keeps(**corners)) {
+    for (index, triangle) in corners
+        .iter()
+        .enumerate()
+        .filter(|(_, corners)| job.keeps(**corners))
+    {
         let id = ids.as_ref().and_then(|ids| ids.get(index));
         let id = id.map(|id| if job.merges_materials() { 0 } else { *id });
         if let Some(id) = id.filter(|_| id != current) {
@@ -120,9 +166,18 @@ pub(crate) fn write_snapshot(
             materials.insert(name, None);
         }
         let at = |stream: &Option<Vec<[u32; 3]>>| {
-            stream.as_ref().and_then(|stream| stream.get(index)).map(|triangle| turned(*triangle, turns))
+            stream
+                .as_ref()
+                .and_then(|stream| stream.get(index))
+                .map(|triangle| turned(*triangle, turns))
         };
-        face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
+        face(
+            out,
+            turned(*triangle, turns),
+            at(&corner_coords),
+            at(&corner_normals),
+            [1; 3],
+        )?;
     }
     if scene.are_points {
         points(out, 1, positions.len())?;
@@ -181,10 +236,16 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outco
             writeln!(out, "vt {u} {}", if flips_v { 1.0 - v } else { *v })?;
         }
         if flips_v {
-            outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
+            outcome.change(
+                "texture coordinates v, now 1 - v",
+                coords.iter().flatten().count() as u64,
+            );
         }
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;
-        let corners = view.indices().triangles().map(|corners| turned(corners, turns));
+        let corners = view
+            .indices()
+            .triangles()
+            .map(|corners| turned(corners, turns));
         let corners = job.budget.collect(corners, "triangles of a mesh")?;
         outcome.wrote(positions.len(), kept_count(view, job));
         outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
@@ -195,7 +256,9 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outco
         let mut current = None;
         for group in view.groups().filter(|_| !scene.are_points) {
             let image = material.as_deref().filter(|_| coords.is_some());
-            let image = image.and_then(|name| scene.texture(name)).map(Texture::path);
+            let image = image
+                .and_then(|name| scene.texture(name))
+                .map(Texture::path);
             let material = match (material.as_deref(), view.material_ids()) {
                 (Some(name), _) => Some(match written.get(name) {
                     Some(known) => String::clone(known),
@@ -223,10 +286,20 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outco
                 }
             }
             current = material;
-            let triangles = corners.get(group.triangles).unwrap_or_default().iter().copied();
+            let triangles = corners
+                .get(group.triangles)
+                .unwrap_or_default()
+                .iter()
+                .copied();
             for triangle in triangles.filter(|corners| job.keeps(*corners)) {
                 let same = |is_there: bool| is_there.then_some(triangle);
-                face(out, triangle, same(coords.is_some()), same(normals.is_some()), first)?;
+                face(
+                    out,
+                    triangle,
+                    same(coords.is_some()),
+                    same(normals.is_some()),
+                    first,
+                )?;
             }
         }
         if scene.are_points {
@@ -245,7 +318,10 @@ fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outco
         }
     }
     scene.check_written(outcome)?;
-    job.finish(vec![write_materials(&materials, place, job)?, output], outcome)
+    job.finish(
+        vec![write_materials(&materials, place, job)?, output],
+        outcome,
+    )
 }
 
 /// The numbers of an attribute; `None` if the mesh has none, or none that can be written.
@@ -255,7 +331,9 @@ fn array<const N: usize>(
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<Vec<[f32; N]>>> {
-    let Some(attribute) = view.attribute(semantic)? else { return Ok(None) };
+    let Some(attribute) = view.attribute(semantic)? else {
+        return Ok(None);
+    };
     read::optional(view, &attribute, pose, job, outcome)
 }
 
@@ -321,7 +399,11 @@ fn face(
 
 /// A name without what would end it, or continue it on the next line.
 fn token(name: &str, otherwise: &str) -> String {
-    let name = if name.trim().is_empty() { otherwise } else { name };
+    let name = if name.trim().is_empty() {
+        otherwise
+    } else {
+        name
+    };
     let mut token = name.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
     // One more underscore if there are some, so that different names stay different.
     if token.trim_end_matches('_').ends_with('\\') {

@@ -122,9 +122,15 @@ impl<'de, T: FromStr<Err: fmt::Display>> Visitor<'de> for Text<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<T, A::Error> {
         let (start, stop) = (ends.next_element::<usize>()?, ends.next_element::<usize>()?);
-        match (start, stop.and_then(|stop| stop.checked_sub(1)), ends.next_element::<usize>()?) {
+        match (
+            start,
+            stop.and_then(|stop| stop.checked_sub(1)),
+            ends.next_element::<usize>()?,
+        ) {
             (Some(start), Some(last), None) => self.visit_str(&format!("{start}..{last}")),
-            _ => Err(A::Error::custom("expected the first index and the one after the last")),
+            _ => Err(A::Error::custom(
+                "expected the first index and the one after the last",
+            )),
         }
     }
 }
@@ -159,15 +165,26 @@ impl FromStr for Snapshots {
             Some((range, every)) => (range, every.parse().ok().map(Some)),
             None => (text, Some(None)),
         };
-        let number =
-            |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
+        let number = |text: &str, otherwise| {
+            if text.is_empty() {
+                Some(otherwise)
+            } else {
+                text.parse().ok()
+            }
+        };
         let ends = match range.split_once("..") {
             Some((first, last)) => number(first, 0).zip(number(last, usize::MAX)),
             None => range.parse().ok().map(|one| (one, one)),
         };
         match ends.zip(every) {
-            Some(((first, last), every)) if first <= last => Ok(Self { range: first..=last, every }),
-            _ => Err(ParseError::new(&["a number such as 7, or a range such as 0..39", "0..39:2"])),
+            Some(((first, last), every)) if first <= last => Ok(Self {
+                range: first..=last,
+                every,
+            }),
+            _ => Err(ParseError::new(&[
+                "a number such as 7, or a range such as 0..39",
+                "0..39:2",
+            ])),
         }
     }
 }
@@ -216,7 +233,12 @@ mod tests {
     /// Asserts that values are read as they are displayed, by serde as well, and returns the error for another text.
     fn error_of<T>(values: impl IntoIterator<Item = T>) -> String
     where
-        T: fmt::Display + FromStr<Err = ParseError> + Debug + PartialEq + Serialize + DeserializeOwned,
+        T: fmt::Display
+            + FromStr<Err = ParseError>
+            + Debug
+            + PartialEq
+            + Serialize
+            + DeserializeOwned,
     {
         for value in values {
             let json = serde_json::to_string(&value).unwrap();
@@ -229,31 +251,58 @@ mod tests {
 
     #[test]
     fn values_are_read_as_they_are_displayed_and_errors_name_them() {
-        assert_eq!(error_of(Target::ALL), "expected glb, gltf, obj, ply, stl, pc2 or usdc");
-        assert_eq!(error_of([Samples::One, Samples::Four, Samples::Nine]), "expected 1, 4 or 9");
+        assert_eq!(
+            error_of(Target::ALL),
+            "expected glb, gltf, obj, ply, stl, pc2 or usdc"
+        );
+        assert_eq!(
+            error_of([Samples::One, Samples::Four, Samples::Nine]),
+            "expected 1, 4 or 9"
+        );
         let modes = [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals];
-        assert_eq!(error_of(modes), "expected shaded, clay, wireframe or normals");
+        assert_eq!(
+            error_of(modes),
+            "expected shaded, clay, wireframe or normals"
+        );
         let turns = [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters];
         assert_eq!(error_of(turns), "expected 0, 90, 180 or 270");
         let lods = (0..4).map(Lods::Only).chain([Lods::Finest, Lods::All]);
-        assert_eq!(error_of(lods), "expected finest, high, medium, low, lowest or all");
+        assert_eq!(
+            error_of(lods),
+            "expected finest, high, medium, low, lowest or all"
+        );
         assert_eq!("lowest_lod".parse(), Ok(Lods::Only(3)));
-        let every = |every| Snapshots { range: 3..=9, every };
-        let snapshots = [(7..=7).into(), (0..=usize::MAX).into(), every(None), every(NonZero::new(2))];
+        let every = |every| Snapshots {
+            range: 3..=9,
+            every,
+        };
+        let snapshots = [
+            (7..=7).into(),
+            (0..=usize::MAX).into(),
+            every(None),
+            every(NonZero::new(2)),
+        ];
         let expected = "expected a number such as 7, or a range such as 0..39 or 0..39:2";
         assert_eq!(error_of::<Snapshots>(snapshots), expected);
     }
 
     #[test]
     fn ranges_of_snapshots_have_several_texts() {
-        for (text, first, last) in [("7", 7, 7), ("..9", 0, 9), ("4..", 4, usize::MAX), ("..", 0, usize::MAX)]
-        {
+        for (text, first, last) in [
+            ("7", 7, 7),
+            ("..9", 0, 9),
+            ("4..", 4, usize::MAX),
+            ("..", 0, usize::MAX),
+        ] {
             assert_eq!(text.parse(), Ok(Snapshots::from(first..=last)), "{text}");
         }
         for text in ["", "9..2", "0..9:0", "0..9:", "-1", "1..2..3"] {
             assert!(text.parse::<Snapshots>().is_err(), "{text}");
         }
-        assert_eq!(serde_json::from_str::<Snapshots>("[2, 5]").unwrap(), (2..=4).into());
+        assert_eq!(
+            serde_json::from_str::<Snapshots>("[2, 5]").unwrap(),
+            (2..=4).into()
+        );
         for ends in ["[3, 3]", "[0, 0]", "[1]", "[1, 2, 3]", "[-1, 2]", "3.5"] {
             assert!(serde_json::from_str::<Snapshots>(ends).is_err(), "{ends}");
         }

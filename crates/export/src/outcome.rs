@@ -60,7 +60,11 @@ impl Outcome {
     }
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.
-    pub(crate) fn count_degenerate(&mut self, corners: impl Iterator<Item = [u32; 3]>, is_dropped: bool) {
+    pub(crate) fn count_degenerate(
+        &mut self,
+        corners: impl Iterator<Item = [u32; 3]>,
+        is_dropped: bool,
+    ) {
         let count = corners.filter(|corners| is_degenerate(*corners)).count() as u64;
         if is_dropped {
             self.change("triangles with two equal corners, dropped", count);
@@ -110,7 +114,11 @@ impl Report for Outcome {
 
 /// Escapes a text with control characters, which names may contain.
 pub(crate) fn one_line(text: String) -> String {
-    if text.contains(char::is_control) { text.escape_debug().to_string() } else { text }
+    if text.contains(char::is_control) {
+        text.escape_debug().to_string()
+    } else {
+        text
+    }
 }
 
 /// A name of a file for people to read: on one line, and without its end if it is long.

@@ -26,25 +26,37 @@ pub(crate) fn refusal(format: Format) -> Error {
 }
 
 fn not_held(what: String) -> Error {
-    Error::NotHeld { target: "pc2", what }
+    Error::NotHeld {
+        target: "pc2",
+        what,
+    }
 }
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
-    let Some(snapshots) = &scene.snapshots else { return Err(refusal(scene.format)) };
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let Some(snapshots) = &scene.snapshots else {
+        return Err(refusal(scene.format));
+    };
     let first = snapshots.first()?;
     let mut scratch = Scratch::default();
     let (first_index, points) = (first.index(), first.counts(&mut scratch)?.vertices);
     let topology = first.topology(&mut scratch)?;
     let mut output = job.budget.output(place)?;
     let out = &mut output;
-    let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
+    let number =
+        |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
     out.write_all(b"POINTCACHE2\0")?;
     out.write_all(&1_i32.to_le_bytes())?;
     out.write_all(&number(points as usize)?.to_le_bytes())?;
     out.write_all(&0_f32.to_le_bytes())?;
     out.write_all(&1_f32.to_le_bytes())?;
     out.write_all(&number(snapshots.indices.len())?.to_le_bytes())?;
-    job.budget.charge_for::<[[f32; 3]; 2]>(points as usize, "positions of a snapshot")?;
+    job.budget
+        .charge_for::<[[f32; 3]; 2]>(points as usize, "positions of a snapshot")?;
     let (mut positions, mut bytes) = (Vec::new(), Vec::new());
     for index in snapshots.indices.iter().copied() {
         let snapshot = snapshots.at(index)?;
@@ -56,10 +68,20 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
         }
         job.budget.read_geometry(points.into(), 0)?;
         snapshot.positions_into(&mut positions, &mut scratch)?;
-        finite(&mut positions, || format!("snapshots[{index}].positions"), job, outcome)?;
+        finite(
+            &mut positions,
+            || format!("snapshots[{index}].positions"),
+            job,
+            outcome,
+        )?;
         job.turn_numbers(&mut positions);
         bytes.clear();
-        bytes.extend(positions.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(
+            positions
+                .as_flattened()
+                .iter()
+                .flat_map(|number| number.to_le_bytes()),
+        );
         out.write_all(&bytes)?;
         outcome.snapshots += 1;
     }

@@ -27,7 +27,12 @@ impl Column {
     }
 }
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let meshes = scene.meshes(&job.budget, outcome)?;
     let views: Vec<&MeshView> = meshes.iter().map(|mesh| &mesh.view).collect();
     let pose = scene.pose.as_ref();
@@ -36,16 +41,27 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
     let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
     if u32::try_from(vertices).is_err() {
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
-        return Err(Error::NotHeld { target: "ply", what });
+        return Err(Error::NotHeld {
+            target: "ply",
+            what,
+        });
     }
     outcome.wrote(vertices, faces);
     let materials = has_materials(&views);
     let mut output = job.budget.output(place)?;
     let out = &mut output;
-    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\n")?;
+    write!(
+        out,
+        "ply\nformat binary_little_endian 1.0\ncomment meshmap\n"
+    )?;
     // MeshLab's comment, which names one image for all vertices.
-    let mut images = meshes.iter().map(|mesh| Some(scene.texture(mesh.material.as_deref()?)?.path()));
-    let image = images.next().flatten().filter(|image| images.all(|other| other.as_ref() == Some(image)));
+    let mut images = meshes
+        .iter()
+        .map(|mesh| Some(scene.texture(mesh.material.as_deref()?)?.path()));
+    let image = images
+        .next()
+        .flatten()
+        .filter(|image| images.all(|other| other.as_ref() == Some(image)));
     match image {
         Some(image) => writeln!(out, "comment TextureFile {image}")?,
         None if outcome.textures.found().next().is_some() => {
@@ -70,7 +86,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
             writeln!(out, "property {kind} {name}")?;
         }
     }
-    write!(out, "element face {faces}\nproperty list uchar uint vertex_indices\n")?;
+    write!(
+        out,
+        "element face {faces}\nproperty list uchar uint vertex_indices\n"
+    )?;
     if materials {
         writeln!(out, "property int material_index")?;
     }
@@ -90,7 +109,9 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
                 out.write_all(&corner.wrapping_add(first).to_le_bytes())?;
             }
             if materials {
-                let id = ids.and_then(|ids| ids.get(index)).map_or(mesh, u32::cast_signed);
+                let id = ids
+                    .and_then(|ids| ids.get(index))
+                    .map_or(mesh, u32::cast_signed);
                 out.write_all(&id.to_le_bytes())?;
             }
         }
@@ -132,7 +153,9 @@ fn columns(
             continue;
         }
         if are_posed && matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
-            outcome.leave_out(format!("{semantic}, by which the vertices are moved already"));
+            outcome.leave_out(format!(
+                "{semantic}, by which the vertices are moved already"
+            ));
             continue;
         }
         if !views.iter().all(|view| view.has(semantic)) {
@@ -148,16 +171,26 @@ fn columns(
             budget.keep(OF_NAME + 3 * name.len() as u64, "names of attributes")?;
         }
         budget.keep(OF_COLUMN, "attributes of all meshes")?;
-        names.iter_mut().for_each(|name| *name = free(name, &mut taken));
-        columns.push(Column { semantic: semantic.clone(), names });
+        names
+            .iter_mut()
+            .for_each(|name| *name = free(name, &mut taken));
+        columns.push(Column {
+            semantic: semantic.clone(),
+            names,
+        });
     }
     // Joints are of no use without their weights.
     let lacks_weights = |column: &Column| match column.semantic {
-        Semantic::Joints(set) => !columns.iter().any(|column| column.semantic == Semantic::Weights(set)),
+        Semantic::Joints(set) => !columns
+            .iter()
+            .any(|column| column.semantic == Semantic::Weights(set)),
         _ => false,
     };
-    let useless: Vec<Semantic> =
-        columns.iter().filter(|column| lacks_weights(column)).map(|column| column.semantic.clone()).collect();
+    let useless: Vec<Semantic> = columns
+        .iter()
+        .filter(|column| lacks_weights(column))
+        .map(|column| column.semantic.clone())
+        .collect();
     for semantic in useless {
         outcome.leave_out(format!("{semantic}, which have no weights"));
         columns.retain(|column| column.semantic != semantic);
@@ -179,8 +212,11 @@ fn are_finite(
     }
     for view in views {
         let _scope = job.budget.scope();
-        let Some(attribute) = view.attribute(semantic)? else { continue };
-        job.budget.charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
+        let Some(attribute) = view.attribute(semantic)? else {
+            continue;
+        };
+        job.budget
+            .charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
         let mut values = attribute.to_f32::<4>();
         let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
         match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
@@ -196,21 +232,33 @@ fn are_finite(
 
 fn names(semantic: &Semantic, components: usize) -> Vec<String> {
     let numbered = |names: &[&str], set: u32| {
-        let end = if set == 0 { String::new() } else { set.to_string() };
+        let end = if set == 0 {
+            String::new()
+        } else {
+            set.to_string()
+        };
         names.iter().map(|name| format!("{name}{end}")).collect()
     };
     match semantic {
         Semantic::Position => numbered(&["x", "y", "z"], 0),
         Semantic::Normal => numbered(&["nx", "ny", "nz"], 0),
         Semantic::TexCoord(set) => numbered(&["s", "t"], *set),
-        Semantic::Color(0) => numbered(&["red", "green", "blue", "alpha"][..components.clamp(3, 4)], 0),
+        Semantic::Color(0) => numbered(
+            &["red", "green", "blue", "alpha"][..components.clamp(3, 4)],
+            0,
+        ),
         Semantic::Color(set) => numbered(&["r", "g", "b", "a"][..components.clamp(3, 4)], *set),
         other => {
-            let name: String =
-                other.to_string().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            let name: String = other
+                .to_string()
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+                .collect();
             match components {
                 1 => vec![name],
-                _ => (0..components).map(|component| format!("{name}_{component}")).collect(),
+                _ => (0..components)
+                    .map(|component| format!("{name}_{component}"))
+                    .collect(),
             }
         }
     }
@@ -227,8 +275,13 @@ fn write_vertices(
     let _scope = job.budget.scope();
     let positions = read::positions(view, pose, job, outcome)?;
     let mut arrays = Vec::new();
-    for column in columns.iter().filter(|column| column.semantic != Semantic::Position) {
-        let Some(attribute) = view.attribute(&column.semantic)? else { continue };
+    for column in columns
+        .iter()
+        .filter(|column| column.semantic != Semantic::Position)
+    {
+        let Some(attribute) = view.attribute(&column.semantic)? else {
+            continue;
+        };
         let values = read::optional::<4>(view, &attribute, pose, job, outcome)?;
         drop(attribute);
         let mut values = values.unwrap_or_default();
@@ -241,7 +294,12 @@ fn write_vertices(
     let (mut rounded, mut clamped) = (0, 0);
     for vertex in 0..view.vertex_count() {
         out.write_all(
-            positions.get(vertex).copied().unwrap_or_default().map(f32::to_le_bytes).as_flattened(),
+            positions
+                .get(vertex)
+                .copied()
+                .unwrap_or_default()
+                .map(f32::to_le_bytes)
+                .as_flattened(),
         )?;
         for (values, column) in &arrays {
             let element = values.get(vertex).copied().unwrap_or_default();
@@ -261,12 +319,19 @@ fn write_vertices(
         }
     }
     outcome.change("colours, rounded to 8 bits", rounded);
-    outcome.change("colours outside of 0 to 1, which 8 bits cannot hold", clamped);
+    outcome.change(
+        "colours outside of 0 to 1, which 8 bits cannot hold",
+        clamped,
+    );
     Ok(())
 }
 
 /// The nearest byte to a colour from 0 to 1.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 255")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to 255"
+)]
 fn byte(color: f32) -> u8 {
     (f64::from(color).clamp(0.0, 1.0) * 255.0).round() as u8
 }

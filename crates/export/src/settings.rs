@@ -62,8 +62,15 @@ struct About {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2, Self::Usdc];
+    pub const ALL: [Self; 7] = [
+        Self::Glb,
+        Self::Gltf,
+        Self::Obj,
+        Self::Ply,
+        Self::Stl,
+        Self::Pc2,
+        Self::Usdc,
+    ];
 
     /// The table of the targets.
     const fn about(self) -> About {
@@ -76,7 +83,11 @@ impl Target {
             Self::Pc2 => ("pc2", 1, &["obj", "mtl"]),
             Self::Usdc => ("usdc", 1, &[]),
         };
-        About { name, revision, beside }
+        About {
+            name,
+            revision,
+            beside,
+        }
     }
 
     /// Returns the target's name, which is also the extension of its files.
@@ -113,7 +124,9 @@ impl Target {
         let own_axes = Conventions::default().with_front_face(Winding::CounterClockwise);
         match self {
             Self::Glb | Self::Gltf => Conventions::Y_UP_CCW.with_v_origin(VOrigin::Top),
-            Self::Obj | Self::Ply | Self::Pc2 | Self::Usdc => own_axes.with_v_origin(VOrigin::Bottom),
+            Self::Obj | Self::Ply | Self::Pc2 | Self::Usdc => {
+                own_axes.with_v_origin(VOrigin::Bottom)
+            }
             Self::Stl => own_axes,
         }
     }
@@ -127,7 +140,9 @@ impl Target {
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|target| target.name().eq_ignore_ascii_case(extension))
+        Self::ALL
+            .into_iter()
+            .find(|target| target.name().eq_ignore_ascii_case(extension))
     }
 }
 
@@ -158,8 +173,20 @@ texts!(Target, Target::ALL.map(|target| (target.name(), target)));
 const ALL: &[Target] = &Target::ALL;
 const USD: &[Target] = &[Target::Usdc];
 const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
-const WITH_TEXTURES: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Usdc];
-const WITH_MATERIALS: &[Target] = &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
+const WITH_TEXTURES: &[Target] = &[
+    Target::Glb,
+    Target::Gltf,
+    Target::Obj,
+    Target::Ply,
+    Target::Usdc,
+];
+const WITH_MATERIALS: &[Target] = &[
+    Target::Glb,
+    Target::Gltf,
+    Target::Obj,
+    Target::Pc2,
+    Target::Usdc,
+];
 
 options! {
     /// A conversion, and its options.
@@ -331,8 +358,15 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Returns `true` if corners are written in another order than the file's.
     pub(crate) fn turns(&self, format: Format) -> bool {
-        let from = format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
-        let differs = self.target.conventions().front_face.is_some_and(|to| to != from);
+        let from = format
+            .conventions()
+            .front_face
+            .unwrap_or(Winding::CounterClockwise);
+        let differs = self
+            .target
+            .conventions()
+            .front_face
+            .is_some_and(|to| to != from);
         differs != (self.flip != self.is_against.get())
     }
 
@@ -349,8 +383,13 @@ impl Job<'_> {
 
     /// Turns points or directions, if the target has them turned.
     pub(crate) fn turn_numbers<const N: usize>(&self, values: &mut [[f32; N]]) {
-        let Some(up) = self.turns_about.get() else { return };
-        for vector in values.iter_mut().filter_map(|value| value.first_chunk_mut()) {
+        let Some(up) = self.turns_about.get() else {
+            return;
+        };
+        for vector in values
+            .iter_mut()
+            .filter_map(|value| value.first_chunk_mut())
+        {
             *vector = self.turn.about(up, *vector);
         }
     }
@@ -363,7 +402,8 @@ impl Job<'_> {
     ) -> Result<()> {
         /// More materials make programs hang, or run out of memory.
         const MOST: usize = 1000;
-        let is_open = !self.merge_materials && !self.keep_materials && WITH_MATERIALS.contains(&self.target);
+        let is_open =
+            !self.merge_materials && !self.keep_materials && WITH_MATERIALS.contains(&self.target);
         let Some(ids) = ids.filter(|_| is_open && self.has_too_many_ids.get().is_none()) else {
             return Ok(());
         };
@@ -372,7 +412,10 @@ impl Job<'_> {
         ids.sort_unstable();
         ids.dedup();
         if *self.has_too_many_ids.get_or_init(|| ids.len() > MOST) {
-            outcome.change("material IDs, now one material: `keep_materials` writes each", ids.len() as u64);
+            outcome.change(
+                "material IDs, now one material: `keep_materials` writes each",
+                ids.len() as u64,
+            );
         }
         Ok(())
     }
@@ -405,7 +448,10 @@ impl Job<'_> {
             all.push(self.copy(copy).map_err(|error| match error {
                 Error::Write(error) => {
                     let path = copy.place.path();
-                    Error::Write(io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+                    Error::Write(io::Error::new(
+                        error.kind(),
+                        format!("{}: {error}", path.display()),
+                    ))
                 }
                 error => error,
             })?);
@@ -423,7 +469,11 @@ impl Job<'_> {
 
     /// The name of the material for a material ID.
     pub(crate) fn material_of(&self, id: u32) -> String {
-        if self.merges_materials() { "material".to_owned() } else { format!("material_{id}") }
+        if self.merges_materials() {
+            "material".to_owned()
+        } else {
+            format!("material_{id}")
+        }
     }
 }
 
@@ -439,7 +489,10 @@ impl Convert {
     /// A conversion to this format, with the default of each option.
     #[must_use]
     pub fn new(target: Target) -> Self {
-        Self { target, ..Self::default() }
+        Self {
+            target,
+            ..Self::default()
+        }
     }
 
     /// Checks that the target has a use for each setting, before anything is read or written.
@@ -451,10 +504,18 @@ impl Convert {
     pub fn check_settings(&self) -> Result<()> {
         // Every target turns about the axis that points up.
         let has_up = self.turn != Turn::None;
-        let mut unused = self.unused(self.target).filter(|(setting, _)| !(has_up && *setting == "up"));
-        let Some((setting, targets)) = unused.next() else { return Ok(()) };
+        let mut unused = self
+            .unused(self.target)
+            .filter(|(setting, _)| !(has_up && *setting == "up"));
+        let Some((setting, targets)) = unused.next() else {
+            return Ok(());
+        };
         let targets = targets.iter().map(|target| target.name()).collect();
-        Err(Error::Unused { target: self.target.name(), setting, targets })
+        Err(Error::Unused {
+            target: self.target.name(),
+            setting,
+            targets,
+        })
     }
 
     /// Checks that the output can be a stream, such as standard output, from whose place no path leads to an image.
@@ -467,7 +528,10 @@ impl Convert {
             return Ok(());
         }
         let what = "an output without a folder cannot refer to images; `embed_textures` puts them into glTF";
-        Err(Error::NotHeld { target: self.target.name(), what: what.to_owned() })
+        Err(Error::NotHeld {
+            target: self.target.name(),
+            what: what.to_owned(),
+        })
     }
 
     /// Begins a conversion of this file.
@@ -510,7 +574,10 @@ impl Convert {
     /// The moment that is written, if it is a single one.
     pub(crate) fn still(&self, file: &MeshFile) -> Result<Still> {
         let Some(model) = file.as_iqm() else {
-            return Ok(Still { named: self.finder().one(file)?, model: None });
+            return Ok(Still {
+                named: self.finder().one(file)?,
+                model: None,
+            });
         };
         let model = self.animated(model);
         if !self.is_still() {
@@ -519,15 +586,30 @@ impl Convert {
             }
             return Ok(Still::default());
         }
-        Ok(Still { named: self.finder().frame(&model)?, model: Some(model) })
+        Ok(Still {
+            named: self.finder().frame(&model)?,
+            model: Some(model),
+        })
     }
 
     /// The model itself, or with the first animations of another file that are what is asked for.
     fn animated(&self, model: &Model) -> Model {
-        let has = |model: &Model| model.anims().any(|anim| self.takes_anim(&anim.name.to_string_lossy()));
-        let joined =
-            || self.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok()).find(has);
-        if has(model) { model.clone() } else { joined().unwrap_or_else(|| model.clone()) }
+        let has = |model: &Model| {
+            model
+                .anims()
+                .any(|anim| self.takes_anim(&anim.name.to_string_lossy()))
+        };
+        let joined = || {
+            self.animations
+                .iter()
+                .filter_map(|(_, animations)| model.attach(animations).ok())
+                .find(has)
+        };
+        if has(model) {
+            model.clone()
+        } else {
+            joined().unwrap_or_else(|| model.clone())
+        }
     }
 
     /// The snapshots that are written.
@@ -539,28 +621,48 @@ impl Convert {
             return Ok(vec![index]);
         }
         let count = proxy.snapshot_count();
-        let (start, end) = self.snapshots.clone().map_or((0, usize::MAX), |all| all.range.into_inner());
+        let (start, end) = self
+            .snapshots
+            .clone()
+            .map_or((0, usize::MAX), |all| all.range.into_inner());
         if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
             // A target without time has the first: nothing is read of the others.
-            let last = if WITH_TIME.contains(&self.target) { end.min(count - 1) } else { start };
+            let last = if WITH_TIME.contains(&self.target) {
+                end.min(count - 1)
+            } else {
+                start
+            };
             return Ok((start..=last).step_by(self.every()).collect());
         }
         let Some(last) = count.checked_sub(1) else {
-            return Err(Error::NothingToConvert { has_animations: false, has_unusable: false });
+            return Err(Error::NothingToConvert {
+                has_animations: false,
+                has_unusable: false,
+            });
         };
         let what = format!("snapshots {start} to {end} are not all among 0 to {last}");
-        Err(Error::NotHeld { target: self.target.name(), what })
+        Err(Error::NotHeld {
+            target: self.target.name(),
+            what,
+        })
     }
 
     /// The step between written snapshots.
     pub(crate) fn every(&self) -> usize {
-        self.snapshots.as_ref().and_then(|all| all.every).or(self.every).map_or(1, NonZero::get)
+        self.snapshots
+            .as_ref()
+            .and_then(|all| all.every)
+            .or(self.every)
+            .map_or(1, NonZero::get)
     }
 
     /// Returns `true` if the texture coordinate V is written as 1 - V.
     pub(crate) fn flips_v(&self, format: Format) -> bool {
         // If a format does not store it, programs write V as in OBJ, from the bottom.
         let from = format.conventions().v_origin.unwrap_or(VOrigin::Bottom);
-        self.target.conventions().v_origin.is_some_and(|to| to != from)
+        self.target
+            .conventions()
+            .v_origin
+            .is_some_and(|to| to != from)
     }
 }

@@ -12,7 +12,12 @@ use crate::scene::{Mesh, Scene, read};
 use crate::settings::Job;
 use crate::vector::{face_normal, unit_of_f64};
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let meshes = scene.meshes(&job.budget, outcome)?;
     let count: usize = meshes.iter().map(|mesh| kept_count(&mesh.view, job)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
@@ -21,7 +26,10 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
     })?;
     if scene.are_points {
         let what = "a cloud of points, without triangles: use ply, obj, glb or usdc".to_owned();
-        return Err(Error::NotHeld { target: "stl", what });
+        return Err(Error::NotHeld {
+            target: "stl",
+            what,
+        });
     }
     let mut output = job.budget.output(place)?;
     let out = &mut output;
@@ -29,8 +37,13 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
     let mut header = [b' '; 80];
     let unit = scene.unit.comment().map(|unit| format!("meshmap, {unit}"));
     // The unit of a damaged file may be longer than the header.
-    let text = unit.filter(|text| text.len() <= header.len()).unwrap_or_else(|| "meshmap".to_owned());
-    header.iter_mut().zip(text.bytes()).for_each(|(place, byte)| *place = byte);
+    let text = unit
+        .filter(|text| text.len() <= header.len())
+        .unwrap_or_else(|| "meshmap".to_owned());
+    header
+        .iter_mut()
+        .zip(text.bytes())
+        .for_each(|(place, byte)| *place = byte);
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
     let turns = job.turns(scene.format);
@@ -46,7 +59,8 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
         outcome.wrote(positions.len(), corners.len());
         outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
         for corners in corners {
-            let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
+            let corners =
+                corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
             // A triangle without area has none; readers compute normals of zeros themselves.
             let unit = unit_of_f64(face_normal(corners)).unwrap_or([0.0; 3]);
             let mut bytes = [0; 50];

@@ -31,11 +31,27 @@ impl Kind {
         match head {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
             [0xFF, 0xD8, 0xFF, ..] => Some(Self::Jpeg),
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            [
+                b'R',
+                b'I',
+                b'F',
+                b'F',
+                _,
+                _,
+                _,
+                _,
+                b'W',
+                b'E',
+                b'B',
+                b'P',
+                ..,
+            ] => Some(Self::Webp),
             [b'D', b'D', b'S', b' ', ..] => Some(Self::Dds),
             [b'B', b'M', ..] => Some(Self::Bmp),
             // It has no signature: the kind of its colour map, its own kind, and bits per pixel.
-            [_, 0 | 1, 1..=3 | 9..=11, .., 8 | 15 | 16 | 24 | 32, _] if head.len() == HEAD => Some(Self::Tga),
+            [_, 0 | 1, 1..=3 | 9..=11, .., 8 | 15 | 16 | 24 | 32, _] if head.len() == HEAD => {
+                Some(Self::Tga)
+            }
             _ => None,
         }
     }
@@ -74,18 +90,29 @@ pub(crate) struct Image {
 
 /// The image below the folders that a name in a file means: the best path that is in one of them. `Err` says why what was found cannot be used; it is empty
 /// if nothing was found.
-pub(crate) fn find(name: &str, folders: &[impl AsRef<Path>], target: Target) -> Result<Image, String> {
+pub(crate) fn find(
+    name: &str,
+    folders: &[impl AsRef<Path>],
+    target: Target,
+) -> Result<Image, String> {
     let mut why = String::new();
-    let roots: Vec<PathBuf> =
-        folders.iter().filter_map(|folder| fs::canonicalize(or_current(folder.as_ref())).ok()).collect();
+    let roots: Vec<PathBuf> = folders
+        .iter()
+        .filter_map(|folder| fs::canonicalize(or_current(folder.as_ref())).ok())
+        .collect();
     for path in texture_paths(name) {
         for root in &roots {
             match image(root, &path) {
                 Ok(image) if image.kind.is_held_by(target) => return Ok(image),
                 Ok(_) if why.is_empty() => {
-                    why = format!("{path} is an image that programs do not read in {} files", target.name());
+                    why = format!(
+                        "{path} is an image that programs do not read in {} files",
+                        target.name()
+                    );
                 }
-                Err(problem) if why.is_empty() && !problem.is_empty() => why = format!("{path} {problem}"),
+                Err(problem) if why.is_empty() && !problem.is_empty() => {
+                    why = format!("{path} {problem}")
+                }
                 Ok(_) | Err(_) => {}
             }
         }
@@ -98,16 +125,25 @@ pub(crate) fn find(name: &str, folders: &[impl AsRef<Path>], target: Target) -> 
 #[must_use]
 pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     // A target that names images of each kind.
-    find(name, folders, Target::Obj).ok().map(|image| image.path)
+    find(name, folders, Target::Obj)
+        .ok()
+        .map(|image| image.path)
 }
 
 /// The image at a relative path; an empty error if the file does not exist.
 fn image(root: &Path, path: &str) -> Result<Image, String> {
     let absent = |_| String::new();
-    let path = path.split('/').fold(root.to_owned(), |path, part| path.join(part));
+    let path = path
+        .split('/')
+        .fold(root.to_owned(), |path, part| path.join(part));
     check_names(&path).map_err(absent)?;
     // The folders on the way may be links.
-    let folder = path.parent().map(fs::canonicalize).transpose().map_err(absent)?.unwrap_or_default();
+    let folder = path
+        .parent()
+        .map(fs::canonicalize)
+        .transpose()
+        .map_err(absent)?
+        .unwrap_or_default();
     let path = folder.join(path.file_name().unwrap_or_default());
     fs::symlink_metadata(&path).map_err(absent)?;
     if !folder.starts_with(root) {
@@ -116,18 +152,27 @@ fn image(root: &Path, path: &str) -> Result<Image, String> {
     let problem = |error: std::io::Error| format!("cannot be used: {error}");
     let file = open_regular(&path).map_err(problem)?;
     let mut head = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut head).map_err(problem)?;
+    file.take(HEAD as u64)
+        .read_to_end(&mut head)
+        .map_err(problem)?;
     let kind = Kind::of(&head).ok_or("is not an image of a known kind")?;
     let stamp = Stamp::of_path(&path).ok_or("has no time of its last change")?;
     if stamp.bytes > LARGEST {
-        return Err(format!("has {} bytes, where {LARGEST} are the most", stamp.bytes));
+        return Err(format!(
+            "has {} bytes, where {LARGEST} are the most",
+            stamp.bytes
+        ));
     }
     Ok(Image { path, kind, stamp })
 }
 
 /// The record of an output that was made with this fingerprint, if it has not changed since then, nor have the images that it refers to.
 #[must_use]
-pub fn find_up_to_date<'a>(record: &'a Record, output: &Place, fingerprint: &str) -> Option<Known<'a>> {
+pub fn find_up_to_date<'a>(
+    record: &'a Record,
+    output: &Place,
+    fingerprint: &str,
+) -> Option<Known<'a>> {
     let known = record.find(output, fingerprint)?;
     let is_unchanged = Textures::of_record(known.looked_for)?.are_unchanged(output);
     is_unchanged.then_some(known)
@@ -136,12 +181,16 @@ pub fn find_up_to_date<'a>(record: &'a Record, output: &Place, fingerprint: &str
 impl Textures {
     /// Returns `true` if the same images would be found again for this output, at the same place from there.
     fn are_unchanged(&self, output: &Place) -> bool {
-        let Ok(target) = self.target.parse() else { return self.is_empty() };
+        let Ok(target) = self.target.parse() else {
+            return self.is_empty();
+        };
         let is_moved = self.output.is_some() && self.output != resolved(&output.folder_path());
         !is_moved
             && self.images.iter().all(|(name, seen)| {
                 let image = find(name, &self.folders, target).ok();
-                let seen = seen.as_ref().map(|Found { file, stamp, .. }| (file.clone(), *stamp));
+                let seen = seen
+                    .as_ref()
+                    .map(|Found { file, stamp, .. }| (file.clone(), *stamp));
                 image.map(|image| (RecordedPath::of(&image.path), image.stamp)) == seen
             })
     }
@@ -150,17 +199,29 @@ impl Textures {
 /// Returns `true` for names with the ending of an image, whether programs read it or not.
 #[must_use]
 pub fn is_image(name: &str) -> bool {
-    const IMAGES: [&str; 10] = ["png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif"];
+    const IMAGES: [&str; 10] = [
+        "png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif",
+    ];
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    ending.is_some_and(|ending| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ending)))
+    ending.is_some_and(|ending| {
+        IMAGES
+            .iter()
+            .any(|image| image.eq_ignore_ascii_case(ending))
+    })
 }
 
 /// A folder without links on the way.
 pub(crate) fn resolved(folder: &Path) -> Option<RecordedPath> {
-    fs::canonicalize(or_current(folder)).ok().map(|folder| RecordedPath::of(&folder))
+    fs::canonicalize(or_current(folder))
+        .ok()
+        .map(|folder| RecordedPath::of(&folder))
 }
 
 /// A folder. An empty path, such as the parent of a name, is the current one.
 pub(crate) fn or_current(folder: &Path) -> &Path {
-    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+    if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    }
 }

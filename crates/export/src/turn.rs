@@ -21,7 +21,15 @@ pub enum Turn {
     ThreeQuarters,
 }
 
-texts!(Turn, [("0", Turn::None), ("90", Turn::Quarter), ("180", Turn::Half), ("270", Turn::ThreeQuarters)]);
+texts!(
+    Turn,
+    [
+        ("0", Turn::None),
+        ("90", Turn::Quarter),
+        ("180", Turn::Half),
+        ("270", Turn::ThreeQuarters)
+    ]
+);
 
 impl Turn {
     pub(crate) fn quarters(self) -> u8 {
@@ -47,13 +55,22 @@ mod tests {
 
     #[test]
     fn quarters_follow_each_other_and_keep_what_points_up() {
-        assert_eq!(Turn::Quarter.about(Axis::Z, [1.0, 0.0, 0.0]), [0.0, 1.0, 0.0]);
-        assert_eq!(Turn::Quarter.about(Axis::Y, [0.0, 0.0, 1.0]), [1.0, 0.0, 0.0]);
+        assert_eq!(
+            Turn::Quarter.about(Axis::Z, [1.0, 0.0, 0.0]),
+            [0.0, 1.0, 0.0]
+        );
+        assert_eq!(
+            Turn::Quarter.about(Axis::Y, [0.0, 0.0, 1.0]),
+            [1.0, 0.0, 0.0]
+        );
         for up in Axis::ALL {
             let quarter = |vector| Turn::Quarter.about(up, vector);
             let vector = [1.0, 2.0, 3.0];
             assert_eq!(Turn::Half.about(up, vector), quarter(quarter(vector)));
-            assert_eq!(Turn::ThreeQuarters.about(up, vector), quarter(quarter(quarter(vector))));
+            assert_eq!(
+                Turn::ThreeQuarters.about(up, vector),
+                quarter(quarter(quarter(vector)))
+            );
             assert_eq!(Turn::None.about(up, vector), vector);
             let top = Axis::Y.rotate_to(up, [0.0, 1.0, 0.0]);
             assert_eq!(quarter(top), top);

@@ -14,7 +14,11 @@ pub(crate) fn cross<T>(u: [T; 3], v: [T; 3]) -> [T; 3]
 where
     T: Copy + Sub<Output = T> + Mul<Output = T>,
 {
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+    [
+        u[1] * v[2] - u[2] * v[1],
+        u[2] * v[0] - u[0] * v[2],
+        u[0] * v[1] - u[1] * v[0],
+    ]
 }
 
 pub(crate) fn scaled(a: [f32; 3], by: f32) -> [f32; 3] {
@@ -26,7 +30,9 @@ pub(crate) fn dot_width(points: &[[f32; 3]]) -> f32 {
     /// The number of dots on the diagonal.
     const DOTS: f32 = 150.0;
     let bounds = meshmap::Bounds::around(points.iter().copied()).unwrap_or_default();
-    let diagonal: f32 = (0..3).map(|axis| (bounds.max[axis] - bounds.min[axis]).powi(2)).sum();
+    let diagonal: f32 = (0..3)
+        .map(|axis| (bounds.max[axis] - bounds.min[axis]).powi(2))
+        .sum();
     (diagonal.sqrt() / DOTS).clamp(f32::MIN_POSITIVE, f32::MAX)
 }
 

@@ -11,15 +11,23 @@ use meshmap_testing::{data, open, test_files};
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
     let path = folder.join("out").with_extension(target.name());
     let mesh = MeshFile::open(file)?;
-    let convert = Convert { zero_non_finite: true, ..Convert::new(target) };
-    convert.write_file(&mesh, &path).map(|outcome| (path, outcome))
+    let convert = Convert {
+        zero_non_finite: true,
+        ..Convert::new(target)
+    };
+    convert
+        .write_file(&mesh, &path)
+        .map(|outcome| (path, outcome))
 }
 
 /// Converts the good files below a folder; a target that cannot hold one says why.
 fn each(root: &Path, target: Target, formats: &[Format], mut check: impl FnMut(&Path, &Path)) {
     let folder = tempfile::tempdir().unwrap();
     let mut checked = 0;
-    for file in formats.iter().flat_map(|format| data::files(&root.join(format.name()).join("valid"))) {
+    for file in formats
+        .iter()
+        .flat_map(|format| data::files(&root.join(format.name()).join("valid")))
+    {
         match convert(target, &file, folder.path()) {
             // Clouds are tested in `intact`.
             Ok((_, outcome)) if outcome.points > 0 => {}
@@ -43,7 +51,9 @@ struct Glb {
 impl Glb {
     fn open(path: &Path) -> Self {
         let gltf = gltf::Gltf::from_slice(&fs::read(path).unwrap());
-        Self { gltf: gltf.unwrap_or_else(|error| panic!("{}: {error}", path.display())) }
+        Self {
+            gltf: gltf.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        }
     }
 
     fn blob(&self) -> &[u8] {
@@ -51,12 +61,19 @@ impl Glb {
     }
 
     fn positions(&self, primitive: &gltf::Primitive<'_>) -> Vec<[f32; 3]> {
-        primitive.reader(|_| Some(self.blob())).read_positions().unwrap().collect()
+        primitive
+            .reader(|_| Some(self.blob()))
+            .read_positions()
+            .unwrap()
+            .collect()
     }
 }
 
 fn bits(positions: &[[f32; 3]]) -> Vec<[u32; 3]> {
-    positions.iter().map(|position| position.map(f32::to_bits)).collect()
+    positions
+        .iter()
+        .map(|position| position.map(f32::to_bits))
+        .collect()
 }
 
 #[test]
@@ -64,7 +81,10 @@ fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = fs::read(data::root().join("openctm/valid/conv_sphere_obj_MG1.ctm")).unwrap();
     let open = |bytes: &[u8]| open::file(bytes.to_vec());
-    let normals = open(&bytes).items().find(|item| item.address.to_string() == "bodies[0].normals").unwrap();
+    let normals = open(&bytes)
+        .items()
+        .find(|item| item.address.to_string() == "bodies[0].normals")
+        .unwrap();
     // After the five bytes of properties, which are read when the file is opened.
     bytes[normals.range.start as usize + 5..normals.range.end as usize].fill(0xff);
     let file = open(&bytes);
@@ -73,7 +93,10 @@ fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
     let convert = Convert::new(Target::Stl);
     convert.write_file(&file, &path).unwrap();
     let checked = convert.check_file(&file, &path).unwrap();
-    assert!(checked.differs.is_empty() && !checked.lines.is_empty(), "{checked:?}");
+    assert!(
+        checked.differs.is_empty() && !checked.lines.is_empty(),
+        "{checked:?}"
+    );
 }
 
 test_files!(morph_targets_give_the_bits_of_every_snapshot);
@@ -84,9 +107,19 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
     each(root, Target::Glb, &[Format::CGeo], |file, path| {
         let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
         let proxy = mesh.as_cgeo().unwrap();
-        let topology = proxy.snapshot(0).unwrap().topology(&mut Scratch::default()).unwrap();
-        let is_same =
-            |index| proxy.snapshot(index).unwrap().topology(&mut Scratch::default()).unwrap() == topology;
+        let topology = proxy
+            .snapshot(0)
+            .unwrap()
+            .topology(&mut Scratch::default())
+            .unwrap();
+        let is_same = |index| {
+            proxy
+                .snapshot(index)
+                .unwrap()
+                .topology(&mut Scratch::default())
+                .unwrap()
+                == topology
+        };
         if proxy.snapshot_count() == 0
             || !(0..proxy.snapshot_count()).all(is_same)
             || glb.gltf.meshes().count() != 1
@@ -101,7 +134,14 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
         }
         let stored = bits(&remap.gather(0, &first.positions.to_vec()).unwrap());
         let mut scratch = Scratch::default();
-        for (primitive, group) in glb.gltf.meshes().next().unwrap().primitives().zip(remap.groups()) {
+        for (primitive, group) in glb
+            .gltf
+            .meshes()
+            .next()
+            .unwrap()
+            .primitives()
+            .zip(remap.groups())
+        {
             let base = glb.positions(&primitive);
             let range = group.vertices.start as usize..group.vertices.end as usize;
             if base.len() == range.len() {
@@ -110,9 +150,17 @@ fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
             let reader = primitive.reader(|_| Some(glb.blob()));
             for (index, (moves, _, _)) in (1..).zip(reader.read_morph_targets()) {
                 let mut positions = Vec::new();
-                proxy.snapshot(index).unwrap().positions_into(&mut positions, &mut scratch).unwrap();
+                proxy
+                    .snapshot(index)
+                    .unwrap()
+                    .positions_into(&mut positions, &mut scratch)
+                    .unwrap();
                 let expected = remap.gather(0, &positions).unwrap();
-                let expected = if base.len() == range.len() { &expected[range.clone()] } else { &expected };
+                let expected = if base.len() == range.len() {
+                    &expected[range.clone()]
+                } else {
+                    &expected
+                };
                 let sums = base.iter().zip(moves.unwrap());
                 for ((base, moved), expected) in sums.zip(expected) {
                     let sum = [0, 1, 2].map(|axis| base[axis] + moved[axis]);
@@ -133,14 +181,26 @@ fn obj_has_the_bits_of_the_first_snapshot(root: &Path) {
         let text = fs::read_to_string(path).unwrap();
         let mesh = MeshFile::open(file).unwrap();
         let numbers = |line: &str| -> Vec<u32> {
-            line.split(' ').map(|number| number.parse::<f32>().unwrap().to_bits()).collect()
+            line.split(' ')
+                .map(|number| number.parse::<f32>().unwrap().to_bits())
+                .collect()
         };
-        let found: Vec<Vec<u32>> =
-            text.lines().filter_map(|line| line.strip_prefix("v ")).map(numbers).collect();
+        let found: Vec<Vec<u32>> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("v "))
+            .map(numbers)
+            .collect();
         if let Some(proxy) = mesh.as_cgeo() {
             let stored = proxy.snapshot(0).unwrap().positions().unwrap().to_vec();
-            if stored.as_flattened().iter().all(|number| number.is_finite()) {
-                let stored: Vec<Vec<u32>> = bits(&stored).iter().map(|position| position.to_vec()).collect();
+            if stored
+                .as_flattened()
+                .iter()
+                .all(|number| number.is_finite())
+            {
+                let stored: Vec<Vec<u32>> = bits(&stored)
+                    .iter()
+                    .map(|position| position.to_vec())
+                    .collect();
                 assert_eq!(found, stored, "{}", file.display());
             }
         }
@@ -178,9 +238,15 @@ fn the_same_file_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["cgeo/valid/anim_a.cgeo", "iqm/valid/skin_multi_anim.iqm"];
     for file in files.map(|file| data::root().join(file)) {
-        for target in [Target::Glb, Target::Obj, Target::Ply, Target::Stl, Target::Usdc] {
-            let [first, second] =
-                [(); 2].map(|()| fs::read(convert(target, &file, folder.path()).unwrap().0).unwrap());
+        for target in [
+            Target::Glb,
+            Target::Obj,
+            Target::Ply,
+            Target::Stl,
+            Target::Usdc,
+        ] {
+            let [first, second] = [(); 2]
+                .map(|()| fs::read(convert(target, &file, folder.path()).unwrap().0).unwrap());
             assert_eq!(first, second);
         }
     }
@@ -193,14 +259,26 @@ fn bad_files_leave_nothing_behind(root: &Path) {
     let mut refused = 0;
     for format in Format::ALL {
         let files = data::files(&root.join(format.name()).join("bad"));
-        for (file, target) in files.iter().flat_map(|file| Target::ALL.map(|target| (file, target))) {
+        for (file, target) in files
+            .iter()
+            .flat_map(|file| Target::ALL.map(|target| (file, target)))
+        {
             let folder = tempfile::tempdir().unwrap();
             let is_written = convert(target, file, folder.path()).is_ok();
-            let left: Vec<_> =
-                fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-            let is_part = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "part");
+            let left: Vec<_> = fs::read_dir(folder.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .collect();
+            let is_part = |path: &PathBuf| {
+                path.extension()
+                    .is_some_and(|extension| extension == "part")
+            };
             assert!(!left.iter().any(is_part), "{}: {left:?}", file.display());
-            assert_eq!(left.iter().any(|path| path.ends_with(format!("out.{}", target.name()))), is_written);
+            assert_eq!(
+                left.iter()
+                    .any(|path| path.ends_with(format!("out.{}", target.name()))),
+                is_written
+            );
             refused += usize::from(!is_written);
         }
     }
@@ -213,16 +291,31 @@ test_files!(no_glb_is_a_metal_or_has_spaces_in_its_json);
 fn no_glb_is_a_metal_or_has_spaces_in_its_json(root: &Path) {
     each(root, Target::Glb, &Format::ALL, |file, path| {
         let glb = Glb::open(path);
-        for primitive in glb.gltf.meshes().flat_map(|mesh| mesh.primitives().collect::<Vec<_>>()) {
+        for primitive in glb
+            .gltf
+            .meshes()
+            .flat_map(|mesh| mesh.primitives().collect::<Vec<_>>())
+        {
             let material = primitive.material();
-            assert!(material.index().is_some() && material.double_sided(), "{}", file.display());
+            assert!(
+                material.index().is_some() && material.double_sided(),
+                "{}",
+                file.display()
+            );
             let surface = material.pbr_metallic_roughness();
-            assert_eq!((surface.metallic_factor(), surface.roughness_factor()), (0.0, 0.8));
+            assert_eq!(
+                (surface.metallic_factor(), surface.roughness_factor()),
+                (0.0, 0.8)
+            );
         }
         let bytes = fs::read(path).unwrap();
         let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
         let json = &bytes[20..20 + length];
-        assert!(length - json.trim_ascii_end().len() < 4, "{}", file.display());
+        assert!(
+            length - json.trim_ascii_end().len() < 4,
+            "{}",
+            file.display()
+        );
         assert_eq!(&bytes[8..12], (bytes.len() as u32).to_le_bytes());
     });
 }
@@ -243,23 +336,37 @@ fn colours_have_the_names_that_programs_read() {
         let path = folder.path().join("out").with_extension(target.name());
         let convert = Convert::new(target);
         convert.write_file(&file, &path).unwrap();
-        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{target:?}");
+        assert_eq!(
+            convert.check_file(&file, &path).unwrap().differs,
+            [""; 0],
+            "{target:?}"
+        );
         fs::read(path).unwrap()
     };
     let ply = write(Target::Ply);
     let header = String::from_utf8_lossy(&ply);
     for name in ["red", "green", "blue", "alpha"] {
-        assert!(header.contains(&format!("\nproperty uchar {name}\n")), "{header}");
+        assert!(
+            header.contains(&format!("\nproperty uchar {name}\n")),
+            "{header}"
+        );
     }
     assert!(ply.windows(4).any(|bytes| bytes == [188, 60, 30, 255]));
     let obj = String::from_utf8(write(Target::Obj)).unwrap();
     let vertex = obj.lines().find(|line| line.starts_with("v ")).unwrap();
-    let numbers: Vec<f32> = vertex[2..].split(' ').map(|number| number.parse().unwrap()).collect();
-    assert_eq!(numbers[3..], [188.0_f32, 60.0, 30.0].map(|number| number / 255.0));
+    let numbers: Vec<f32> = vertex[2..]
+        .split(' ')
+        .map(|number| number.parse().unwrap())
+        .collect();
+    assert_eq!(
+        numbers[3..],
+        [188.0_f32, 60.0, 30.0].map(|number| number / 255.0)
+    );
 
     // glTF and USD have linear colours, the others the file's sRGB.
     let linear = [188.0_f64, 60.0, 30.0].map(|number| ((number / 255.0 + 0.055) / 1.055).powf(2.4));
-    let has = |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).any(|window| window == wanted);
+    let has =
+        |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).any(|window| window == wanted);
     let levels = linear.map(|number| ((number * 65535.0).round() as u16).to_le_bytes());
     assert!(has(&write(Target::Glb), levels.as_flattened()));
     let floats = linear.map(|number| (number as f32).to_le_bytes());
@@ -271,7 +378,10 @@ fn targets_without_joints_report_the_skeleton_and_the_animations() {
     let folder = tempfile::tempdir().unwrap();
     let left_out = |file: &MeshFile, target: Target| {
         let path = folder.path().join("out").with_extension(target.name());
-        Convert::new(target).write_file(file, path).unwrap().left_out
+        Convert::new(target)
+            .write_file(file, path)
+            .unwrap()
+            .left_out
     };
     let animated = valid("iqm", "skin_multi_anim.iqm");
     let skinned = valid("slmesh", "ours_skin_a.slmesh");
@@ -280,14 +390,21 @@ fn targets_without_joints_report_the_skeleton_and_the_animations() {
         for part in ["the skeleton (5 joints)", "the animations (4)"] {
             assert!(lines.iter().any(|line| line == part), "{target}: {lines:?}");
         }
-        assert!(!lines.iter().any(|line| line.contains("loop")), "{target}: {lines:?}");
+        assert!(
+            !lines.iter().any(|line| line.contains("loop")),
+            "{target}: {lines:?}"
+        );
         let lines = left_out(&skinned, target);
-        assert!(lines.iter().any(|line| line.starts_with("the skin (")), "{target}: {lines:?}");
+        assert!(
+            lines.iter().any(|line| line.starts_with("the skin (")),
+            "{target}: {lines:?}"
+        );
     }
     for target in [Target::Glb, Target::Gltf] {
         for file in [&animated, &skinned] {
             let lines = left_out(file, target);
-            let is_part = |line: &String| line.starts_with("the sk") || line.starts_with("the animations");
+            let is_part =
+                |line: &String| line.starts_with("the sk") || line.starts_with("the animations");
             assert!(!lines.iter().any(is_part), "{target}: {lines:?}");
         }
     }
@@ -299,7 +416,10 @@ fn targets_with_animations_report_their_loop_flags() {
     let folder = tempfile::tempdir().unwrap();
     for (name, targets) in [
         ("skin_multi_anim.iqm", &[Target::Glb, Target::Gltf][..]),
-        ("anim_only_joints.iqm", &[Target::Glb, Target::Gltf, Target::Usdc]),
+        (
+            "anim_only_joints.iqm",
+            &[Target::Glb, Target::Gltf, Target::Usdc],
+        ),
     ] {
         let file = valid("iqm", name);
         let model = file.as_iqm().unwrap();
@@ -307,7 +427,10 @@ fn targets_with_animations_report_their_loop_flags() {
         assert!(looping > 0, "{name}");
         for target in targets {
             let path = folder.path().join("out").with_extension(target.name());
-            let lines = Convert::new(*target).write_file(&file, path).unwrap().left_out;
+            let lines = Convert::new(*target)
+                .write_file(&file, path)
+                .unwrap()
+                .left_out;
             let line = format!("the loop flags of animations ({looping})");
             assert!(lines.contains(&line), "{name} as {target}: {lines:?}");
         }
@@ -334,46 +457,104 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
         let mut bytes = clean.clone();
         bytes[ranges[array] + 6 * components * 4..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
         let file = open(bytes);
-        for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
+        for target in Target::ALL
+            .into_iter()
+            .filter(|target| *target != Target::Pc2)
+        {
             let convert = Convert::new(target);
             let outcome = convert.write_file(&file, path(target)).unwrap();
-            assert_eq!(convert.check_file(&file, path(target)).unwrap().differs, [""; 0], "{target:?}");
+            assert_eq!(
+                convert.check_file(&file, path(target)).unwrap().differs,
+                [""; 0],
+                "{target:?}"
+            );
             // PLY has one list of vertices, so that all meshes lose it.
-            let what = if target == Target::Ply { name.to_owned() } else { format!("meshes[1].{name}") };
+            let what = if target == Target::Ply {
+                name.to_owned()
+            } else {
+                format!("meshes[1].{name}")
+            };
             let line = format!("{what}, because meshes[1].{name}[0] is NaN");
             let is_held = match target {
                 Target::Stl => false,
                 Target::Obj => name != "tangent",
                 _ => true,
             };
-            assert_eq!(outcome.left_out.contains(&line), is_held, "{target:?}: {:?}", outcome.left_out);
-            let zero =
-                Convert { zero_non_finite: true, ..Convert::new(target) }.write_file(&file, path(target));
-            let changed = zero.unwrap().changed.contains_key("NaN and infinite numbers, replaced by 0");
+            assert_eq!(
+                outcome.left_out.contains(&line),
+                is_held,
+                "{target:?}: {:?}",
+                outcome.left_out
+            );
+            let zero = Convert {
+                zero_non_finite: true,
+                ..Convert::new(target)
+            }
+            .write_file(&file, path(target));
+            let changed = zero
+                .unwrap()
+                .changed
+                .contains_key("NaN and infinite numbers, replaced by 0");
             assert_eq!(changed, is_held, "{target:?}");
         }
-        let (_, rendered) =
-            meshmap_export::Render { size: Some([16, 16]), ..Default::default() }.picture(&file).unwrap();
-        assert_eq!(rendered.notes.iter().any(|note| note.contains("normal[0] is NaN")), name == "normal");
+        let (_, rendered) = meshmap_export::Render {
+            size: Some([16, 16]),
+            ..Default::default()
+        }
+        .picture(&file)
+        .unwrap();
+        assert_eq!(
+            rendered
+                .notes
+                .iter()
+                .any(|note| note.contains("normal[0] is NaN")),
+            name == "normal"
+        );
     }
     let mut bytes = clean;
     bytes[ranges[0]..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
-    for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
-        let error = Convert::new(target).write_file(&open(bytes.clone()), path(target)).unwrap_err();
-        assert!(matches!(error, Error::NonFinite { .. }), "{target:?}: {error}");
-        assert!(error.to_string().starts_with("meshes[0].position[0] is NaN"), "{target:?}: {error}");
+    for target in Target::ALL
+        .into_iter()
+        .filter(|target| *target != Target::Pc2)
+    {
+        let error = Convert::new(target)
+            .write_file(&open(bytes.clone()), path(target))
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::NonFinite { .. }),
+            "{target:?}: {error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .starts_with("meshes[0].position[0] is NaN"),
+            "{target:?}: {error}"
+        );
     }
     // Snapshots of CGeo files have separate indices for each stream.
     let mut sheet = cgeo::Mesh::sheet(4, 1, 0.0);
     sheet.normals[2][1] = f32::NAN;
     sheet.texcoords[0][3][2] = f32::INFINITY;
-    let bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], meshmap::cgeo::Dialect::default());
+    let bytes = cgeo::file(
+        &[cgeo::snapshot(&sheet, sheet.complete())],
+        meshmap::cgeo::Dialect::default(),
+    );
     for target in [Target::Glb, Target::Obj, Target::Usdc] {
         let (file, convert) = (open(bytes.clone()), Convert::new(target));
         let outcome = convert.write_file(&file, path(target)).unwrap();
-        assert_eq!(convert.check_file(&file, path(target)).unwrap().differs, [""; 0], "{target:?}");
-        for name in ["snapshots[0].normals, because", "snapshots[0].map_channels[0], because"] {
-            assert!(outcome.left_out.iter().any(|line| line.starts_with(name)), "{target:?}: {outcome:?}");
+        assert_eq!(
+            convert.check_file(&file, path(target)).unwrap().differs,
+            [""; 0],
+            "{target:?}"
+        );
+        for name in [
+            "snapshots[0].normals, because",
+            "snapshots[0].map_channels[0], because",
+        ] {
+            assert!(
+                outcome.left_out.iter().any(|line| line.starts_with(name)),
+                "{target:?}: {outcome:?}"
+            );
         }
     }
 }
@@ -387,10 +568,14 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
     let lod = asset.lod(meshmap::slmesh::Lod::High).unwrap().unwrap();
     let face = lod.faces().next().unwrap();
     let moved = |[x, y, z]: [f32; 3]| {
-        [0, 1, 2].map(|row| shape[row] * x + shape[4 + row] * y + shape[8 + row] * z + shape[12 + row])
+        [0, 1, 2]
+            .map(|row| shape[row] * x + shape[4 + row] * y + shape[8 + row] * z + shape[12 + row])
     };
     let expected: Vec<[f32; 3]> = face.positions().unwrap().iter().map(moved).collect();
-    let largest = expected.as_flattened().iter().fold(0.0, |most: f32, number| most.max(number.abs()));
+    let largest = expected
+        .as_flattened()
+        .iter()
+        .fold(0.0, |most: f32, number| most.max(number.abs()));
     let are_near = |found: &[[f32; 3]]| {
         found.len() == expected.len()
             && found
@@ -399,16 +584,26 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
                 .zip(expected.as_flattened())
                 .all(|(a, b)| (a - b).abs() < largest * 1e-5)
     };
-    for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
+    for target in Target::ALL
+        .into_iter()
+        .filter(|target| *target != Target::Pc2)
+    {
         let path = folder.path().join("out").with_extension(target.name());
         let convert = Convert::new(target);
         convert.write_file(&file, &path).unwrap();
-        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{target:?}");
+        assert_eq!(
+            convert.check_file(&file, &path).unwrap().differs,
+            [""; 0],
+            "{target:?}"
+        );
         let bytes = fs::read(&path).unwrap();
         let positions: Vec<[f32; 3]> = match target {
             Target::Glb => {
                 let glb = Glb::open(&path);
-                glb.gltf.meshes().flat_map(|mesh| glb.positions(&mesh.primitives().next().unwrap())).collect()
+                glb.gltf
+                    .meshes()
+                    .flat_map(|mesh| glb.positions(&mesh.primitives().next().unwrap()))
+                    .collect()
             }
             Target::Obj => {
                 let text = String::from_utf8(bytes).unwrap();
@@ -423,10 +618,20 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
             // `check_file` has compared the others with the same scene.
             _ => continue,
         };
-        assert!(are_near(&positions), "{target:?}: {positions:?}, {expected:?}");
+        assert!(
+            are_near(&positions),
+            "{target:?}: {positions:?}, {expected:?}"
+        );
     }
-    let outcome = Convert::new(Target::Obj).write_file(&file, folder.path().join("out.obj")).unwrap();
-    assert!(outcome.changed.contains_key("vertices, now in the bind shape of the skin"), "{outcome:?}");
+    let outcome = Convert::new(Target::Obj)
+        .write_file(&file, folder.path().join("out.obj"))
+        .unwrap();
+    assert!(
+        outcome
+            .changed
+            .contains_key("vertices, now in the bind shape of the skin"),
+        "{outcome:?}"
+    );
 }
 
 /// Programs transform normals by the matrices of a skin as they are, so that these have no scales of three sizes.
@@ -441,15 +646,23 @@ fn normals_of_skinned_meshes_are_drawn_right() {
         let lod = asset.lod(meshmap::slmesh::Lod::High).unwrap().unwrap();
         let normals = lod.faces().next().unwrap().normals().unwrap().unwrap();
         for quantized in [false, true] {
-            let convert = Convert { quantized, ..Convert::new(Target::Glb) };
+            let convert = Convert {
+                quantized,
+                ..Convert::new(Target::Glb)
+            };
             convert.write_file(&file, &path).unwrap();
             assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
             let drawn = skinned_normals(&Glb::open(&path));
             assert!(!drawn.is_empty() && drawn.len() == normals.len());
             for (stored, drawn) in normals.iter().zip(drawn) {
                 let expected = shape.as_ref().map_or(stored, |shape| shape.normal(stored));
-                let [dot, length] = [drawn, expected.map(f64::from)]
-                    .map(|other| expected.iter().zip(other).map(|(a, b)| f64::from(*a) * b).sum::<f64>());
+                let [dot, length] = [drawn, expected.map(f64::from)].map(|other| {
+                    expected
+                        .iter()
+                        .zip(other)
+                        .map(|(a, b)| f64::from(*a) * b)
+                        .sum::<f64>()
+                });
                 assert!(dot > 0.9999 * length.sqrt(), "{stored:?} {drawn:?}");
             }
         }
@@ -463,7 +676,11 @@ fn skinned_normals(glb: &Glb) -> Vec<[f64; 3]> {
     let reader = skin.reader(|_| Some(glb.blob()));
     let multiply = |a: &[[f32; 4]; 4], b: &[[f32; 4]; 4]| -> [[f64; 3]; 3] {
         [0, 1, 2].map(|column| {
-            [0, 1, 2].map(|row| (0..4).map(|k| f64::from(a[k][row]) * f64::from(b[column][k])).sum())
+            [0, 1, 2].map(|row| {
+                (0..4)
+                    .map(|k| f64::from(a[k][row]) * f64::from(b[column][k]))
+                    .sum()
+            })
         })
     };
     let inverse = reader.read_inverse_bind_matrices().unwrap();
@@ -472,22 +689,33 @@ fn skinned_normals(glb: &Glb) -> Vec<[f64; 3]> {
         .zip(inverse)
         .map(|(joint, inverse)| multiply(&joint.transform().matrix(), &inverse))
         .collect();
-    let primitive = glb.gltf.meshes().next().unwrap().primitives().next().unwrap();
+    let primitive = glb
+        .gltf
+        .meshes()
+        .next()
+        .unwrap()
+        .primitives()
+        .next()
+        .unwrap();
     let reader = primitive.reader(|_| Some(glb.blob()));
-    let (joints, weights) =
-        (reader.read_joints(0).unwrap().into_u16(), reader.read_weights(0).unwrap().into_f32());
-    let moved = joints.zip(weights).zip(reader.read_normals().unwrap()).map(|((joints, weights), normal)| {
-        let mut sum = [0.0; 3];
-        for (joint, weight) in joints.iter().zip(weights) {
-            for (column, part) in matrices[usize::from(*joint)].iter().zip(normal) {
-                sum.iter_mut()
-                    .zip(column)
-                    .for_each(|(sum, number)| *sum += number * f64::from(part * weight));
+    let (joints, weights) = (
+        reader.read_joints(0).unwrap().into_u16(),
+        reader.read_weights(0).unwrap().into_f32(),
+    );
+    let moved = joints.zip(weights).zip(reader.read_normals().unwrap()).map(
+        |((joints, weights), normal)| {
+            let mut sum = [0.0; 3];
+            for (joint, weight) in joints.iter().zip(weights) {
+                for (column, part) in matrices[usize::from(*joint)].iter().zip(normal) {
+                    sum.iter_mut()
+                        .zip(column)
+                        .for_each(|(sum, number)| *sum += number * f64::from(part * weight));
+                }
             }
-        }
-        let length = sum.iter().map(|number| number * number).sum::<f64>().sqrt();
-        sum.map(|number| number / length)
-    });
+            let length = sum.iter().map(|number| number * number).sum::<f64>().sqrt();
+            sum.map(|number| number / length)
+        },
+    );
     moved.collect()
 }
 
@@ -497,31 +725,63 @@ fn vertices_without_weights_follow_a_joint_that_rests() {
     let path = folder.path().join("out.glb");
     let file = regression("iqm", "vertices_without_weights.iqm");
     let outcome = Convert::new(Target::Glb).write_file(&file, &path).unwrap();
-    assert_eq!(outcome.changed.get("vertices without weights, now on the joint meshmap_rest"), Some(&12));
-    assert_eq!(Convert::new(Target::Glb).check_file(&file, &path).unwrap().differs, [""; 0]);
+    assert_eq!(
+        outcome
+            .changed
+            .get("vertices without weights, now on the joint meshmap_rest"),
+        Some(&12)
+    );
+    assert_eq!(
+        Convert::new(Target::Glb)
+            .check_file(&file, &path)
+            .unwrap()
+            .differs,
+        [""; 0]
+    );
     let glb = Glb::open(&path);
     let skin = glb.gltf.skins().next().unwrap();
-    let names: Vec<_> = skin.joints().map(|joint| joint.name().unwrap().to_owned()).collect();
+    let names: Vec<_> = skin
+        .joints()
+        .map(|joint| joint.name().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["root", "meshmap_rest"]);
     let rest = skin.joints().last().unwrap();
-    let root = glb.gltf.nodes().find(|node| node.name() == Some("meshmap_root")).unwrap();
+    let root = glb
+        .gltf
+        .nodes()
+        .find(|node| node.name() == Some("meshmap_root"))
+        .unwrap();
     assert!(root.children().any(|child| child.index() == rest.index()));
     let identity = gltf::scene::Transform::Matrix {
         matrix: [0, 1, 2, 3].map(|a| [0, 1, 2, 3].map(|b| f32::from(u8::from(a == b)))),
     };
     assert_eq!(rest.transform().matrix(), identity.clone().matrix());
     let reader = skin.reader(|_| Some(glb.blob()));
-    assert_eq!(reader.read_inverse_bind_matrices().unwrap().last().unwrap(), identity.matrix());
-    assert!(
-        glb.gltf.animations().flat_map(|anim| anim.channels().collect::<Vec<_>>()).all(|channel| channel
-            .target()
-            .node()
-            .index()
-            != rest.index())
+    assert_eq!(
+        reader.read_inverse_bind_matrices().unwrap().last().unwrap(),
+        identity.matrix()
     );
-    let primitive = glb.gltf.meshes().next().unwrap().primitives().next().unwrap();
+    assert!(
+        glb.gltf
+            .animations()
+            .flat_map(|anim| anim.channels().collect::<Vec<_>>())
+            .all(|channel| channel.target().node().index() != rest.index())
+    );
+    let primitive = glb
+        .gltf
+        .meshes()
+        .next()
+        .unwrap()
+        .primitives()
+        .next()
+        .unwrap();
     let reader = primitive.reader(|_| Some(glb.blob()));
-    let joints: Vec<_> = reader.read_joints(0).unwrap().into_u16().map(|joints| joints[0]).collect();
+    let joints: Vec<_> = reader
+        .read_joints(0)
+        .unwrap()
+        .into_u16()
+        .map(|joints| joints[0])
+        .collect();
     assert_eq!(joints.iter().filter(|joint| **joint == 1).count(), 12);
 }
 
@@ -532,16 +792,38 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
 
     let folder = tempfile::tempdir().unwrap();
     let lod = Llsd::Array(vec![sheet(4, 5)]);
-    let bytes = Writer::default().block("high_lod", &lod).block("skin", &skin(2)).to_bytes();
+    let bytes = Writer::default()
+        .block("high_lod", &lod)
+        .block("skin", &skin(2))
+        .to_bytes();
     let file = open::file(bytes);
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let outcome = convert.write_file(&file, &path).unwrap();
-    assert!(outcome.changed.contains_key("joints that are not there, now the last joint"), "{outcome:?}");
+    assert!(
+        outcome
+            .changed
+            .contains_key("joints that are not there, now the last joint"),
+        "{outcome:?}"
+    );
     assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
     let glb = Glb::open(&path);
-    let primitive = glb.gltf.meshes().next().unwrap().primitives().next().unwrap();
+    let primitive = glb
+        .gltf
+        .meshes()
+        .next()
+        .unwrap()
+        .primitives()
+        .next()
+        .unwrap();
     let reader = primitive.reader(|_| Some(glb.blob()));
-    assert!(reader.read_joints(0).unwrap().into_u16().flatten().all(|joint| joint < 2));
+    assert!(
+        reader
+            .read_joints(0)
+            .unwrap()
+            .into_u16()
+            .flatten()
+            .all(|joint| joint < 2)
+    );
 }
 
 #[test]
@@ -553,16 +835,28 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let clips = |file: &MeshFile, convert: &Convert| -> Vec<(String, Channels)> {
         let outcome = convert.write_file(file, &path).unwrap();
-        let is_loss = |line: &String| line.contains("animation") && !line.starts_with("the loop flags");
-        assert!(!outcome.left_out.iter().any(is_loss), "{:?}", outcome.left_out);
+        let is_loss =
+            |line: &String| line.contains("animation") && !line.starts_with("the loop flags");
+        assert!(
+            !outcome.left_out.iter().any(is_loss),
+            "{:?}",
+            outcome.left_out
+        );
         assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);
         let channel = |channel: gltf::animation::Channel<'_>| {
             let property = format!("{:?}", channel.target().property());
-            (channel.target().node().index(), property, channel.sampler().input().count())
+            (
+                channel.target().node().index(),
+                property,
+                channel.sampler().input().count(),
+            )
         };
         let glb = Glb::open(&path);
         let clip = |clip: gltf::Animation<'_>| {
-            (clip.name().unwrap().to_owned(), clip.channels().map(channel).collect())
+            (
+                clip.name().unwrap().to_owned(),
+                clip.channels().map(channel).collect(),
+            )
         };
         glb.gltf.animations().map(clip).collect()
     };
@@ -571,19 +865,34 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
     // One that loops ends with its first frame.
     assert_eq!(
         clips(&file, &convert),
-        [("idle".to_owned(), vec![translation(2)]), ("walk".to_owned(), vec![translation(5)])]
+        [
+            ("idle".to_owned(), vec![translation(2)]),
+            ("walk".to_owned(), vec![translation(5)])
+        ]
     );
     // Also if it is the only one.
     assert_eq!(
-        clips(&file, &Convert { anim: Some("idle".to_owned()), ..convert.clone() }),
+        clips(
+            &file,
+            &Convert {
+                anim: Some("idle".to_owned()),
+                ..convert.clone()
+            }
+        ),
         [("idle".to_owned(), vec![translation(2)])]
     );
     let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let moved = clips(&file, &convert).into_iter().map(|(_, channels)| {
-        channels.into_iter().map(|(node, property, _)| (node, property)).collect::<Vec<_>>()
+        channels
+            .into_iter()
+            .map(|(node, property, _)| (node, property))
+            .collect::<Vec<_>>()
     });
     let moved: Vec<_> = moved.collect();
-    assert!(moved.len() > 1 && moved.iter().all(|channels| *channels == moved[0]), "{moved:?}");
+    assert!(
+        moved.len() > 1 && moved.iter().all(|channels| *channels == moved[0]),
+        "{moved:?}"
+    );
 }
 
 #[test]
@@ -592,20 +901,90 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
     let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
     for target in Target::ALL {
         let path = folder.path().join("out").with_extension(target.name());
-        let (is_gltf, has_unit) = (matches!(target, Target::Glb | Target::Gltf), target == Target::Usdc);
+        let (is_gltf, has_unit) = (
+            matches!(target, Target::Glb | Target::Gltf),
+            target == Target::Usdc,
+        );
         let new = || Convert::new(target);
         for (convert, is_used) in [
-            (Convert { up: Some(meshmap::Axis::Z), ..new() }, is_gltf || has_unit),
-            (Convert { up: Some(meshmap::Axis::Z), turn: Turn::Half, ..new() }, true),
-            (Convert { unit_millimeters: Some(10.0), ..new() }, is_gltf || has_unit),
-            (Convert { fps: Some(30.0), ..new() }, is_gltf || has_unit),
-            (Convert { dense: true, ..new() }, is_gltf),
-            (Convert { quantized: true, ..new() }, is_gltf),
-            (Convert { nest: true, ..new() }, is_gltf),
-            (Convert { morph_normals: true, ..new() }, is_gltf),
-            (Convert { merge_materials: true, ..new() }, !matches!(target, Target::Ply | Target::Stl)),
-            (Convert { keep_materials: true, ..new() }, !matches!(target, Target::Ply | Target::Stl)),
-            (Convert { keep_degenerate: true, ..new() }, has_unit),
+            (
+                Convert {
+                    up: Some(meshmap::Axis::Z),
+                    ..new()
+                },
+                is_gltf || has_unit,
+            ),
+            (
+                Convert {
+                    up: Some(meshmap::Axis::Z),
+                    turn: Turn::Half,
+                    ..new()
+                },
+                true,
+            ),
+            (
+                Convert {
+                    unit_millimeters: Some(10.0),
+                    ..new()
+                },
+                is_gltf || has_unit,
+            ),
+            (
+                Convert {
+                    fps: Some(30.0),
+                    ..new()
+                },
+                is_gltf || has_unit,
+            ),
+            (
+                Convert {
+                    dense: true,
+                    ..new()
+                },
+                is_gltf,
+            ),
+            (
+                Convert {
+                    quantized: true,
+                    ..new()
+                },
+                is_gltf,
+            ),
+            (
+                Convert {
+                    nest: true,
+                    ..new()
+                },
+                is_gltf,
+            ),
+            (
+                Convert {
+                    morph_normals: true,
+                    ..new()
+                },
+                is_gltf,
+            ),
+            (
+                Convert {
+                    merge_materials: true,
+                    ..new()
+                },
+                !matches!(target, Target::Ply | Target::Stl),
+            ),
+            (
+                Convert {
+                    keep_materials: true,
+                    ..new()
+                },
+                !matches!(target, Target::Ply | Target::Stl),
+            ),
+            (
+                Convert {
+                    keep_degenerate: true,
+                    ..new()
+                },
+                has_unit,
+            ),
         ] {
             match convert.write_file(&file, &path) {
                 Ok(_) => assert!(is_used, "{convert:?}"),
@@ -617,24 +996,43 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
             assert_eq!(convert.check_settings().is_ok(), is_used);
         }
     }
-    let error =
-        Convert { up: Some(meshmap::Axis::Z), ..Convert::new(Target::Stl) }.check_settings().unwrap_err();
-    assert_eq!(error.to_string(), "stl: the option `up` has no effect; it is for glb, gltf and usdc");
-    let outcome = Convert::new(Target::Stl).write_file(&file, folder.path().join("out.stl")).unwrap();
+    let error = Convert {
+        up: Some(meshmap::Axis::Z),
+        ..Convert::new(Target::Stl)
+    }
+    .check_settings()
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "stl: the option `up` has no effect; it is for glb, gltf and usdc"
+    );
+    let outcome = Convert::new(Target::Stl)
+        .write_file(&file, folder.path().join("out.stl"))
+        .unwrap();
     let unit = file.as_cgeo().unwrap().unit_length();
-    assert_eq!(outcome.left_out.iter().any(|line| line.starts_with("the unit")), unit.is_some());
+    assert_eq!(
+        outcome
+            .left_out
+            .iter()
+            .any(|line| line.starts_with("the unit")),
+        unit.is_some()
+    );
 }
 
 #[test]
 fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
-    assert_eq!(file.as_cgeo().unwrap().unit_length().unwrap().millimeters, 10.0);
+    assert_eq!(
+        file.as_cgeo().unwrap().unit_length().unwrap().millimeters,
+        10.0
+    );
     for target in Target::ALL {
         let path = folder.path().join("out").with_extension(target.name());
         let outcome = Convert::new(target).write_file(&file, &path).unwrap();
         let text = |extension| {
-            String::from_utf8_lossy(&std::fs::read(path.with_extension(extension)).unwrap()).into_owned()
+            String::from_utf8_lossy(&std::fs::read(path.with_extension(extension)).unwrap())
+                .into_owned()
         };
         let comment = match target {
             Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 10 mm\n"),
@@ -642,13 +1040,26 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
             Target::Stl => text("stl").starts_with("meshmap, unit: 10 mm  "),
             Target::Glb | Target::Gltf | Target::Usdc => {
                 let checked = Convert::new(target).check_file(&file, &path).unwrap();
-                assert!(checked.lines.contains(&"the unit: all 1 equal bit for bit".to_owned()), "{target}");
-                assert!(!outcome.left_out.iter().any(|line| line.contains("unit")), "{target}");
+                assert!(
+                    checked
+                        .lines
+                        .contains(&"the unit: all 1 equal bit for bit".to_owned()),
+                    "{target}"
+                );
+                assert!(
+                    !outcome.left_out.iter().any(|line| line.contains("unit")),
+                    "{target}"
+                );
                 continue;
             }
             _ => panic!("{target} is new"),
         };
         assert!(comment, "{target}");
-        assert!(outcome.left_out.contains(&"the unit, 10 mm, except in a comment".to_owned()), "{target}");
+        assert!(
+            outcome
+                .left_out
+                .contains(&"the unit, 10 mm, except in a comment".to_owned()),
+            "{target}"
+        );
     }
 }

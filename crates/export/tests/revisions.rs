@@ -20,8 +20,14 @@ fn list() -> std::path::PathBuf {
 
 /// Adds the files in a folder to a hash, by their names.
 fn add_folder(hash: &mut Sha256, folder: &Path) {
-    let paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let names: BTreeMap<_, _> = paths.iter().map(|path| (path.file_name().unwrap(), path)).collect();
+    let paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    let names: BTreeMap<_, _> = paths
+        .iter()
+        .map(|path| (path.file_name().unwrap(), path))
+        .collect();
     for (name, path) in names {
         let bytes = fs::read(path).unwrap();
         hash.update(name.as_encoded_bytes());
@@ -32,18 +38,27 @@ fn add_folder(hash: &mut Sha256, folder: &Path) {
 
 fn add_conversion(hash: &mut Sha256, file: &MeshFile, target: Target) {
     let folder = tempfile::tempdir().unwrap();
-    let mut convert = Convert { name: "name".to_owned(), ..Convert::new(target) };
+    let mut convert = Convert {
+        name: "name".to_owned(),
+        ..Convert::new(target)
+    };
     if file.format() == Format::SlMesh {
         convert.lod = Lods::All;
     }
     // A target that cannot hold the file writes nothing.
-    let _ = convert.write_file(file, folder.path().join("out").with_extension(target.name()));
+    let _ = convert.write_file(
+        file,
+        folder.path().join("out").with_extension(target.name()),
+    );
     add_folder(hash, folder.path());
 }
 
 fn add_picture(hash: &mut Sha256, file: &MeshFile) {
     let folder = tempfile::tempdir().unwrap();
-    let render = Render { size: Some([48, 48]), ..Render::default() };
+    let render = Render {
+        size: Some([48, 48]),
+        ..Render::default()
+    };
     let _ = render.write_file(file, folder.path().join("out.png"));
     add_folder(hash, folder.path());
 }
@@ -59,14 +74,28 @@ fn a_writer_that_writes_other_bytes_has_another_revision() {
     let mut found = String::new();
     for target in Target::ALL {
         let mut hash = Sha256::new();
-        files.iter().for_each(|file| add_conversion(&mut hash, file, target));
-        writeln!(found, "{} {} {}", target.name(), target.revision(), hexadecimal(hash)).unwrap();
+        files
+            .iter()
+            .for_each(|file| add_conversion(&mut hash, file, target));
+        writeln!(
+            found,
+            "{} {} {}",
+            target.name(),
+            target.revision(),
+            hexadecimal(hash)
+        )
+        .unwrap();
     }
     let mut hash = Sha256::new();
     files.iter().for_each(|file| add_picture(&mut hash, file));
     writeln!(found, "png {} {}", Render::REVISION, hexadecimal(hash)).unwrap();
     let known = fs::read_to_string(list()).unwrap_or_default();
-    let Some(line) = found.lines().find(|line| !known.lines().any(|known| known == *line)) else { return };
+    let Some(line) = found
+        .lines()
+        .find(|line| !known.lines().any(|known| known == *line))
+    else {
+        return;
+    };
     let (name, rest) = line.split_once(' ').unwrap();
     let (revision, _) = rest.split_once(' ').unwrap();
     let is_raised = !known.contains(&format!("{name} {revision} "));
@@ -78,5 +107,8 @@ fn a_writer_that_writes_other_bytes_has_another_revision() {
 }
 
 fn hexadecimal(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

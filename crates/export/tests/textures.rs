@@ -11,7 +11,13 @@ use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;
 use serde_json::Value;
 
-const WITH_TEXTURES: [Target; 5] = [Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Usdc];
+const WITH_TEXTURES: [Target; 5] = [
+    Target::Glb,
+    Target::Gltf,
+    Target::Obj,
+    Target::Ply,
+    Target::Usdc,
+];
 
 fn open(bytes: Vec<u8>) -> MeshFile {
     open::file(bytes)
@@ -29,7 +35,11 @@ fn image() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
     encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(&[128]).unwrap();
+    encoder
+        .write_header()
+        .unwrap()
+        .write_image_data(&[128])
+        .unwrap();
     bytes
 }
 
@@ -44,7 +54,10 @@ fn tga() -> Vec<u8> {
 fn write(file: &MeshFile, convert: Convert, root: &Path) -> Outcome {
     let path = root.join("out/sheet").with_extension(convert.target.name());
     fs::create_dir_all(root.join("out")).unwrap();
-    let convert = Convert { folder: Some(root.join("models")), ..convert };
+    let convert = Convert {
+        folder: Some(root.join("models")),
+        ..convert
+    };
     let outcome = convert.write_file(file, &path).unwrap();
     assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);
     outcome
@@ -77,22 +90,48 @@ fn every_target_with_images_refers_to_the_one_beside_the_file() {
         let found: Vec<_> = outcome.textures.found().collect();
         let path = fs::canonicalize(root.join("models/art/crate.png")).unwrap();
         assert_eq!(found, [(r"art\crate.png", path)], "{target}");
-        assert!(!outcome.left_out.iter().any(|what| what.contains("texture ")), "{:?}", outcome.left_out);
+        assert!(
+            !outcome
+                .left_out
+                .iter()
+                .any(|what| what.contains("texture ")),
+            "{:?}",
+            outcome.left_out
+        );
     }
     assert_eq!(gltf(root)["images"][0]["uri"], "../models/art/crate.png");
     let surface = &gltf(root)["materials"][0]["pbrMetallicRoughness"];
-    assert_eq!((&surface["baseColorTexture"]["index"], &surface["metallicFactor"]), (&0.into(), &0.0.into()));
+    assert_eq!(
+        (
+            &surface["baseColorTexture"]["index"],
+            &surface["metallicFactor"]
+        ),
+        (&0.into(), &0.0.into())
+    );
     assert!(read(root, "sheet.mtl").contains("\nmap_Kd ../models/art/crate.png\n"));
     assert!(read(root, "sheet.obj").contains("\nusemtl art\\crate.png\n"));
     assert!(read(root, "sheet.ply").contains("\ncomment TextureFile ../models/art/crate.png\n"));
     assert!(read(root, "sheet.usdc").contains("../models/art/crate.png"));
-    for target in Target::ALL.into_iter().filter(|target| !WITH_TEXTURES.contains(target)) {
+    for target in Target::ALL
+        .into_iter()
+        .filter(|target| !WITH_TEXTURES.contains(target))
+    {
         let textures = vec![root.to_owned()];
-        assert!(Convert { textures, ..Convert::new(target) }.check_settings().is_err(), "{target}");
+        assert!(
+            Convert {
+                textures,
+                ..Convert::new(target)
+            }
+            .check_settings()
+            .is_err(),
+            "{target}"
+        );
     }
     let outcome = write(&file, Convert::new(Target::Stl), root);
     assert!(
-        outcome.left_out.contains(&r"the texture art\crate.png: stl files refer to no images".to_owned())
+        outcome
+            .left_out
+            .contains(&r"the texture art\crate.png: stl files refer to no images".to_owned())
     );
 }
 
@@ -103,17 +142,31 @@ fn images_are_copied_beside_the_output_or_put_into_it() {
     let file = sheet(r"C:\art\crate.png");
     let textures = vec![root.join("nowhere"), root.join("models/art")];
     for target in WITH_TEXTURES {
-        let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(target) };
+        let convert = Convert {
+            copy_textures: true,
+            textures: textures.clone(),
+            ..Convert::new(target)
+        };
         let outcome = write(&file, convert, root);
         let copy = root.join(format!("out/sheet.{target}.textures/crate.png"));
         let paths = outcome.paths();
-        assert!(paths.contains(&copy) && paths.last() != Some(&copy), "{paths:?}");
+        assert!(
+            paths.contains(&copy) && paths.last() != Some(&copy),
+            "{paths:?}"
+        );
         assert_eq!(fs::read(&copy).unwrap(), image());
         fs::remove_file(copy).unwrap();
     }
-    assert_eq!(gltf(root)["images"][0]["uri"], "sheet.gltf.textures/crate.png");
+    assert_eq!(
+        gltf(root)["images"][0]["uri"],
+        "sheet.gltf.textures/crate.png"
+    );
     for target in [Target::Glb, Target::Gltf] {
-        let convert = Convert { embed_textures: true, textures: textures.clone(), ..Convert::new(target) };
+        let convert = Convert {
+            embed_textures: true,
+            textures: textures.clone(),
+            ..Convert::new(target)
+        };
         write(&file, convert, root);
     }
     assert_eq!(gltf(root)["images"][0]["mimeType"], "image/png");
@@ -121,7 +174,8 @@ fn images_are_copied_beside_the_output_or_put_into_it() {
         let gltf = gltf::Gltf::from_slice(&fs::read(root.join("out/sheet.glb")).unwrap()).unwrap();
         (gltf.document, gltf.blob.unwrap())
     };
-    let gltf::image::Source::View { view, mime_type } = document.images().next().unwrap().source() else {
+    let gltf::image::Source::View { view, mime_type } = document.images().next().unwrap().source()
+    else {
         panic!("not in the file")
     };
     assert_eq!(mime_type, "image/png");
@@ -134,20 +188,39 @@ fn other_endings_are_found_where_the_target_has_them() {
     let root = root.path();
     fs::write(root.join("models/paper.tga"), tga()).unwrap();
     let file = open(iqm::Writer::sheets(1, 3, 3).to_bytes());
-    assert_eq!(write(&file, Convert::new(Target::Obj), root).textures.found().count(), 1);
+    assert_eq!(
+        write(&file, Convert::new(Target::Obj), root)
+            .textures
+            .found()
+            .count(),
+        1
+    );
     let outcome = write(&file, Convert::new(Target::Glb), root);
     let reason = "the texture paper: paper.tga is an image that programs do not read in glb files";
-    assert_eq!((outcome.textures.found().count(), outcome.left_out), (0, vec![reason.to_owned()]));
-    fs::write(root.join("models/paper.webp"), b"RIFF\x10\0\0\0WEBPVP8 \x04\0\0\0\0\0\0\0").unwrap();
+    assert_eq!(
+        (outcome.textures.found().count(), outcome.left_out),
+        (0, vec![reason.to_owned()])
+    );
+    fs::write(
+        root.join("models/paper.webp"),
+        b"RIFF\x10\0\0\0WEBPVP8 \x04\0\0\0\0\0\0\0",
+    )
+    .unwrap();
     write(&file, Convert::new(Target::Gltf), root);
     assert_eq!(gltf(root)["extensionsRequired"][0], "EXT_texture_webp");
-    assert_eq!(gltf(root)["textures"][0]["extensions"]["EXT_texture_webp"]["source"], 0);
+    assert_eq!(
+        gltf(root)["textures"][0]["extensions"]["EXT_texture_webp"]["source"],
+        0
+    );
     fs::write(root.join("models/paper.png"), image()).unwrap();
     write(&file, Convert::new(Target::Gltf), root);
     assert_eq!(gltf(root)["textures"][0]["source"], 0);
     // Without one, a name without an ending is the name of a material.
     fs::remove_dir_all(root.join("models")).unwrap();
-    assert_eq!(write(&file, Convert::new(Target::Glb), root).left_out, [""; 0]);
+    assert_eq!(
+        write(&file, Convert::new(Target::Glb), root).left_out,
+        [""; 0]
+    );
 }
 
 #[cfg(unix)]
@@ -165,13 +238,28 @@ fn only_regular_images_below_the_folder_are_used() {
     symlink(root.join("elsewhere"), models.join("folder")).unwrap();
     fs::create_dir(models.join("directory.png")).unwrap();
     fs::write(models.join("text.png"), "not an image at all").unwrap();
-    fs::File::create(models.join("long.png")).unwrap().set_len(1 << 40).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(models.join("pipe.png")).status().unwrap();
+    fs::File::create(models.join("long.png"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(models.join("pipe.png"))
+        .status()
+        .unwrap();
     assert!(made.success());
     for (name, reason) in [
-        ("../secret.png", "not found beside the file; `textures` names another folder"),
-        ("http://localhost/secret.png", "not found beside the file; `textures` names another folder"),
-        ("link.png", "link.png cannot be used: expected a regular file, found a symbolic link; remove it"),
+        (
+            "../secret.png",
+            "not found beside the file; `textures` names another folder",
+        ),
+        (
+            "http://localhost/secret.png",
+            "not found beside the file; `textures` names another folder",
+        ),
+        (
+            "link.png",
+            "link.png cannot be used: expected a regular file, found a symbolic link; remove it",
+        ),
         ("folder/a.png", "folder/a.png is outside of its folder"),
         (
             "directory.png",
@@ -188,7 +276,11 @@ fn only_regular_images_below_the_folder_are_used() {
             let outcome = write(&sheet(name), Convert::new(target), root);
             assert_eq!(outcome.textures.found().count(), 0, "{name}");
             let line = format!("the texture {name}: {reason}");
-            assert!(outcome.left_out.contains(&line), "{target}: {:?}, not {line}", outcome.left_out);
+            assert!(
+                outcome.left_out.contains(&line),
+                "{target}: {:?}, not {line}",
+                outcome.left_out
+            );
         }
     }
 }
@@ -206,14 +298,34 @@ fn an_image_that_several_names_mean_is_copied_and_embedded_once() {
         bytes.extend(body.to_bytes());
     }
     let file = open(bytes);
-    let convert = Convert { copy_textures: true, textures: textures.clone(), ..Convert::new(Target::Gltf) };
+    let convert = Convert {
+        copy_textures: true,
+        textures: textures.clone(),
+        ..Convert::new(Target::Gltf)
+    };
     let outcome = write(&file, convert, root);
-    assert_eq!((outcome.textures.found().count(), outcome.files.len()), (2, 3), "{:?}", outcome.files);
     assert_eq!(
-        (gltf(root)["images"].as_array().unwrap().len(), gltf(root)["materials"].as_array().unwrap().len()),
+        (outcome.textures.found().count(), outcome.files.len()),
+        (2, 3),
+        "{:?}",
+        outcome.files
+    );
+    assert_eq!(
+        (
+            gltf(root)["images"].as_array().unwrap().len(),
+            gltf(root)["materials"].as_array().unwrap().len()
+        ),
         (1, 2)
     );
-    write(&file, Convert { embed_textures: true, textures, ..Convert::new(Target::Gltf) }, root);
+    write(
+        &file,
+        Convert {
+            embed_textures: true,
+            textures,
+            ..Convert::new(Target::Gltf)
+        },
+        root,
+    );
     assert_eq!(gltf(root)["images"].as_array().unwrap().len(), 1);
 }
 
@@ -232,7 +344,10 @@ fn copies_that_cannot_be_written_are_named_and_leave_nothing() {
     let error = convert.write_file(&file, &output).unwrap_err().to_string();
     assert!(error.contains("sheet.glb.textures"), "{error}");
     fs::remove_file(root.join("sheet.glb.textures")).unwrap();
-    let little = Convert { max_output_bytes: Some(1500), ..convert };
+    let little = Convert {
+        max_output_bytes: Some(1500),
+        ..convert
+    };
     assert!(little.write_file(&file, &output).is_err());
     assert!(!output.exists() && !root.join("sheet.glb.textures").exists());
 }
@@ -261,13 +376,28 @@ fn outputs_are_up_to_date_while_their_images_are() {
     let file = sheet("found.png");
     let outputs = Outputs::below(&root.join("out"));
     let place = outputs.place("sheet.glb").unwrap();
-    let convert = Convert { folder: Some(root.join("models")), ..Convert::new(Target::Glb) };
+    let convert = Convert {
+        folder: Some(root.join("models")),
+        ..Convert::new(Target::Glb)
+    };
     let read = || Record::read(&outputs, "", Some(&[]), [&place]);
     let record = || {
-        let Outcome { files, textures, .. } = convert.write(&file, &place).unwrap();
+        let Outcome {
+            files, textures, ..
+        } = convert.write(&file, &place).unwrap();
         let looked_for = textures.to_record();
         let fingerprint = "this".to_owned();
-        read().add(&place, Made { fingerprint, files, looked_for, ..Made::default() }).unwrap();
+        read()
+            .add(
+                &place,
+                Made {
+                    fingerprint,
+                    files,
+                    looked_for,
+                    ..Made::default()
+                },
+            )
+            .unwrap();
     };
     let is_up_to_date = || find_up_to_date(&read(), &place, "this").is_some();
     record();

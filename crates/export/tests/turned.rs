@@ -1,7 +1,10 @@
 //! `MeshView::turned` against the written files: the same bits at every corner of every triangle.
 
 #[path = "../src/verify/usdc.rs"]
-#[expect(dead_code, reason = "shared with the tests of USD files, which read more")]
+#[expect(
+    dead_code,
+    reason = "shared with the tests of USD files, which read more"
+)]
 mod usdc;
 
 use std::collections::HashMap;
@@ -45,9 +48,15 @@ impl Streams {
 /// Conventions of a file as the exporters assume them, if the format does not store them.
 fn assumed(format: Format) -> Conventions {
     let stored = format.conventions();
-    let up = stored.up.unwrap_or(if format == Format::CGeo { Axis::Z } else { Axis::Y });
+    let up = stored.up.unwrap_or(if format == Format::CGeo {
+        Axis::Z
+    } else {
+        Axis::Y
+    });
     let known = Conventions::Y_UP_CCW.with_up(up);
-    let known = stored.front_face.map_or(known, |front| known.with_front_face(front));
+    let known = stored
+        .front_face
+        .map_or(known, |front| known.with_front_face(front));
     known.with_v_origin(stored.v_origin.unwrap_or(VOrigin::Bottom))
 }
 
@@ -56,8 +65,12 @@ fn of_view(view: &MeshView) -> Vec<Corner> {
     let array = |semantic| view.attribute(&semantic).unwrap();
     let streams = Streams {
         positions: array(Semantic::Position).unwrap().to_f32(),
-        normals: array(Semantic::Normal).map(|normals| normals.to_f32()).unwrap_or_default(),
-        coords: array(Semantic::TexCoord(0)).map(|coords| coords.to_f32()).unwrap_or_default(),
+        normals: array(Semantic::Normal)
+            .map(|normals| normals.to_f32())
+            .unwrap_or_default(),
+        coords: array(Semantic::TexCoord(0))
+            .map(|coords| coords.to_f32())
+            .unwrap_or_default(),
     };
     streams.corners(view.indices().iter())
 }
@@ -72,7 +85,9 @@ fn of_glb(path: &Path) -> Vec<Corner> {
         // Normals become unit vectors.
         let streams = Streams {
             positions: reader.read_positions().unwrap().collect(),
-            coords: coords.map(|coords| coords.into_f32().collect()).unwrap_or_default(),
+            coords: coords
+                .map(|coords| coords.into_f32().collect())
+                .unwrap_or_default(),
             ..Streams::default()
         };
         corners.extend(streams.corners(reader.read_indices().unwrap().into_u32()));
@@ -83,13 +98,28 @@ fn of_glb(path: &Path) -> Vec<Corner> {
 /// The rotation of the root node, rounded to whole numbers: it is one by quarters.
 fn root_rotation(path: &Path) -> [[f64; 3]; 3] {
     let gltf = gltf::Gltf::from_slice(&fs::read(path).unwrap()).unwrap();
-    let root = gltf.nodes().find(|node| node.name() == Some("meshmap_root")).unwrap();
+    let root = gltf
+        .nodes()
+        .find(|node| node.name() == Some("meshmap_root"))
+        .unwrap();
     let (_, [x, y, z, w], _) = root.transform().decomposed();
     let [x, y, z, w] = [x, y, z, w].map(f64::from);
     [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+        [
+            1.0 - 2.0 * (y * y + z * z),
+            2.0 * (x * y - z * w),
+            2.0 * (x * z + y * w),
+        ],
+        [
+            2.0 * (x * y + z * w),
+            1.0 - 2.0 * (x * x + z * z),
+            2.0 * (y * z - x * w),
+        ],
+        [
+            2.0 * (x * z - y * w),
+            2.0 * (y * z + x * w),
+            1.0 - 2.0 * (x * x + y * y),
+        ],
     ]
     .map(|row| row.map(f64::round))
 }
@@ -101,7 +131,9 @@ fn of_usd(path: &Path) -> Vec<Corner> {
     for mesh in stage.prims.iter().filter(|prim| prim.kind == "Mesh") {
         let floats = |name: &str| {
             let array = mesh.arrays.get(name).and_then(|samples| samples.default);
-            array.map(|array| array.floats().collect::<Vec<f32>>()).unwrap_or_default()
+            array
+                .map(|array| array.floats().collect::<Vec<f32>>())
+                .unwrap_or_default()
         };
         let streams = Streams {
             positions: floats("points").as_chunks().0.to_vec(),
@@ -116,8 +148,11 @@ fn of_usd(path: &Path) -> Vec<Corner> {
 
 fn of_obj(path: &Path) -> Vec<Corner> {
     fn numbers<const N: usize>(text: &str) -> [u32; N] {
-        let numbers: Vec<u32> =
-            text.split(' ').take(N).map(|number| number.parse::<f32>().unwrap().to_bits()).collect();
+        let numbers: Vec<u32> = text
+            .split(' ')
+            .take(N)
+            .map(|number| number.parse::<f32>().unwrap().to_bits())
+            .collect();
         numbers.try_into().unwrap()
     }
     let text = fs::read_to_string(path).unwrap();
@@ -146,7 +181,11 @@ fn of_obj(path: &Path) -> Vec<Corner> {
 
 fn of_ply(path: &Path) -> Vec<Corner> {
     let bytes = fs::read(path).unwrap();
-    let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap() + 11;
+    let end = bytes
+        .windows(11)
+        .position(|window| window == b"end_header\n")
+        .unwrap()
+        + 11;
     let header = std::str::from_utf8(&bytes[..end]).unwrap();
     let properties = header.lines().filter_map(|line| {
         let (size, name) = match line.strip_prefix("property ")?.split_once(' ')? {
@@ -159,7 +198,13 @@ fn of_ply(path: &Path) -> Vec<Corner> {
     let properties: Vec<(usize, &str)> = properties.collect();
     let columns: HashMap<&str, usize> = properties.iter().map(|(_, name)| *name).zip(0..).collect();
     let count = |what: &str| -> usize {
-        header.lines().find_map(|line| line.strip_prefix(what)).unwrap().trim().parse().unwrap()
+        header
+            .lines()
+            .find_map(|line| line.strip_prefix(what))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap()
     };
     let stride: usize = properties.iter().map(|(size, _)| size).sum();
     let (mut numbers, faces) = bytes[end..].split_at(count("element vertex") * stride);
@@ -168,7 +213,10 @@ fn of_ply(path: &Path) -> Vec<Corner> {
         bytes => f32::from_le_bytes(bytes.try_into().unwrap()),
     };
     let sizes = properties.iter().map(|(size, _)| *size);
-    let numbers: Vec<f32> = (0..count("element vertex")).flat_map(|_| sizes.clone()).map(&mut next).collect();
+    let numbers: Vec<f32> = (0..count("element vertex"))
+        .flat_map(|_| sizes.clone())
+        .map(&mut next)
+        .collect();
     fn stream<const N: usize>(
         numbers: &[f32],
         columns: &HashMap<&str, usize>,
@@ -177,25 +225,42 @@ fn of_ply(path: &Path) -> Vec<Corner> {
         if !names.iter().all(|name| columns.contains_key(name)) {
             return Vec::new();
         }
-        numbers.chunks(columns.len()).map(|vertex| names.map(|name| vertex[columns[name]])).collect()
+        numbers
+            .chunks(columns.len())
+            .map(|vertex| names.map(|name| vertex[columns[name]]))
+            .collect()
     }
     let streams = Streams {
         positions: stream(&numbers, &columns, ["x", "y", "z"]),
         normals: stream(&numbers, &columns, ["nx", "ny", "nz"]),
         coords: stream(&numbers, &columns, ["s", "t"]),
     };
-    let face = if header.contains("material_index") { 17 } else { 13 };
-    let indices =
-        faces.chunks(face).flat_map(|face| face[1..13].as_chunks().0).map(|index| u32::from_le_bytes(*index));
+    let face = if header.contains("material_index") {
+        17
+    } else {
+        13
+    };
+    let indices = faces
+        .chunks(face)
+        .flat_map(|face| face[1..13].as_chunks().0)
+        .map(|index| u32::from_le_bytes(*index));
     streams.corners(indices)
 }
 
 fn of_stl(path: &Path) -> Vec<Corner> {
     let bytes = fs::read(path).unwrap();
     let number = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
-    let triangles = bytes[84..].chunks(50).map(|triangle| triangle[12..48].as_chunks::<12>().0);
+    let triangles = bytes[84..]
+        .chunks(50)
+        .map(|triangle| triangle[12..48].as_chunks::<12>().0);
     let position = |corner: &[u8; 12]| std::array::from_fn(|at| number(&corner.as_chunks().0[at]));
-    triangles.flatten().map(|corner| Corner { position: position(corner), ..Corner::default() }).collect()
+    triangles
+        .flatten()
+        .map(|corner| Corner {
+            position: position(corner),
+            ..Corner::default()
+        })
+        .collect()
 }
 
 /// Compares written corners with the corners of turned meshes; returns how many normals and texture coordinates were compared.
@@ -220,10 +285,17 @@ test_files!(turned_meshes_have_the_bits_of_written_files);
 
 fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
     let folder = tempfile::tempdir().unwrap();
-    for target in [Target::Glb, Target::Usdc, Target::Obj, Target::Ply, Target::Stl] {
+    for target in [
+        Target::Glb,
+        Target::Usdc,
+        Target::Obj,
+        Target::Ply,
+        Target::Stl,
+    ] {
         let (mut files, mut compared) = (0, [0; 2]);
-        let paths =
-            Format::ALL.into_iter().flat_map(|format| data::files(&root.join(format.name()).join("valid")));
+        let paths = Format::ALL
+            .into_iter()
+            .flat_map(|format| data::files(&root.join(format.name()).join("valid")));
         for path in paths {
             let name = format!("{} as {}", path.display(), target.name());
             let file = MeshFile::open(&path).unwrap();
@@ -233,14 +305,27 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
             }
             let out = folder.path().join("out").with_extension(target.name());
             // USD files have the snapshots of CGeo files as samples: only the first one is plain.
-            let mut convert = Convert { keep_degenerate: target == Target::Usdc, ..Convert::new(target) };
-            if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 0) {
-                convert = Convert { meshes: vec!["snapshots[0]".parse().unwrap()], ..convert };
+            let mut convert = Convert {
+                keep_degenerate: target == Target::Usdc,
+                ..Convert::new(target)
+            };
+            if file
+                .as_cgeo()
+                .is_some_and(|proxy| proxy.snapshot_count() > 0)
+            {
+                convert = Convert {
+                    meshes: vec!["snapshots[0]".parse().unwrap()],
+                    ..convert
+                };
             }
             match convert.write_file(&file, &out) {
                 Ok(outcome) if outcome.points > 0 => continue,
                 Ok(_) => {}
-                Err(Error::NotHeld { .. } | Error::NonFinite { .. } | Error::NothingToConvert { .. }) => {
+                Err(
+                    Error::NotHeld { .. }
+                    | Error::NonFinite { .. }
+                    | Error::NothingToConvert { .. },
+                ) => {
                     continue;
                 }
                 Err(error) => panic!("{name}: {error}"),
@@ -248,14 +333,21 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
             let (mut from, to) = (assumed(file.format()), target.conventions());
             if runs_against_normals(&file) && to.front_face.is_some() {
                 let is_clockwise = from.front_face == Some(Winding::Clockwise);
-                from.front_face =
-                    Some(if is_clockwise { Winding::CounterClockwise } else { Winding::Clockwise });
+                from.front_face = Some(if is_clockwise {
+                    Winding::CounterClockwise
+                } else {
+                    Winding::Clockwise
+                });
             }
             // In glTF files, the root node has the axes.
             let mut to_vertices = to;
             to_vertices.up = None;
-            let turned =
-                |to| drawn(&file).iter().flat_map(|view| of_view(&view.turned(from, to).unwrap())).collect();
+            let turned = |to| {
+                drawn(&file)
+                    .iter()
+                    .flat_map(|view| of_view(&view.turned(from, to).unwrap()))
+                    .collect()
+            };
             let expected: Vec<Corner> = turned(to_vertices);
             let written = match target {
                 Target::Glb => of_glb(&out),
@@ -270,16 +362,27 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
                 let rotation = root_rotation(&out);
                 for (corner, whole) in written.iter().zip(turned(to)) {
                     let stored = corner.position.map(|bits| f64::from(f32::from_bits(bits)));
-                    let rotated =
-                        rotation.map(|row| row[0] * stored[0] + row[1] * stored[1] + row[2] * stored[2]);
-                    assert_eq!(rotated, whole.position.map(|bits| f64::from(f32::from_bits(bits))), "{name}");
+                    let rotated = rotation
+                        .map(|row| row[0] * stored[0] + row[1] * stored[1] + row[2] * stored[2]);
+                    assert_eq!(
+                        rotated,
+                        whole.position.map(|bits| f64::from(f32::from_bits(bits))),
+                        "{name}"
+                    );
                 }
             }
             files += 1;
         }
         let expects = target.conventions().v_origin.is_some();
-        assert!(files > 50 && (compared[1] > 0) == expects, "{target:?}: {files} files, {compared:?}");
-        assert_eq!(compared[0] > 0, expects && target != Target::Glb, "{target:?}: {compared:?}");
+        assert!(
+            files > 50 && (compared[1] > 0) == expects,
+            "{target:?}: {files} files, {compared:?}"
+        );
+        assert_eq!(
+            compared[0] > 0,
+            expects && target != Target::Glb,
+            "{target:?}: {compared:?}"
+        );
     }
 }
 
@@ -295,13 +398,21 @@ fn quarter(up: Axis, [x, y, z]: [f32; 3]) -> [f32; 3] {
 }
 
 fn vectors(corners: &[Corner], vector: impl Fn(&Corner) -> Option<[u32; 3]>) -> Vec<[f32; 3]> {
-    corners.iter().filter_map(vector).map(|bits| bits.map(f32::from_bits)).collect()
+    corners
+        .iter()
+        .filter_map(vector)
+        .map(|bits| bits.map(f32::from_bits))
+        .collect()
 }
 
 fn of_pc2(path: &Path) -> Vec<[f32; 3]> {
     let bytes = fs::read(path).unwrap();
-    let numbers: Vec<f32> =
-        bytes[32..].as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let numbers: Vec<f32> = bytes[32..]
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect();
     numbers.as_chunks().0.to_vec()
 }
 
@@ -317,14 +428,27 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
         ("tmf", "v011_multi_names.tmf", Some(Axis::X), Axis::X),
     ] {
         let file = MeshFile::open(data::valid(format, name)).unwrap();
-        for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2 || format == "cgeo") {
-            let path = |turn: Turn| folder.path().join(format!("{turn}")).with_extension(target.name());
-            for (quarters, turn) in
-                [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters].into_iter().enumerate()
+        for target in Target::ALL
+            .into_iter()
+            .filter(|target| *target != Target::Pc2 || format == "cgeo")
+        {
+            let path = |turn: Turn| {
+                folder
+                    .path()
+                    .join(format!("{turn}"))
+                    .with_extension(target.name())
+            };
+            for (quarters, turn) in [Turn::None, Turn::Quarter, Turn::Half, Turn::ThreeQuarters]
+                .into_iter()
+                .enumerate()
             {
-                let has_up =
-                    turn != Turn::None || matches!(target, Target::Glb | Target::Gltf | Target::Usdc);
-                let convert = Convert { turn, up: up.filter(|_| has_up), ..Convert::new(target) };
+                let has_up = turn != Turn::None
+                    || matches!(target, Target::Glb | Target::Gltf | Target::Usdc);
+                let convert = Convert {
+                    turn,
+                    up: up.filter(|_| has_up),
+                    ..Convert::new(target)
+                };
                 convert.write_file(&file, path(turn)).unwrap();
                 let checked = convert.check_file(&file, path(turn)).unwrap();
                 assert_eq!(checked.differs, [""; 0], "{name} as {target}, {turn}");
@@ -341,7 +465,10 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                     _ => Vec::new(),
                 };
                 let (still, now) = (of(Turn::None), of(turn));
-                for vector in [|corner: &Corner| Some(corner.position), |corner: &Corner| corner.normal] {
+                for vector in [
+                    |corner: &Corner| Some(corner.position),
+                    |corner: &Corner| corner.normal,
+                ] {
                     assert_eq!(
                         vectors(&now, vector),
                         turned(vectors(&still, vector), assumed),
@@ -349,14 +476,22 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                     );
                 }
                 if target == Target::Pc2 {
-                    assert_eq!(of_pc2(&path(turn)), turned(of_pc2(&path(Turn::None)), assumed));
+                    assert_eq!(
+                        of_pc2(&path(turn)),
+                        turned(of_pc2(&path(Turn::None)), assumed)
+                    );
                 }
                 if target == Target::Glb {
                     // A row of the rotation of the root for each axis of glTF.
-                    let column = |rotation: [[f64; 3]; 3], at: usize| rotation.map(|row| row[at] as f32);
-                    let [still, now] = [path(Turn::None), path(turn)].map(|path| root_rotation(&path));
+                    let column =
+                        |rotation: [[f64; 3]; 3], at: usize| rotation.map(|row| row[at] as f32);
+                    let [still, now] =
+                        [path(Turn::None), path(turn)].map(|path| root_rotation(&path));
                     for axis in 0..3 {
-                        assert_eq!(vec![column(now, axis)], turned(vec![column(still, axis)], Axis::Y));
+                        assert_eq!(
+                            vec![column(now, axis)],
+                            turned(vec![column(still, axis)], Axis::Y)
+                        );
                     }
                 }
             }

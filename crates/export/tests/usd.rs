@@ -40,19 +40,35 @@ fn stage(bytes: &[u8]) -> Stage<'_> {
 }
 
 fn meshes<'s, 'a>(stage: &'s Stage<'a>) -> Vec<&'s Prim<'a>> {
-    stage.prims.iter().filter(|prim| prim.kind == "Mesh").collect()
+    stage
+        .prims
+        .iter()
+        .filter(|prim| prim.kind == "Mesh")
+        .collect()
 }
 
 fn bits(array: Option<Array<'_>>) -> Vec<u32> {
-    array.expect("an array").floats().map(f32::to_bits).collect()
+    array
+        .expect("an array")
+        .floats()
+        .map(f32::to_bits)
+        .collect()
 }
 
 fn bits_of(triples: &[[f32; 3]]) -> Vec<u32> {
-    triples.as_flattened().iter().map(|number| number.to_bits()).collect()
+    triples
+        .as_flattened()
+        .iter()
+        .map(|number| number.to_bits())
+        .collect()
 }
 
 fn ints(array: Option<Array<'_>>) -> Vec<u32> {
-    array.expect("an array").ints().map(i32::cast_unsigned).collect()
+    array
+        .expect("an array")
+        .ints()
+        .map(i32::cast_unsigned)
+        .collect()
 }
 
 fn proxy(snapshots: &[cgeo::Snapshot]) -> MeshFile {
@@ -65,7 +81,10 @@ fn proxy(snapshots: &[cgeo::Snapshot]) -> MeshFile {
 
 /// A proxy of complete meshes.
 fn complete(meshes: &[Mesh]) -> MeshFile {
-    let snapshots: Vec<_> = meshes.iter().map(|mesh| cgeo::snapshot(mesh, mesh.complete())).collect();
+    let snapshots: Vec<_> = meshes
+        .iter()
+        .map(|mesh| cgeo::snapshot(mesh, mesh.complete()))
+        .collect();
     proxy(&snapshots)
 }
 
@@ -81,30 +100,58 @@ fn every_snapshot_has_its_points_and_triangles(root: &Path) {
     for path in good(root, Format::CGeo) {
         let name = path.display();
         let file = MeshFile::open(&path).unwrap();
-        let bytes = match written(&file, &Convert { keep_degenerate: true, ..Convert::new(Target::Usdc) }) {
+        let bytes = match written(
+            &file,
+            &Convert {
+                keep_degenerate: true,
+                ..Convert::new(Target::Usdc)
+            },
+        ) {
             Ok((_, outcome)) if outcome.points > 0 || outcome.joints > 0 => continue,
             Ok((bytes, _)) => bytes,
-            Err(Error::NotHeld { .. } | Error::NonFinite { .. } | Error::NothingToConvert { .. }) => continue,
+            Err(
+                Error::NotHeld { .. } | Error::NonFinite { .. } | Error::NothingToConvert { .. },
+            ) => continue,
             Err(error) => panic!("{name}: {error}"),
         };
         let stage = stage(&bytes);
         let meshes = meshes(&stage);
         let is_against = runs_against_normals(&file);
         let proxy = file.as_cgeo().unwrap();
-        let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
+        let [mesh] = meshes.as_slice() else {
+            panic!("{name}: {} meshes", meshes.len())
+        };
         let turn = |[a, b, c]: [u32; 3]| if is_against { [a, c, b] } else { [a, b, c] };
         for index in 0..proxy.snapshot_count() {
             let stored = proxy.snapshot(index).unwrap().mesh(Parts::ALL).unwrap();
             let time = index as f64;
-            assert_eq!(bits(mesh.arrays["points"].at(time)), bits_of(&stored.positions.to_vec()), "{name}");
+            assert_eq!(
+                bits(mesh.arrays["points"].at(time)),
+                bits_of(&stored.positions.to_vec()),
+                "{name}"
+            );
             let corners: Vec<_> = stored.triangles.positions().into_iter().map(turn).collect();
-            assert_eq!(ints(mesh.arrays["faceVertexIndices"].at(time)), corners.as_flattened(), "{name}");
+            assert_eq!(
+                ints(mesh.arrays["faceVertexIndices"].at(time)),
+                corners.as_flattened(),
+                "{name}"
+            );
             let counts = ints(mesh.arrays["faceVertexCounts"].at(time));
             assert_eq!(counts, vec![3; corners.len()], "{name}");
             if let Some(normals) = mesh.arrays.get("primvars:normals") {
-                assert_eq!(bits(normals.at(time)), bits_of(&stored.normals.to_vec()), "{name}");
+                assert_eq!(
+                    bits(normals.at(time)),
+                    bits_of(&stored.normals.to_vec()),
+                    "{name}"
+                );
                 let indices = ints(mesh.arrays["primvars:normals:indices"].at(time));
-                let expected: Vec<_> = stored.triangles.normals().unwrap().into_iter().map(turn).collect();
+                let expected: Vec<_> = stored
+                    .triangles
+                    .normals()
+                    .unwrap()
+                    .into_iter()
+                    .map(turn)
+                    .collect();
                 assert_eq!(indices, expected.as_flattened(), "{name}");
             }
             compared += 1;
@@ -117,23 +164,36 @@ test_files!(every_attribute_is_a_primvar_or_left_out);
 
 fn every_attribute_is_a_primvar_or_left_out(root: &Path) {
     let mut found = 0;
-    for path in
-        Format::ALL.into_iter().filter(|format| *format != Format::CGeo).flat_map(|format| good(root, format))
+    for path in Format::ALL
+        .into_iter()
+        .filter(|format| *format != Format::CGeo)
+        .flat_map(|format| good(root, format))
     {
         let file = MeshFile::open(&path).unwrap();
-        let Ok((bytes, outcome)) = written(&file, &Convert::new(Target::Usdc)) else { continue };
+        let Ok((bytes, outcome)) = written(&file, &Convert::new(Target::Usdc)) else {
+            continue;
+        };
         let stage = stage(&bytes);
         for (mesh, view) in meshes(&stage).iter().zip(drawn(&file)) {
             let is_left_out = |semantic: &Semantic| {
-                let (name, address) = (semantic.to_string(), format!("{}.{semantic}", view.address()));
-                outcome.left_out.iter().any(|what| what.starts_with(&name) || what.starts_with(&address))
+                let (name, address) = (
+                    semantic.to_string(),
+                    format!("{}.{semantic}", view.address()),
+                );
+                outcome
+                    .left_out
+                    .iter()
+                    .any(|what| what.starts_with(&name) || what.starts_with(&address))
             };
             let own = |info: &&meshmap::AttributeInfo| {
                 !is_left_out(&info.semantic)
                     && !matches!(info.semantic, Semantic::Position | Semantic::Normal)
             };
             let expected = view.attributes().iter().filter(own).count();
-            let primvars = mesh.arrays.keys().filter_map(|name| name.strip_prefix("primvars:"));
+            let primvars = mesh
+                .arrays
+                .keys()
+                .filter_map(|name| name.strip_prefix("primvars:"));
             let primvars: Vec<&str> = primvars.filter(|name| *name != "displayOpacity").collect();
             assert_eq!(primvars.len(), expected, "{}: {primvars:?}", path.display());
             assert_eq!(
@@ -152,13 +212,29 @@ fn every_attribute_is_a_primvar_or_left_out(root: &Path) {
 fn a_snapshot_by_its_address_has_no_time() {
     let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let address = "snapshots[3]".parse().unwrap();
-    let (bytes, _) =
-        written(&file, &Convert { meshes: vec![address], ..Convert::new(Target::Usdc) }).unwrap();
+    let (bytes, _) = written(
+        &file,
+        &Convert {
+            meshes: vec![address],
+            ..Convert::new(Target::Usdc)
+        },
+    )
+    .unwrap();
     let whole = stage(&bytes);
-    let (mesh, view) = (meshes(&whole)[0], file.as_cgeo().unwrap().snapshot(3).unwrap().view().unwrap());
+    let (mesh, view) = (
+        meshes(&whole)[0],
+        file.as_cgeo().unwrap().snapshot(3).unwrap().view().unwrap(),
+    );
     let points = &mesh.arrays["points"];
-    let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
-    assert_eq!((bits(points.default), points.times.len()), (bits_of(&stored), 0));
+    let stored = view
+        .attribute(&Semantic::Position)
+        .unwrap()
+        .unwrap()
+        .to_f32::<3>();
+    assert_eq!(
+        (bits(points.default), points.times.len()),
+        (bits_of(&stored), 0)
+    );
     assert!(!whole.numbers.contains_key("timeCodesPerSecond"));
     assert!(whole.prims.iter().any(|prim| prim.kind == "GeomSubset"));
 }
@@ -174,12 +250,30 @@ fn stages_are_turned_for_axes_that_they_cannot_name() {
         (Axis::NegY, "Y", Some(("xformOp:rotateX", 180.0))),
         (Axis::NegZ, "Y", Some(("xformOp:rotateX", 90.0))),
     ] {
-        let (bytes, _) = written(&file, &Convert { up: Some(up), ..Convert::new(Target::Usdc) }).unwrap();
+        let (bytes, _) = written(
+            &file,
+            &Convert {
+                up: Some(up),
+                ..Convert::new(Target::Usdc)
+            },
+        )
+        .unwrap();
         let stage = stage(&bytes);
         assert_eq!(stage.words["upAxis"], axis, "{up}");
-        let root = stage.prims.iter().find(|prim| prim.path == "/meshmap_root").unwrap();
-        let found = root.numbers.iter().find(|(name, _)| name.starts_with("xformOp:rotate"));
-        assert_eq!(found.map(|(name, degrees)| (name.as_str(), *degrees)), turn, "{up}");
+        let root = stage
+            .prims
+            .iter()
+            .find(|prim| prim.path == "/meshmap_root")
+            .unwrap();
+        let found = root
+            .numbers
+            .iter()
+            .find(|(name, _)| name.starts_with("xformOp:rotate"));
+        assert_eq!(
+            found.map(|(name, degrees)| (name.as_str(), *degrees)),
+            turn,
+            "{up}"
+        );
     }
 }
 
@@ -191,12 +285,27 @@ fn a_stage_says_its_units_axes_and_times() {
     let whole = stage(&bytes);
     assert_eq!(whole.words["upAxis"], "Z");
     assert_eq!(whole.words["defaultPrim"], "meshmap_root");
-    assert_eq!(whole.numbers["metersPerUnit"], proxy.unit_length().unwrap().millimeters / 1000.0);
-    assert_eq!(whole.numbers["timeCodesPerSecond"], 1.0 / proxy.timing().unwrap().step());
-    assert_eq!(whole.numbers["endTimeCode"], (proxy.snapshot_count() - 1) as f64);
+    assert_eq!(
+        whole.numbers["metersPerUnit"],
+        proxy.unit_length().unwrap().millimeters / 1000.0
+    );
+    assert_eq!(
+        whole.numbers["timeCodesPerSecond"],
+        1.0 / proxy.timing().unwrap().step()
+    );
+    assert_eq!(
+        whole.numbers["endTimeCode"],
+        (proxy.snapshot_count() - 1) as f64
+    );
     let mesh = meshes(&whole)[0];
     assert_eq!(mesh.words["subdivisionScheme"], "none");
-    let times = |name: &str| mesh.arrays[name].times.iter().map(|(time, _)| *time).collect::<Vec<f64>>();
+    let times = |name: &str| {
+        mesh.arrays[name]
+            .times
+            .iter()
+            .map(|(time, _)| *time)
+            .collect::<Vec<f64>>()
+    };
     assert_eq!(times("points"), times("primvars:normals"));
     assert_eq!(times("points"), times("extent"));
     assert!(mesh.arrays["faceVertexIndices"].times.is_empty());
@@ -209,9 +318,22 @@ fn a_stage_says_its_units_axes_and_times() {
     };
     let (bytes, _) = written(&file, &convert).unwrap();
     let third = stage(&bytes);
-    assert_eq!((third.words["upAxis"].as_str(), third.numbers["timeCodesPerSecond"]), ("Y", 12.5));
-    let times: Vec<f64> = meshes(&third)[0].arrays["points"].times.iter().map(|(time, _)| *time).collect();
-    let expected: Vec<f64> = (0..proxy.snapshot_count()).step_by(3).map(|index| index as f64).collect();
+    assert_eq!(
+        (
+            third.words["upAxis"].as_str(),
+            third.numbers["timeCodesPerSecond"]
+        ),
+        ("Y", 12.5)
+    );
+    let times: Vec<f64> = meshes(&third)[0].arrays["points"]
+        .times
+        .iter()
+        .map(|(time, _)| *time)
+        .collect();
+    let expected: Vec<f64> = (0..proxy.snapshot_count())
+        .step_by(3)
+        .map(|index| index as f64)
+        .collect();
     assert_eq!(times, expected);
 }
 
@@ -222,21 +344,34 @@ fn triangles_that_change_are_sampled_where_they_change() {
     let (bytes, _) = plain(&complete(&sheets));
     let whole = stage(&bytes);
     let mesh = meshes(&whole)[0];
-    let times = |name: &str| mesh.arrays[name].times.iter().map(|(time, _)| *time).collect::<Vec<f64>>();
+    let times = |name: &str| {
+        mesh.arrays[name]
+            .times
+            .iter()
+            .map(|(time, _)| *time)
+            .collect::<Vec<f64>>()
+    };
     assert_eq!(times("faceVertexIndices"), [0.0, 2.0, 4.0]);
     assert_eq!(times("primvars:st:indices"), [0.0, 2.0, 4.0]);
     assert_eq!(times("points"), [0.0, 1.0, 2.0, 3.0, 4.0]);
     for (time, sheet) in sheets.iter().enumerate() {
         let at = |name: &str| mesh.arrays[name].at(time as f64);
         assert_eq!(bits(at("points")), bits_of(&sheet.positions));
-        let corners: Vec<u32> = sheet.triangles.iter().flat_map(|[corners, _]| *corners).collect();
+        let corners: Vec<u32> = sheet
+            .triangles
+            .iter()
+            .flat_map(|[corners, _]| *corners)
+            .collect();
         assert_eq!(ints(at("faceVertexIndices")), corners);
-        let coords = sheet.texcoords[0].iter().flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
+        let coords = sheet.texcoords[0]
+            .iter()
+            .flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
         assert_eq!(bits(at("primvars:st")), coords.collect::<Vec<_>>());
         // Each triangle has exactly one material.
         let subsets = whole.prims.iter().filter(|prim| prim.kind == "GeomSubset");
-        let mut faces: Vec<u32> =
-            subsets.flat_map(|subset| ints(subset.arrays["indices"].at(time as f64))).collect();
+        let mut faces: Vec<u32> = subsets
+            .flat_map(|subset| ints(subset.arrays["indices"].at(time as f64)))
+            .collect();
         faces.sort_unstable();
         assert_eq!(faces, (0..sheet.triangles.len() as u32).collect::<Vec<_>>());
     }
@@ -248,12 +383,27 @@ fn complete_snapshots_with_the_same_triangles_have_them_once() {
     let (bytes, _) = plain(&complete(&sheets));
     let whole = stage(&bytes);
     let mesh = meshes(&whole)[0];
-    for name in ["faceVertexIndices", "primvars:normals:indices", "primvars:st1:indices", "primvars:st"] {
+    for name in [
+        "faceVertexIndices",
+        "primvars:normals:indices",
+        "primvars:st1:indices",
+        "primvars:st",
+    ] {
         assert!(mesh.arrays[name].times.is_empty(), "{name}");
     }
-    let corners = 3 * 4 * mesh.arrays["faceVertexIndices"].default.unwrap().ints().len();
+    let corners = 3
+        * 4
+        * mesh.arrays["faceVertexIndices"]
+            .default
+            .unwrap()
+            .ints()
+            .len();
     let floats = 3 * 2 * sheets[0].positions.len() * 12;
-    assert!(bytes.len() < corners + floats + 40_000, "{} bytes", bytes.len());
+    assert!(
+        bytes.len() < corners + floats + 40_000,
+        "{} bytes",
+        bytes.len()
+    );
 }
 
 #[test]
@@ -263,16 +413,33 @@ fn what_not_every_snapshot_has_is_left_out() {
     bare.texcoords.clear();
     let (bytes, outcome) = plain(&complete(&[Mesh::sheet(4, 1, 0.0), bare]));
     let whole = stage(&bytes);
-    assert!(!meshes(&whole)[0].arrays.keys().any(|name| name.starts_with("primvars:")));
-    for what in ["normals, which not every snapshot has", "map_channels[0], which not every snapshot has"] {
-        assert!(outcome.left_out.iter().any(|left| left == what), "{:?}", outcome.left_out);
+    assert!(
+        !meshes(&whole)[0]
+            .arrays
+            .keys()
+            .any(|name| name.starts_with("primvars:"))
+    );
+    for what in [
+        "normals, which not every snapshot has",
+        "map_channels[0], which not every snapshot has",
+    ] {
+        assert!(
+            outcome.left_out.iter().any(|left| left == what),
+            "{:?}",
+            outcome.left_out
+        );
     }
 }
 
 #[test]
 fn snapshots_without_triangles_lack_nothing() {
     let sheet = Mesh::sheet(4, 1, 0.0);
-    let sheets = [Mesh::default(), sheet.clone(), Mesh::default(), Mesh::sheet(5, 1, 0.3)];
+    let sheets = [
+        Mesh::default(),
+        sheet.clone(),
+        Mesh::default(),
+        Mesh::sheet(5, 1, 0.3),
+    ];
     let (bytes, _) = plain(&complete(&sheets));
     let whole = stage(&bytes);
     let mesh = meshes(&whole)[0];
@@ -281,18 +448,28 @@ fn snapshots_without_triangles_lack_nothing() {
         assert_eq!(bits(at("points")), bits_of(&sheet.positions));
         assert_eq!(bits(at("primvars:normals")), bits_of(&sheet.normals));
         assert_eq!(ints(at("faceVertexCounts")).len(), sheet.triangles.len());
-        assert_eq!(ints(at("primvars:st:indices")).len(), sheet.triangles.len() * 3);
+        assert_eq!(
+            ints(at("primvars:st:indices")).len(),
+            sheet.triangles.len() * 3
+        );
     }
 }
 
 #[test]
 fn the_default_prim_has_the_name_of_the_file() {
     let mesh = |name: &str| {
-        let convert = Convert { name: name.to_owned(), ..Convert::new(Target::Usdc) };
+        let convert = Convert {
+            name: name.to_owned(),
+            ..Convert::new(Target::Usdc)
+        };
         let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
         let (bytes, _) = written(&file, &convert).unwrap();
         let stage = stage(&bytes);
-        let root = stage.prims.iter().find(|prim| prim.kind == "Xform").unwrap();
+        let root = stage
+            .prims
+            .iter()
+            .find(|prim| prim.kind == "Xform")
+            .unwrap();
         assert_eq!(root.path, format!("/{}", stage.words["defaultPrim"]));
         let below = format!("{}/", root.path);
         assert!(
@@ -303,7 +480,10 @@ fn the_default_prim_has_the_name_of_the_file() {
         );
         (stage.words["defaultPrim"].clone(), root.shown.clone())
     };
-    assert_eq!(mesh("old tree"), ("old_tree".to_owned(), Some("old tree".to_owned())));
+    assert_eq!(
+        mesh("old tree"),
+        ("old_tree".to_owned(), Some("old tree".to_owned()))
+    );
     // A mesh of the file has this name.
     let name = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let name = name.meshes().unwrap().next().unwrap().name.to_string();
@@ -315,9 +495,14 @@ fn the_default_prim_has_the_name_of_the_file() {
 fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
     let replaced = |name: &[u8; 5]| {
         let sheet = Mesh::sheet(3, 0, 0.0);
-        let dialect = Dialect::default().with_codec(Codec::Stored).with_offset(OffsetTarget::StartTag);
+        let dialect = Dialect::default()
+            .with_codec(Codec::Stored)
+            .with_offset(OffsetTarget::StartTag);
         let mut bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], dialect);
-        let at = bytes.windows(5).position(|window| window == b"Sheet").unwrap();
+        let at = bytes
+            .windows(5)
+            .position(|window| window == b"Sheet")
+            .unwrap();
         bytes[at..at + 5].copy_from_slice(name);
         open::file(bytes)
     };
@@ -339,7 +524,10 @@ fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
 #[test]
 fn meshes_of_the_same_name_have_names_of_their_own() {
     let mut bytes = meshmap_testing::fixtures::iqm::Writer::sheets(3, 3, 2).to_bytes();
-    let at = bytes.windows(6).position(|window| window == b"sheet1").unwrap();
+    let at = bytes
+        .windows(6)
+        .position(|window| window == b"sheet1")
+        .unwrap();
     bytes[at + 5] = b'0';
     let file = open::file(bytes);
     let (bytes, _) = plain(&file);
@@ -357,8 +545,17 @@ fn materials_are_bound_to_prims_that_are_there() {
         let (bytes, _) = plain(&MeshFile::open(data::root().join(path)).unwrap());
         let whole = stage(&bytes);
         let mut bound = 0;
-        for target in whole.prims.iter().filter_map(|prim| prim.targets.get("material:binding")).flatten() {
-            let material = whole.prims.iter().find(|prim| prim.path == *target).unwrap();
+        for target in whole
+            .prims
+            .iter()
+            .filter_map(|prim| prim.targets.get("material:binding"))
+            .flatten()
+        {
+            let material = whole
+                .prims
+                .iter()
+                .find(|prim| prim.path == *target)
+                .unwrap();
             assert_eq!(material.kind, "Material");
             bound += 1;
         }
@@ -370,8 +567,11 @@ fn materials_are_bound_to_prims_that_are_there() {
 fn indices_beyond_their_array_are_refused_and_leave_nothing() {
     let mut sheet = Mesh::sheet(4, 1, 0.0);
     sheet.triangles[3][1][2] = 16;
-    let error =
-        written(&complete(&[Mesh::sheet(4, 1, 0.0), sheet]), &Convert::new(Target::Usdc)).unwrap_err();
+    let error = written(
+        &complete(&[Mesh::sheet(4, 1, 0.0), sheet]),
+        &Convert::new(Target::Usdc),
+    )
+    .unwrap_err();
     let expected = "usdc: a triangle of snapshots[1] has the normal 16, where there are 16";
     assert_eq!(error.to_string(), expected);
 }
@@ -381,9 +581,17 @@ fn numbers_that_are_none_are_refused_or_become_0() {
     let mut sheet = Mesh::sheet(4, 1, 0.3);
     sheet.positions[5][1] = f32::NAN;
     let file = complete(&[Mesh::sheet(4, 1, 0.0), sheet]);
-    let error = written(&file, &Convert::new(Target::Usdc)).unwrap_err().to_string();
-    assert!(error.starts_with("snapshots[1].positions[5] is NaN"), "{error}");
-    let convert = Convert { zero_non_finite: true, ..Convert::new(Target::Usdc) };
+    let error = written(&file, &Convert::new(Target::Usdc))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("snapshots[1].positions[5] is NaN"),
+        "{error}"
+    );
+    let convert = Convert {
+        zero_non_finite: true,
+        ..Convert::new(Target::Usdc)
+    };
     let (bytes, _) = written(&file, &convert).unwrap();
     let points = bits(meshes(&stage(&bytes))[0].arrays["points"].at(1.0));
     assert_eq!(points[16], 0);
@@ -395,7 +603,11 @@ fn damaged_files_are_errors_of_the_reader() {
     let sheets = [Mesh::sheet(3, 1, 0.0), Mesh::sheet(4, 1, 0.4)];
     let (bytes, _) = plain(&complete(&sheets));
     for length in 0..bytes.len() {
-        assert!(usdc::read(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        assert!(
+            usdc::read(&bytes[..length]).is_err(),
+            "{length} of {} bytes",
+            bytes.len()
+        );
     }
     for at in 0..bytes.len() {
         for change in [1, 0x80, 0xff] {
@@ -419,7 +631,10 @@ fn memory_does_not_grow_with_the_number_of_snapshots() {
     };
     let (few, many) = (peak(4), peak(200));
     // The offsets of the points, box and normals of each.
-    assert!(many < few + 200 * 200, "{few} bytes for 4 snapshots, {many} for 200");
+    assert!(
+        many < few + 200 * 200,
+        "{few} bytes for 4 snapshots, {many} for 200"
+    );
 }
 
 /// Snapshots that each store the same triangles are one mesh, in every format that has snapshots.
@@ -429,10 +644,14 @@ fn triangles_that_are_stored_again_are_one_mesh() {
     let mut meshes: Vec<Mesh> = (0..4).map(|_| Mesh::sheet(5, 1, 0.0)).collect();
     for (index, mesh) in meshes.iter_mut().enumerate() {
         let count = mesh.positions.len();
-        mesh.positions =
-            (0..count).map(|point| [point as f32, index as f32, (point * index) as f32]).collect();
+        mesh.positions = (0..count)
+            .map(|point| [point as f32, index as f32, (point * index) as f32])
+            .collect();
     }
-    let mut snapshots: Vec<_> = meshes.iter().map(|mesh| cgeo::snapshot(mesh, mesh.complete())).collect();
+    let mut snapshots: Vec<_> = meshes
+        .iter()
+        .map(|mesh| cgeo::snapshot(mesh, mesh.complete()))
+        .collect();
     // A difference has the triangles of the first snapshot.
     snapshots[3] = cgeo::snapshot(&meshes[3], meshes[3].difference(&meshes[0]));
     let file = proxy(&snapshots);
@@ -444,16 +663,28 @@ fn triangles_that_are_stored_again_are_one_mesh() {
         assert!(checked.differs.is_empty(), "{name}: {:?}", checked.differs);
         Ok::<_, Error>((fs::read(path).unwrap(), outcome.snapshots))
     };
-    let meshes_of = |glb: &[u8]| String::from_utf8_lossy(glb).matches("\"primitives\"").count();
+    let meshes_of = |glb: &[u8]| {
+        String::from_utf8_lossy(glb)
+            .matches("\"primitives\"")
+            .count()
+    };
     for range in [0..=3, 1..=3, 3..=3] {
-        let all = |target| Convert { snapshots: Some(range.clone().into()), ..Convert::new(target) };
+        let all = |target| Convert {
+            snapshots: Some(range.clone().into()),
+            ..Convert::new(target)
+        };
         let count = range.clone().count() as u64;
-        assert_eq!(write(&file, &all(Target::Pc2), "same.pc2").unwrap().1, count);
+        assert_eq!(
+            write(&file, &all(Target::Pc2), "same.pc2").unwrap().1,
+            count
+        );
         let (glb, written) = write(&file, &all(Target::Glb), "same.glb").unwrap();
         assert_eq!((meshes_of(&glb), written), (1, count));
         let (usd, written) = write(&file, &all(Target::Usdc), "same.usdc").unwrap();
         let stage = stage(&usd);
-        let [mesh] = self::meshes(&stage)[..] else { panic!("more than one mesh") };
+        let [mesh] = self::meshes(&stage)[..] else {
+            panic!("more than one mesh")
+        };
         assert!(mesh.arrays["faceVertexIndices"].default.is_some() && written == count);
     }
     // Other triangles, as many as before.
@@ -461,11 +692,19 @@ fn triangles_that_are_stored_again_are_one_mesh() {
     snapshots[1] = cgeo::snapshot(&meshes[1], meshes[1].complete());
     let file = proxy(&snapshots);
     let other = write(&file, &Convert::new(Target::Pc2), "other.pc2");
-    assert!(
-        other
-            .is_err_and(|error| error.to_string().contains("snapshot 1 has other triangles than snapshot 0"))
+    assert!(other.is_err_and(|error| {
+        error
+            .to_string()
+            .contains("snapshot 1 has other triangles than snapshot 0")
+    }));
+    assert_eq!(
+        meshes_of(
+            &write(&file, &Convert::new(Target::Glb), "other.glb")
+                .unwrap()
+                .0
+        ),
+        3
     );
-    assert_eq!(meshes_of(&write(&file, &Convert::new(Target::Glb), "other.glb").unwrap().0), 3);
 }
 
 /// The vertices of one material may be all, and the vertices of the next material begin later.

@@ -40,13 +40,25 @@ fn whole(criterion: &mut Criterion) {
         let (mut inflater, mut out) = (Inflater::new(), vec![0; content.len()]);
         group.throughput(Throughput::Bytes(content.len() as u64));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| inflater.inflate_into(&stream, Format::Raw, black_box(&mut out)).unwrap());
+            bencher.iter(|| {
+                inflater
+                    .inflate_into(&stream, Format::Raw, black_box(&mut out))
+                    .unwrap()
+            });
         });
         group.bench_function(format!("{name}, zlib with its checksum"), |bencher| {
-            bencher.iter(|| inflater.inflate_into(&zlib, Format::Zlib, black_box(&mut out)).unwrap());
+            bencher.iter(|| {
+                inflater
+                    .inflate_into(&zlib, Format::Zlib, black_box(&mut out))
+                    .unwrap()
+            });
         });
         group.bench_function(format!("{name}, into a new vector"), |bencher| {
-            bencher.iter(|| inflater.inflate(&stream, Format::Raw, content.len()).unwrap());
+            bencher.iter(|| {
+                inflater
+                    .inflate(&stream, Format::Raw, content.len())
+                    .unwrap()
+            });
         });
     }
     group.finish();
@@ -81,7 +93,11 @@ fn short(criterion: &mut Criterion) {
         let mut out = vec![0; length];
         group.throughput(Throughput::Bytes(length as u64));
         group.bench_function(format!("{length} bytes"), |bencher| {
-            bencher.iter(|| inflater.inflate_into(&stream, Format::Raw, black_box(&mut out)).unwrap());
+            bencher.iter(|| {
+                inflater
+                    .inflate_into(&stream, Format::Raw, black_box(&mut out))
+                    .unwrap()
+            });
         });
     }
     group.finish();

@@ -12,7 +12,9 @@ use meshmap_inflate::{Format, Inflater, Stream};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: gunzip FILE.gz [LIMIT]")?;
-    let limit: u64 = arguments.next().map_or(Ok(1 << 30), |limit| limit.parse())?;
+    let limit: u64 = arguments
+        .next()
+        .map_or(Ok(1 << 30), |limit| limit.parse())?;
 
     let input = std::fs::read(&path)?;
     let mut inflater = Inflater::new();

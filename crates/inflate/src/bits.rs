@@ -29,7 +29,10 @@ pub(super) struct Position {
 
 impl Position {
     /// Beyond every input.
-    pub(super) const NEVER: Self = Self { byte: usize::MAX, bit: 0 };
+    pub(super) const NEVER: Self = Self {
+        byte: usize::MAX,
+        bit: 0,
+    };
 }
 
 /// The input ends before the requested bits.
@@ -51,7 +54,11 @@ impl<'a> Bits<'a> {
     const MOST: u32 = 63 - BELOW;
 
     pub(super) fn new(input: &'a [u8], position: Position) -> Self {
-        let mut bits = Self { rest: input.get(position.byte..).unwrap_or_default(), buffer: 0, count: 0 };
+        let mut bits = Self {
+            rest: input.get(position.byte..).unwrap_or_default(),
+            buffer: 0,
+            count: 0,
+        };
         bits.fill(position.bit);
         bits.consume(position.bit.min(bits.count));
         bits
@@ -59,8 +66,15 @@ impl<'a> Bits<'a> {
 
     /// Returns the position of the next bit, in the input that this was made from.
     pub(super) fn position(&self, input: &[u8]) -> Position {
-        let bit = input.len().saturating_sub(self.rest.len()).saturating_mul(8) - self.count as usize;
-        Position { byte: bit / 8, bit: (bit % 8) as u32 }
+        let bit = input
+            .len()
+            .saturating_sub(self.rest.len())
+            .saturating_mul(8)
+            - self.count as usize;
+        Position {
+            byte: bit / 8,
+            bit: (bit % 8) as u32,
+        }
     }
 
     /// Reads bytes until there are `count` bits, or the input ends.
@@ -112,6 +126,10 @@ impl<'a> Bits<'a> {
     pub(super) fn align(&mut self, input: &'a [u8]) {
         let Position { byte, bit } = self.position(input);
         let byte = byte + usize::from(bit > 0);
-        *self = Self { rest: input.get(byte..).unwrap_or_default(), buffer: 0, count: 0 };
+        *self = Self {
+            rest: input.get(byte..).unwrap_or_default(),
+            buffer: 0,
+            count: 0,
+        };
     }
 }

@@ -28,7 +28,9 @@ pub(super) fn header<'a>(
             // The content is read from where the buffer would go on.
             bits.align(input);
             if length != !complement & 0xffff {
-                return Err(Problem::Corrupt("a stored block whose length is not that of its complement"));
+                return Err(Problem::Corrupt(
+                    "a stored block whose length is not that of its complement",
+                ));
             }
             Content::Stored(length as usize)
         }
@@ -37,7 +39,11 @@ pub(super) fn header<'a>(
             Content::Symbols
         }
         2 => {
-            let Lengths { lengths, litlens, end } = lengths(bits, lengths_code)?;
+            let Lengths {
+                lengths,
+                litlens,
+                end,
+            } = lengths(bits, lengths_code)?;
             let (litlens, distances) = lengths.get(..end).unwrap_or_default().split_at(litlens);
             tables.set(litlens, distances)?;
             Content::Symbols
@@ -64,7 +70,9 @@ pub(super) struct Lengths {
     reason = "numbers are compared with the length of arrays first; lengths of codes are at most 15"
 )]
 pub(super) fn lengths(bits: &mut Bits<'_>, lengths_code: &mut Code) -> Result<Lengths, Problem> {
-    const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+    const ORDER: [usize; 19] = [
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+    ];
     const PROBLEMS: [Problem; 2] = [
         Problem::Corrupt("an over-subscribed code of code lengths"),
         Problem::Corrupt("an incomplete code of code lengths"),
@@ -73,7 +81,9 @@ pub(super) fn lengths(bits: &mut Bits<'_>, lengths_code: &mut Code) -> Result<Le
     let distances = bits.take(5)? as usize + 1;
     let count = bits.take(4)? as usize + 4;
     if litlens > 286 {
-        return Err(Problem::Corrupt("more than 286 codes of literals and lengths"));
+        return Err(Problem::Corrupt(
+            "more than 286 codes of literals and lengths",
+        ));
     }
     if distances > 30 {
         return Err(Problem::Corrupt("more than 30 codes of distances"));
@@ -109,14 +119,26 @@ pub(super) fn lengths(bits: &mut Bits<'_>, lengths_code: &mut Code) -> Result<Le
             continue;
         }
         let (length, repeats) = match symbol {
-            16 if at == 0 => return Err(Problem::Corrupt("a repeated code length with none before it")),
+            16 if at == 0 => {
+                return Err(Problem::Corrupt(
+                    "a repeated code length with none before it",
+                ));
+            }
             16 => (lengths[at - 1], 3 + bits.take(2)?),
             17 => (0, 3 + bits.take(3)?),
             _ => (0, 11 + bits.take(7)?),
         };
-        let repeated = lengths.get_mut(at..at + repeats as usize).filter(|_| at + repeats as usize <= end);
-        repeated.ok_or(Problem::Corrupt("more code lengths than there are codes"))?.fill(length);
+        let repeated = lengths
+            .get_mut(at..at + repeats as usize)
+            .filter(|_| at + repeats as usize <= end);
+        repeated
+            .ok_or(Problem::Corrupt("more code lengths than there are codes"))?
+            .fill(length);
         at += repeats as usize;
     }
-    Ok(Lengths { lengths, litlens, end })
+    Ok(Lengths {
+        lengths,
+        litlens,
+        end,
+    })
 }

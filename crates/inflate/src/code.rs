@@ -72,7 +72,12 @@ impl Code {
     };
 
     /// Sets the code in which symbol 0, 1, 2 ... has the length in `lengths`, or is left out if that is 0.
-    pub(super) fn set(&mut self, lengths: &[u8], rule: Rule, problems: [Problem; 2]) -> Result<(), Problem> {
+    pub(super) fn set(
+        &mut self,
+        lengths: &[u8],
+        rule: Rule,
+        problems: [Problem; 2],
+    ) -> Result<(), Problem> {
         let [too_many, too_few] = problems;
         // Both halves side by side: what is counted next to its like waits for it.
         let mut padded = [0; LITLENS];
@@ -84,7 +89,10 @@ impl Code {
             counts_low[usize::from(low & 15)] += 1;
             counts[usize::from(high & 15)] += 1;
         }
-        counts.iter_mut().zip(&counts_low).for_each(|(count, low)| *count += low);
+        counts
+            .iter_mut()
+            .zip(&counts_low)
+            .for_each(|(count, low)| *count += low);
         counts[0] = 0;
         self.longest = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
         let (mut code, mut start) = (0_u32, 0);
@@ -109,7 +117,11 @@ impl Code {
         }
         let mut put = |next: &mut [u16; 16], symbol: usize, length: u8| {
             let place = &mut next[usize::from(length & 15)];
-            self.sorted[if length > 0 { usize::from(*place) % ROOM } else { LITLENS }] = symbol as u16;
+            self.sorted[if length > 0 {
+                usize::from(*place) % ROOM
+            } else {
+                LITLENS
+            }] = symbol as u16;
             *place += 1;
         };
         for (symbol, (low, high)) in low.iter().zip(high).enumerate() {
@@ -165,6 +177,10 @@ impl Code {
                 return Ok((self.sorted[place % ROOM], length as u32));
             }
         }
-        Err(if count == 0 { NoSymbol::Short } else { NoSymbol::Unused })
+        Err(if count == 0 {
+            NoSymbol::Short
+        } else {
+            NoSymbol::Unused
+        })
     }
 }

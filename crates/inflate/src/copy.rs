@@ -42,10 +42,15 @@ impl Unit for u8 {
 /// Copies a match that lies `distance` back to `at`. There must be room for it and [`BEYOND`].
 ///
 /// Most are short and do not overlap with themselves: one move.
-#[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the caller has compared the distance with `at`"
+)]
 #[inline(always)]
 fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
-    let Some(out) = out.get_mut(at - distance..) else { return };
+    let Some(out) = out.get_mut(at - distance..) else {
+        return;
+    };
     if length <= 16 && distance >= length {
         copy::<_, 16>(out, 0, distance);
     } else {
@@ -80,7 +85,9 @@ fn repeat_long(out: &mut [u8], distance: usize, length: usize) {
 
 #[inline(always)]
 pub(super) fn copy<U: Copy, const N: usize>(out: &mut [U], from: usize, to: usize) {
-    if let Some(bytes) = out.get(from..).and_then(|out| out.first_chunk::<N>().copied())
+    if let Some(bytes) = out
+        .get(from..)
+        .and_then(|out| out.first_chunk::<N>().copied())
         && let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut::<N>())
     {
         *place = bytes;
@@ -88,17 +95,26 @@ pub(super) fn copy<U: Copy, const N: usize>(out: &mut [U], from: usize, to: usiz
 }
 
 /// A match that overlaps with itself within 16 bytes: a pattern that is repeated.
-#[expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "the distance is 1 to 15")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "the distance is 1 to 15"
+)]
 #[inline(always)]
 fn pattern(out: &mut [u8], distance: usize, length: usize) {
-    let Some(bytes) = out.first_chunk::<16>() else { return };
+    let Some(bytes) = out.first_chunk::<16>() else {
+        return;
+    };
     let bytes = u128::from_le_bytes(*bytes) & ((1 << (distance * 8)) - 1);
     let (factor, step) = REPEATED[distance & 15];
     let pattern = bytes.wrapping_mul(factor).to_le_bytes();
     if step == 16 {
         let twice = [pattern; 2];
-        let room = out.get_mut(distance..distance + length.next_multiple_of(32)).unwrap_or_default();
-        room.chunks_exact_mut(32).for_each(|place| place.copy_from_slice(twice.as_flattened()));
+        let room = out
+            .get_mut(distance..distance + length.next_multiple_of(32))
+            .unwrap_or_default();
+        room.chunks_exact_mut(32)
+            .for_each(|place| place.copy_from_slice(twice.as_flattened()));
         return;
     }
     let (mut to, end) = (distance, distance + length);

@@ -96,13 +96,19 @@ impl Deflate {
     /// Goes on with the block that begins here, or with the end of the stream.
     pub(super) fn go_on(&mut self, position: Position, has_ended: bool) {
         self.position = position;
-        self.phase = if has_ended { Phase::Ended } else { Phase::Header };
+        self.phase = if has_ended {
+            Phase::Ended
+        } else {
+            Phase::Header
+        };
         self.is_last = has_ended;
     }
 
     /// Returns the number of bytes of the input that are used up, or have been begun.
     pub(super) fn consumed(&self) -> usize {
-        self.position.byte.saturating_add(usize::from(self.position.bit > 0))
+        self.position
+            .byte
+            .saturating_add(usize::from(self.position.bit > 0))
     }
 
     /// The next bit, counted from the beginning of the input; of a stream with something wrong, where that begins.
@@ -181,24 +187,35 @@ impl Deflate {
                 Phase::Stored(0) => self.end_block(),
                 Phase::Stored(left) => {
                     let count = left.min(until.saturating_sub(*at)).min(bits.rest.len());
-                    let (Some((from, rest)), Some(to)) =
-                        (bits.rest.split_at_checked(count), out.get_mut(*at..at.saturating_add(count)))
-                    else {
+                    let (Some((from, rest)), Some(to)) = (
+                        bits.rest.split_at_checked(count),
+                        out.get_mut(*at..at.saturating_add(count)),
+                    ) else {
                         return Err(Problem::Truncated);
                     };
                     if from.is_empty() {
                         return Err(Problem::Truncated);
                     }
-                    to.iter_mut().zip(from).for_each(|(place, byte)| *place = U::from(*byte));
+                    to.iter_mut()
+                        .zip(from)
+                        .for_each(|(place, byte)| *place = U::from(*byte));
                     bits.rest = rest;
                     *at = at.saturating_add(count);
                     self.phase = Phase::Stored(left.saturating_sub(count));
                 }
                 Phase::Symbols => {
-                    let soft = until.saturating_add(Self::MARGIN).min(too_far).min(out.len());
+                    let soft = until
+                        .saturating_add(Self::MARGIN)
+                        .min(too_far)
+                        .min(out.len());
                     let before = (*bits, *at);
                     let room = out.get_mut(..soft).unwrap_or_default();
-                    let Self { processor, tables, history, .. } = &*self;
+                    let Self {
+                        processor,
+                        tables,
+                        history,
+                        ..
+                    } = &*self;
                     // Inlined, so that it is made of the processor's instructions.
                     let result = if tables.have_matches() {
                         processor.run(
@@ -227,7 +244,11 @@ impl Deflate {
                     self.repeat(out, *at, distance, length).ok_or(TOO_FAR)?;
                     *at = at.saturating_add(length);
                     let left = left.saturating_sub(length);
-                    self.phase = if left > 0 { Phase::Match { distance, left } } else { Phase::Symbols };
+                    self.phase = if left > 0 {
+                        Phase::Match { distance, left }
+                    } else {
+                        Phase::Symbols
+                    };
                 }
                 Phase::Ended => break,
             }
@@ -248,7 +269,11 @@ impl Deflate {
     }
 
     fn end_block(&mut self) {
-        self.phase = if self.is_last { Phase::Ended } else { Phase::Header };
+        self.phase = if self.is_last {
+            Phase::Ended
+        } else {
+            Phase::Header
+        };
     }
 
     /// Decodes literals, as long as the table has them.
@@ -257,7 +282,9 @@ impl Deflate {
             bits.fill(48);
             let entry = self.tables.litlen(bits.buffer);
             let end = at.saturating_add(entry.literals());
-            let Some(room) = out.get_mut(*at..end).filter(|_| entry.is_literals()) else { return };
+            let Some(room) = out.get_mut(*at..end).filter(|_| entry.is_literals()) else {
+                return;
+            };
             if entry.consumed() > bits.count {
                 return;
             }
@@ -270,7 +297,12 @@ impl Deflate {
     }
 
     /// Decodes one symbol, bit by bit. Consumes nothing if there is an error.
-    fn symbol<U: Unit>(&mut self, bits: &mut Bits<'_>, out: &mut [U], at: &mut usize) -> Result<(), Problem> {
+    fn symbol<U: Unit>(
+        &mut self,
+        bits: &mut Bits<'_>,
+        out: &mut [U],
+        at: &mut usize,
+    ) -> Result<(), Problem> {
         let start = *bits;
         match self.next(bits).inspect_err(|_| *bits = start)? {
             Symbol::Literal(byte) => {
@@ -281,7 +313,10 @@ impl Deflate {
             }
             Symbol::Match { distance, length } => {
                 if self.history.reaches(*at, distance) {
-                    self.phase = Phase::Match { distance, left: length };
+                    self.phase = Phase::Match {
+                        distance,
+                        left: length,
+                    };
                 } else {
                     *bits = start;
                     return Err(TOO_FAR);
@@ -330,7 +365,13 @@ impl Deflate {
     }
 
     /// Copies a match for which there is room.
-    fn repeat<U: Unit>(&self, out: &mut [U], at: usize, distance: usize, length: usize) -> Option<()> {
+    fn repeat<U: Unit>(
+        &self,
+        out: &mut [U],
+        at: usize,
+        distance: usize,
+        length: usize,
+    ) -> Option<()> {
         if distance > at {
             return U::repeat_history(out, at, distance, length, &self.history);
         }

@@ -148,7 +148,10 @@ impl Litlen {
     }
 }
 
-#[expect(clippy::arithmetic_side_effects, reason = "symbols and lengths of codes are small")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "symbols and lengths of codes are small"
+)]
 impl Distance {
     pub(super) const UNUSED: Self = Self(1 << 31);
     pub(super) const LONG: Self = Self(1 << 31 | 1 << 16);

@@ -51,7 +51,12 @@ pub struct BitPosition {
 impl Error {
     /// An error before anything has been decoded.
     pub(crate) fn at_start(kind: ErrorKind, format: Format) -> Self {
-        Self { kind, format, decoded: 0, position: None }
+        Self {
+            kind,
+            format,
+            decoded: 0,
+            position: None,
+        }
     }
 
     /// The kind of the error.
@@ -88,13 +93,23 @@ fn bytes(count: u64) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, format, decoded, position } = self;
+        let Self {
+            kind,
+            format,
+            decoded,
+            position,
+        } = self;
         let decoded = bytes(*decoded);
         match kind {
-            ErrorKind::Truncated => write!(f, "truncated {format} stream, after {decoded} of output"),
+            ErrorKind::Truncated => {
+                write!(f, "truncated {format} stream, after {decoded} of output")
+            }
             ErrorKind::TooShort => write!(f, "the {format} stream ends after {decoded} of output"),
             ErrorKind::TooLong => {
-                write!(f, "the {format} stream contains more than allowed: at least {decoded}")
+                write!(
+                    f,
+                    "the {format} stream contains more than allowed: at least {decoded}"
+                )
             }
             ErrorKind::Corrupt(problem) => {
                 write!(f, "invalid {format} stream: {problem}")?;
@@ -104,7 +119,11 @@ impl fmt::Display for Error {
                 write!(f, ", after {decoded} of output")
             }
             ErrorKind::Checksum { stored, computed } => {
-                let name = if *format == Format::Zlib { "Adler-32" } else { "CRC-32" };
+                let name = if *format == Format::Zlib {
+                    "Adler-32"
+                } else {
+                    "CRC-32"
+                };
                 write!(
                     f,
                     "wrong {name} in a {format} stream: computed {computed:#010x}, stored {stored:#010x}"

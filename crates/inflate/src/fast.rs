@@ -54,11 +54,18 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
             count = count.wrapping_sub($entry.0);
         };
     }
-    let Some(word) = input.first_chunk() else { return Ok(()) };
+    let Some(word) = input.first_chunk() else {
+        return Ok(());
+    };
     refill!(word);
     let mut entry = tables.litlen_above(buffer);
     'turn: while let Some(word) = input.first_chunk() {
-        let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<ROOM>()) else { break };
+        let Some(room) = out
+            .get_mut(at..)
+            .and_then(|out| out.first_chunk_mut::<ROOM>())
+        else {
+            break;
+        };
         refill!(word);
         let mut filled = 0;
         macro_rules! literals {
@@ -94,14 +101,18 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
                     break 'found (at, length, distance, tables.litlen_above(buffer));
                 }
                 // A code too long for the table, with all of its bits.
-                let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break 'turn };
+                let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else {
+                    break 'turn;
+                };
                 refill!(word);
                 let long = long(&tables.litlen_code, (buffer >> BELOW) as u32);
                 if long.is_other() {
                     break 'turn;
                 }
                 if long.is_literals() {
-                    let Some(place) = out.get_mut(at) else { break 'turn };
+                    let Some(place) = out.get_mut(at) else {
+                        break 'turn;
+                    };
                     [*place, _] = long.bytes().map(U::from);
                     at += 1;
                     consume!(long);
@@ -152,5 +163,7 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
 #[inline(never)]
 fn long(code: &Code, bits: u32) -> Litlen {
     let symbol = code.symbol_longer_than(LITLEN_BITS, bits, u16::BITS);
-    symbol.map_or(Litlen::OTHER, |(symbol, length)| Litlen::new(symbol, length))
+    symbol.map_or(Litlen::OTHER, |(symbol, length)| {
+        Litlen::new(symbol, length)
+    })
 }

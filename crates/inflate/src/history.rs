@@ -31,16 +31,21 @@ impl History {
     #[cfg(feature = "rayon")]
     pub(super) fn last(&self, count: usize) -> &[u8] {
         let bytes = self.bytes();
-        bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
+        bytes
+            .get(bytes.len().saturating_sub(count)..)
+            .unwrap_or_default()
     }
 
     /// Keeps the needed part of the bytes that follow the existing ones.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.bytes.resize(FAR.saturating_mul(2), 0);
-        let bytes = bytes.get(bytes.len().saturating_sub(FAR)..).unwrap_or_default();
+        let bytes = bytes
+            .get(bytes.len().saturating_sub(FAR)..)
+            .unwrap_or_default();
         if self.filled.saturating_add(bytes.len()) > self.bytes.len() {
             let kept = FAR.saturating_sub(bytes.len());
-            self.bytes.copy_within(self.filled.saturating_sub(kept)..self.filled, 0);
+            self.bytes
+                .copy_within(self.filled.saturating_sub(kept)..self.filled, 0);
             self.filled = kept;
         }
         let end = self.filled.saturating_add(bytes.len());
@@ -54,10 +59,21 @@ impl History {
     /// before the whole stream.
     #[cold]
     #[inline(never)]
-    pub(super) fn repeat(&self, out: &mut [u8], at: usize, distance: usize, length: usize) -> Option<()> {
+    pub(super) fn repeat(
+        &self,
+        out: &mut [u8],
+        at: usize,
+        distance: usize,
+        length: usize,
+    ) -> Option<()> {
         let before = distance.checked_sub(at)?;
         let start = self.filled.checked_sub(before)?;
-        let old = self.bytes().get(start..).unwrap_or_default().iter().copied();
+        let old = self
+            .bytes()
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .copied();
         let length = length.min(out.len().saturating_sub(at));
         for (offset, byte) in (0..length).zip(old.map(Some).chain(std::iter::repeat(None))) {
             let to = at.saturating_add(offset);

@@ -37,7 +37,10 @@ impl Inflater {
     #[cfg(feature = "rayon")]
     pub(super) fn parts(&mut self) -> (&mut Deflate, &mut Spare) {
         let Self { deflate, spare } = self;
-        (deflate.get_or_insert_with(|| Box::new(Deflate::new())), spare)
+        (
+            deflate.get_or_insert_with(|| Box::new(Deflate::new())),
+            spare,
+        )
     }
 }
 

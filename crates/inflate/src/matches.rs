@@ -36,7 +36,10 @@ pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distan
             if bits > LITLEN_BITS {
                 continue;
             }
-            for (length, low) in lengths.all().filter(|(length, _)| *length <= Litlen::LONGEST_MATCH) {
+            for (length, low) in lengths
+                .all()
+                .filter(|(length, _)| *length <= Litlen::LONGEST_MATCH)
+            {
                 for (distance, high) in distances.all() {
                     let entry = Litlen::of_match(length, distance, bits as u32);
                     let first = (high << width | low) & (table.len() - 1);
@@ -50,7 +53,10 @@ pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distan
 }
 
 /// Returns `true` if at least half of the symbols are expected to be lengths.
-#[expect(clippy::arithmetic_side_effects, reason = "at most 288 symbols, each 2^11 at most")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "at most 288 symbols, each 2^11 at most"
+)]
 fn are_most(litlen: &Code) -> bool {
     let expected = CODES.map(|bits| {
         let symbols = litlen.symbols(bits).0;
@@ -64,23 +70,39 @@ fn are_most(litlen: &Code) -> bool {
 fn symbols(code: &Code) -> impl Iterator<Item = (u16, usize, usize)> {
     CODES.flat_map(|bits| {
         let (symbols, codes) = code.symbols(bits);
-        symbols.iter().zip(codes).map(move |(symbol, code)| (*symbol, usize::from(*code), bits))
+        symbols
+            .iter()
+            .zip(codes)
+            .map(move |(symbol, code)| (*symbol, usize::from(*code), bits))
     })
 }
 
-#[expect(clippy::arithmetic_side_effects, reason = "a code and the bits after it are at most 28")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "a code and the bits after it are at most 28"
+)]
 impl Numbers {
     fn of_length((symbol, code, bits): (u16, usize, usize)) -> Option<Self> {
         let entry = Litlen::new(symbol, 0);
         let (least, extra) = entry.lengths();
         let is_length = symbol > END_OF_BLOCK && !entry.is_other();
-        is_length.then_some(Self { code, bits, least, extra: extra as usize })
+        is_length.then_some(Self {
+            code,
+            bits,
+            least,
+            extra: extra as usize,
+        })
     }
 
     fn of_distance((symbol, code, bits): (u16, usize, usize)) -> Option<Self> {
         let entry = Distance::new(symbol, 0);
         let (least, extra) = entry.distances();
-        (!entry.is_other()).then_some(Self { code, bits, least, extra: extra as usize })
+        (!entry.is_other()).then_some(Self {
+            code,
+            bits,
+            least,
+            extra: extra as usize,
+        })
     }
 
     /// Bits of the code and of what is added.
@@ -90,6 +112,7 @@ impl Numbers {
 
     /// Each number, and its bits.
     fn all(&self) -> impl Iterator<Item = (u32, usize)> {
-        (0..1 << self.extra).map(|more| (self.least + more, (more as usize) << self.bits | self.code))
+        (0..1 << self.extra)
+            .map(|more| (self.least + more, (more as usize) << self.bits | self.code))
     }
 }

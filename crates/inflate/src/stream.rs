@@ -184,7 +184,9 @@ impl<'a> Stream<'a> {
     #[cfg(feature = "rayon")]
     pub fn remove_helpers(&mut self) {
         self.helpers = None;
-        let Engine::Deflate(inflater) = &mut self.engine else { return };
+        let Engine::Deflate(inflater) = &mut self.engine else {
+            return;
+        };
         if let Some(mut ahead) = self.ahead.take() {
             ahead.give_up(inflater.deflate(), self.input);
         }
@@ -192,7 +194,8 @@ impl<'a> Stream<'a> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        self.cancel
+            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// The number of bytes of output so far.
@@ -220,7 +223,11 @@ impl<'a> Stream<'a> {
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Error> {
         // The position in the slice at which the stream begins, or goes on.
         let (mut start, mut filled) = (0, 0);
-        let piece = if self.cancel.is_some() { Self::CANCELLABLE_PIECE } else { Self::PIECE };
+        let piece = if self.cancel.is_some() {
+            Self::CANCELLABLE_PIECE
+        } else {
+            Self::PIECE
+        };
         while filled < out.len() {
             if self.is_cancelled() {
                 return Err(self.error(ErrorKind::Cancelled));
@@ -237,14 +244,17 @@ impl<'a> Stream<'a> {
             let result = self.decode(window, &mut at, before.saturating_add(piece));
             let more = u64::try_from(at.saturating_sub(before)).unwrap_or(u64::MAX);
             self.produced = self.produced.saturating_add(more);
-            self.checksum.update(window.get(before..at).unwrap_or_default());
+            self.checksum
+                .update(window.get(before..at).unwrap_or_default());
             filled = start.saturating_add(at);
             result.map_err(|kind| self.error(kind))?;
         }
         if let Engine::Deflate(inflater) = &mut self.engine
             && !self.ended
         {
-            inflater.deflate().leave(out.get(start..filled).unwrap_or_default());
+            inflater
+                .deflate()
+                .leave(out.get(start..filled).unwrap_or_default());
         }
         Ok(filled)
     }
@@ -255,7 +265,11 @@ impl<'a> Stream<'a> {
     ///
     /// Returns [`TooShort`](ErrorKind::TooShort) if the stream ends before, and the errors of [`read`](Self::read).
     pub fn read_exact(&mut self, out: &mut [u8]) -> Result<(), Error> {
-        if self.read(out)? < out.len() { Err(self.error(ErrorKind::TooShort)) } else { Ok(()) }
+        if self.read(out)? < out.len() {
+            Err(self.error(ErrorKind::TooShort))
+        } else {
+            Ok(())
+        }
     }
 
     /// Checks that the stream ends here, with the right checksum. Bytes after it are not read.
@@ -310,11 +324,17 @@ impl<'a> Stream<'a> {
             Engine::Other(decoder) => decoder,
         };
         let until = until.min(out.len());
-        while let Some(room) = out.get_mut(*at..until).filter(|room| !room.is_empty() && !self.ended) {
+        while let Some(room) = out
+            .get_mut(*at..until)
+            .filter(|room| !room.is_empty() && !self.ended)
+        {
             let input = self.input.get(self.consumed..).unwrap_or_default();
             let decoded = decoder.decode(input, room);
             // Whatever a decoder claims.
-            let (used, count) = (decoded.consumed.min(input.len()), decoded.produced.min(room.len()));
+            let (used, count) = (
+                decoded.consumed.min(input.len()),
+                decoded.produced.min(room.len()),
+            );
             let is_full = count == room.len();
             self.consumed = self.consumed.saturating_add(used);
             *at = at.saturating_add(count);
@@ -331,7 +351,9 @@ impl<'a> Stream<'a> {
     /// Fills `out` as [`Deflate::run`] does.
     #[cfg(not(feature = "rayon"))]
     fn deflate(&mut self, out: &mut [u8], at: &mut usize, until: usize) -> Result<(), ErrorKind> {
-        let Engine::Deflate(inflater) = &mut self.engine else { return Ok(()) };
+        let Engine::Deflate(inflater) = &mut self.engine else {
+            return Ok(());
+        };
         let deflate = inflater.deflate();
         let result = deflate.run(self.input, out, at, until, Position::NEVER);
         self.consumed = deflate.consumed();
@@ -342,12 +364,18 @@ impl<'a> Stream<'a> {
     /// Fills `out` as [`Deflate::run`] does, with the help of other threads if that pays.
     #[cfg(feature = "rayon")]
     fn deflate(&mut self, out: &mut [u8], at: &mut usize, until: usize) -> Result<(), ErrorKind> {
-        let Engine::Deflate(inflater) = &mut self.engine else { return Ok(()) };
+        let Engine::Deflate(inflater) = &mut self.engine else {
+            return Ok(());
+        };
         let (deflate, spare) = inflater.parts();
         if let Some(helpers) = self.helpers.as_ref().filter(|_| self.ahead.is_none())
             && helpers.pay(self.start, self.consumed)
         {
-            self.ahead = Some(Ahead::new(helpers, deflate.position(), std::mem::take(spare)));
+            self.ahead = Some(Ahead::new(
+                helpers,
+                deflate.position(),
+                std::mem::take(spare),
+            ));
         }
         let result: Result<(), Problem> = match &mut self.ahead {
             None => deflate.run(self.input, out, at, until, Position::NEVER),
@@ -369,14 +397,21 @@ impl<'a> Stream<'a> {
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
         let is_corrupt = matches!(kind, ErrorKind::Corrupt(_));
         let position = match &self.engine {
-            Engine::Deflate(inflater) if is_corrupt && !self.ended => inflater.used().map(Deflate::position),
+            Engine::Deflate(inflater) if is_corrupt && !self.ended => {
+                inflater.used().map(Deflate::position)
+            }
             _ => None,
         };
         let position = position.map(|Position { byte, bit }| {
             let byte = u64::try_from(byte).unwrap_or(u64::MAX);
             BitPosition { byte, bit }
         });
-        Error { kind, format: self.format, decoded: self.produced, position }
+        Error {
+            kind,
+            format: self.format,
+            decoded: self.produced,
+            position,
+        }
     }
 }
 
@@ -392,7 +427,12 @@ impl Engine<'_> {
 
 impl fmt::Debug for Stream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { format, consumed, produced, .. } = self;
+        let Self {
+            format,
+            consumed,
+            produced,
+            ..
+        } = self;
         f.debug_struct("Stream")
             .field("format", format)
             .field("consumed", consumed)

@@ -97,11 +97,16 @@ impl Tables {
             Problem::Corrupt("an incomplete code of distances"),
         ];
         self.is_fixed = false;
-        if litlens.get(usize::from(END_OF_BLOCK)).is_none_or(|length| *length == 0) {
+        if litlens
+            .get(usize::from(END_OF_BLOCK))
+            .is_none_or(|length| *length == 0)
+        {
             return Err(Problem::Corrupt(NO_END));
         }
-        self.litlen_code.set(litlens, Rule::MayBeSingle, LITLEN_PROBLEMS)?;
-        self.distance_code.set(distances, Rule::MayBeSingle, DISTANCE_PROBLEMS)?;
+        self.litlen_code
+            .set(litlens, Rule::MayBeSingle, LITLEN_PROBLEMS)?;
+        self.distance_code
+            .set(distances, Rule::MayBeSingle, DISTANCE_PROBLEMS)?;
         self.fill_litlen();
         self.fill_distance();
         self.have_matches = matches::fill(&mut self.litlen, &self.litlen_code, &self.distance_code);
@@ -111,7 +116,11 @@ impl Tables {
     fn fill_litlen(&mut self) {
         let (table, code) = (&mut self.litlen, &self.litlen_code);
         let fuses = fuses(code);
-        table[0] = if code.longest() > LITLEN_BITS { Litlen::LONG } else { Litlen::OTHER };
+        table[0] = if code.longest() > LITLEN_BITS {
+            Litlen::LONG
+        } else {
+            Litlen::OTHER
+        };
         for length in 1..=LITLEN_BITS {
             let half = 1 << (length - 1);
             table.copy_within(..half, half);
@@ -127,7 +136,11 @@ impl Tables {
 
     fn fill_distance(&mut self) {
         let (table, code) = (&mut self.distance, &self.distance_code);
-        table[0] = if code.longest() > DISTANCE_BITS { Distance::LONG } else { Distance::UNUSED };
+        table[0] = if code.longest() > DISTANCE_BITS {
+            Distance::LONG
+        } else {
+            Distance::UNUSED
+        };
         for length in 1..=DISTANCE_BITS {
             let half = 1 << (length - 1);
             table.copy_within(..half, half);
@@ -176,12 +189,17 @@ fn fuses(code: &Code) -> bool {
     const ONE: u64 = 1 << (2 * LONGEST);
     let mut literals = [0; LITLEN_BITS + 1];
     for (length, count) in literals.iter_mut().enumerate().skip(1) {
-        *count = code.symbols(length).0.partition_point(|symbol| *symbol < END_OF_BLOCK) as u64;
+        *count = code
+            .symbols(length)
+            .0
+            .partition_point(|symbol| *symbol < END_OF_BLOCK) as u64;
     }
     let mut probability = 0;
     for second in 1..LITLEN_BITS {
         // The first symbols that leave room for a second one of this length.
-        let first: u64 = (1..=LITLEN_BITS - second).map(|first| literals[first] << (LONGEST - first)).sum();
+        let first: u64 = (1..=LITLEN_BITS - second)
+            .map(|first| literals[first] << (LONGEST - first))
+            .sum();
         let next = (code.symbols(second).0.len() as u64) << (LONGEST - second);
         probability += first * next;
     }

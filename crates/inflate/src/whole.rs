@@ -38,7 +38,12 @@ impl Inflater {
     /// # Errors
     ///
     /// Returns the errors of [`inflate`].
-    pub fn inflate(&mut self, input: &[u8], format: Format, max_len: usize) -> Result<Vec<u8>, Error> {
+    pub fn inflate(
+        &mut self,
+        input: &[u8],
+        format: Format,
+        max_len: usize,
+    ) -> Result<Vec<u8>, Error> {
         /// The ratio of output to input that memory is first allocated for.
         const FIRST_GUESS: usize = 3;
         const MIN: usize = 256;
@@ -49,7 +54,8 @@ impl Inflater {
         loop {
             length = length.min(max_len);
             let more = length.saturating_sub(out.len());
-            out.try_reserve_exact(more).map_err(|_| stream.error(ErrorKind::OutOfMemory))?;
+            out.try_reserve_exact(more)
+                .map_err(|_| stream.error(ErrorKind::OutOfMemory))?;
             out.resize(length, 0);
             let room = out.get_mut(filled..).unwrap_or_default();
             let count = stream.read(room)?;
@@ -83,7 +89,12 @@ impl Inflater {
     /// assert_eq!(&out[..length], b"hello");
     /// # Ok::<(), meshmap_inflate::Error>(())
     /// ```
-    pub fn inflate_into(&mut self, input: &[u8], format: Format, out: &mut [u8]) -> Result<usize, Error> {
+    pub fn inflate_into(
+        &mut self,
+        input: &[u8],
+        format: Format,
+        out: &mut [u8],
+    ) -> Result<usize, Error> {
         let mut stream = Stream::new(self, input, format)?;
         let count = stream.read(out)?;
         stream.finish()?;

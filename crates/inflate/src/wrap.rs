@@ -49,7 +49,10 @@ impl Checksum {
             Self::Adler32(adler) => adler.write(content),
             Self::Gzip { crc, length, .. } => {
                 crc.update(content);
-                #[expect(clippy::cast_possible_truncation, reason = "gzip stores the length modulo 2^32")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "gzip stores the length modulo 2^32"
+                )]
                 let more = content.len() as u32;
                 *length = length.wrapping_add(more);
             }
@@ -63,17 +66,33 @@ impl Checksum {
             false => Err(ErrorKind::Checksum { stored, computed }),
         };
         match self {
-            Self::None => Trailer { length: 0, result: Ok(()) },
-            Self::Ignored(length) => Trailer { length: trailer.len().min(*length), result: Ok(()) },
+            Self::None => Trailer {
+                length: 0,
+                result: Ok(()),
+            },
+            Self::Ignored(length) => Trailer {
+                length: trailer.len().min(*length),
+                result: Ok(()),
+            },
             Self::Adler32(adler) => {
-                let stored = trailer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+                let stored = trailer
+                    .first_chunk()
+                    .map(|bytes| u32::from_be_bytes(*bytes));
                 let result = stored.ok_or(ErrorKind::Truncated);
                 let result = result.and_then(|stored| differ(stored, adler.finish()));
-                Trailer { length: ZLIB_TRAILER, result }
+                Trailer {
+                    length: ZLIB_TRAILER,
+                    result,
+                }
             }
-            Self::Gzip { crc, length, header } => {
-                let fields =
-                    trailer.split_first_chunk().zip(trailer.get(4..).and_then(|rest| rest.first_chunk()));
+            Self::Gzip {
+                crc,
+                length,
+                header,
+            } => {
+                let fields = trailer
+                    .split_first_chunk()
+                    .zip(trailer.get(4..).and_then(|rest| rest.first_chunk()));
                 let result = match (fields, header) {
                     (None, _) => Err(ErrorKind::Truncated),
                     (_, Some(kind)) => Err(kind.clone()),
@@ -86,7 +105,10 @@ impl Checksum {
                         })
                     }
                 };
-                Trailer { length: GZIP_TRAILER, result }
+                Trailer {
+                    length: GZIP_TRAILER,
+                    result,
+                }
             }
         }
     }
@@ -96,13 +118,17 @@ impl Checksum {
 pub(super) fn zlib_header(input: &[u8]) -> Result<(usize, Checksum), ErrorKind> {
     const DEFLATE: u8 = 8;
     const FDICT: u8 = 0x20;
-    let Some([cmf, flg]) = input.first_chunk::<2>() else { return Err(ErrorKind::Truncated) };
+    let Some([cmf, flg]) = input.first_chunk::<2>() else {
+        return Err(ErrorKind::Truncated);
+    };
     let check = u16::from_be_bytes([*cmf, *flg]);
     if cmf & 0x0f != DEFLATE || cmf >> 4 > 7 || !check.is_multiple_of(31) {
         return Err(ErrorKind::Corrupt("no zlib header"));
     }
     if flg & FDICT != 0 {
-        return Err(ErrorKind::Corrupt("a header that asks for a preset dictionary"));
+        return Err(ErrorKind::Corrupt(
+            "a header that asks for a preset dictionary",
+        ));
     }
     Ok((2, Checksum::Adler32(simd_adler32::Adler32::new())))
 }
@@ -132,19 +158,26 @@ pub(super) fn gzip_header(input: &[u8]) -> Result<(usize, Checksum), ErrorKind> 
     let mut at = 10_usize;
     let rest = |at: usize| input.get(at..).unwrap_or_default();
     if flags & FEXTRA != 0 {
-        let length =
-            rest(at).first_chunk().map(|bytes| u16::from_le_bytes(*bytes)).ok_or(ErrorKind::Truncated)?;
+        let length = rest(at)
+            .first_chunk()
+            .map(|bytes| u16::from_le_bytes(*bytes))
+            .ok_or(ErrorKind::Truncated)?;
         at = at.saturating_add(2).saturating_add(length.into());
     }
     for flag in [FNAME, FCOMMENT] {
         if flags & flag != 0 {
-            let end = rest(at).iter().position(|byte| *byte == 0).ok_or(ErrorKind::Truncated)?;
+            let end = rest(at)
+                .iter()
+                .position(|byte| *byte == 0)
+                .ok_or(ErrorKind::Truncated)?;
             at = at.saturating_add(end).saturating_add(1);
         }
     }
     let mut header = None;
     if flags & FHCRC != 0 {
-        let stored = rest(at).first_chunk().map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
+        let stored = rest(at)
+            .first_chunk()
+            .map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
         let stored = stored.ok_or(ErrorKind::Truncated)?;
         let mut crc = Crc::new();
         crc.update(input.get(..at).unwrap_or_default());
@@ -155,5 +188,12 @@ pub(super) fn gzip_header(input: &[u8]) -> Result<(usize, Checksum), ErrorKind> 
     if at > input.len() {
         return Err(ErrorKind::Truncated);
     }
-    Ok((at, Checksum::Gzip { crc: Crc::new(), length: 0, header }))
+    Ok((
+        at,
+        Checksum::Gzip {
+            crc: Crc::new(),
+            length: 0,
+            header,
+        },
+    ))
 }

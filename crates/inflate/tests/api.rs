@@ -5,7 +5,9 @@ use meshmap_inflate::{
 };
 
 fn sample() -> Vec<u8> {
-    (0..50_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes()).collect()
+    (0..50_000_u32)
+        .flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes())
+        .collect()
 }
 
 fn zlib(content: &[u8]) -> Vec<u8> {
@@ -21,7 +23,10 @@ fn one_call_decodes_up_to_the_limit_and_no_further() {
     }
     for limit in [0, 1, 255, 256, 257, content.len() - 1] {
         let error = inflate(&stream, Format::Zlib, limit).unwrap_err();
-        assert_eq!((error.kind(), error.decoded()), (&ErrorKind::TooLong, limit as u64 + 1));
+        assert_eq!(
+            (error.kind(), error.decoded()),
+            (&ErrorKind::TooLong, limit as u64 + 1)
+        );
     }
     assert!(inflate(&zlib(&[]), Format::Zlib, 0).unwrap().is_empty());
 }
@@ -36,7 +41,11 @@ fn memory_grows_with_the_output() {
     let content = vec![7; 1_000_000];
     let stream = zlib(&content);
     let out = inflate(&stream, Format::Zlib, usize::MAX).unwrap();
-    assert!(out == content && out.capacity() <= 2 * content.len(), "{}", out.capacity());
+    assert!(
+        out == content && out.capacity() <= 2 * content.len(),
+        "{}",
+        out.capacity()
+    );
     let out = inflate(&stream, Format::Zlib, content.len()).unwrap();
     assert_eq!(out.capacity(), content.len());
 }
@@ -47,17 +56,27 @@ fn slices_may_be_longer_than_the_content_and_not_shorter() {
     let stream = zlib(&content);
     let mut inflater = Inflater::new();
     let mut out = vec![0; content.len() + 10];
-    assert_eq!(inflater.inflate_into(&stream, Format::Zlib, &mut out).unwrap(), content.len());
+    assert_eq!(
+        inflater
+            .inflate_into(&stream, Format::Zlib, &mut out)
+            .unwrap(),
+        content.len()
+    );
     assert!(out[..content.len()] == content);
     out.truncate(content.len() - 1);
-    let error = inflater.inflate_into(&stream, Format::Zlib, &mut out).unwrap_err();
+    let error = inflater
+        .inflate_into(&stream, Format::Zlib, &mut out)
+        .unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::TooLong);
 }
 
 #[test]
 fn errors_name_format_problem_and_position() {
     let text = |stream: &[u8], format| inflate(stream, format, 1 << 20).unwrap_err().to_string();
-    assert_eq!(text(b"\x78", Format::Zlib), "truncated zlib stream, after 0 bytes of output");
+    assert_eq!(
+        text(b"\x78", Format::Zlib),
+        "truncated zlib stream, after 0 bytes of output"
+    );
     assert_eq!(
         text(b"hello world", Format::Gzip),
         "invalid gzip stream: no gzip header, after 0 bytes of output"
@@ -73,8 +92,17 @@ fn errors_name_format_problem_and_position() {
     let mut stream = zlib(b"hello");
     *stream.last_mut().unwrap() ^= 1;
     let error = inflate(&stream, Format::Zlib, 10).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Checksum { stored: 0x062c_0214, computed: 0x062c_0215 }));
-    assert_eq!(error.to_string(), "wrong Adler-32 in a zlib stream: computed 0x062c0215, stored 0x062c0214");
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Checksum {
+            stored: 0x062c_0214,
+            computed: 0x062c_0215
+        }
+    ));
+    assert_eq!(
+        error.to_string(),
+        "wrong Adler-32 in a zlib stream: computed 0x062c0215, stored 0x062c0214"
+    );
     let error = std::io::Error::from(error);
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
     assert!(error.get_ref().unwrap().is::<Error>());
@@ -101,7 +129,11 @@ impl RawDecoder for Liar {
     fn reset(&mut self) {}
 
     fn decode(&mut self, _: &[u8], _: &mut [u8]) -> Decoded {
-        Decoded { consumed: usize::MAX, produced: usize::MAX, status: self.0 }
+        Decoded {
+            consumed: usize::MAX,
+            produced: usize::MAX,
+            status: self.0,
+        }
     }
 }
 
@@ -124,7 +156,9 @@ fn decoders_that_claim_the_impossible_do_no_harm() {
 fn helpers_for_other_bytes_are_not_used() {
     use meshmap_inflate::Helpers;
 
-    let content: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
+    let content: Vec<u8> = (0..4_u32 << 20)
+        .map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63)
+        .collect();
     let stream = miniz_oxide::deflate::compress_to_vec(&content, 1);
     let mut inflater = Inflater::new();
     // The helpers' bytes are as many, and not these.

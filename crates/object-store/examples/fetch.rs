@@ -17,7 +17,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let remote = Remote::at(address)?;
     let tell = |what: &str| {
         let stats = remote.stats();
-        println!("{what}: {} requests, {} of {} bytes", stats.requests, stats.bytes, stats.length);
+        println!(
+            "{what}: {} requests, {} of {} bytes",
+            stats.requests, stats.bytes, stats.length
+        );
     };
     let file = remote.open().await?;
     tell("open");
@@ -25,7 +28,11 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         [what, mesh] if what == "mesh" => {
             let mesh = mesh.parse()?;
             let view = remote.run(|_| file.mesh(&mesh)).await?;
-            println!("{mesh}: {} vertices, {} triangles", view.vertex_count(), view.triangle_count());
+            println!(
+                "{mesh}: {} vertices, {} triangles",
+                view.vertex_count(),
+                view.triangle_count()
+            );
             tell("mesh");
         }
         [what, numbers @ ..] if what == "snapshot" => {

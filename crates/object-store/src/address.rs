@@ -27,14 +27,22 @@ pub(crate) struct Place {
 /// runtime that is shared as well.
 pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Result<Place> {
     let shown = without_secrets(address);
-    let refused = |what: String| Error::Address { address: without_secrets(address), what };
+    let refused = |what: String| Error::Address {
+        address: without_secrets(address),
+        what,
+    };
     let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
     let environment: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     if is_plain_http(&url, &environment) {
         let (store, path) = http::store(&url, settings, is_shared).map_err(refused)?;
-        return Ok(Place { store, pages: None, path, shown });
+        return Ok(Place {
+            store,
+            pages: None,
+            path,
+            shown,
+        });
     }
     if let Some(feature) = missing_feature(url.scheme()) {
         return Err(refused(without_feature(feature, url.scheme())));
@@ -49,7 +57,9 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     }
     let of_stores = environment.into_iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
-        let is_of_store = ["aws_", "google_", "azure_"].iter().any(|prefix| name.starts_with(prefix));
+        let is_of_store = ["aws_", "google_", "azure_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
         is_of_store.then_some((name, value))
     });
     let of_stores: Vec<(String, String)> = of_stores.collect();
@@ -57,14 +67,37 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     let (scheme, path) = ObjectStoreScheme::parse(&url).map_err(|error| failed(error.into()))?;
     let new = || store(scheme, &url, &of_stores, settings).map_err(failed);
     // The bucket is a part of the host, or the first part of the path.
-    let bucket = url.path_segments().and_then(|mut parts| parts.next()).unwrap_or_default();
+    let bucket = url
+        .path_segments()
+        .and_then(|mut parts| parts.next())
+        .unwrap_or_default();
     let bucket = if url.scheme() == "file" { "" } else { bucket };
-    let Settings { retries, timeout, deadline, redirects, .. } = settings;
+    let Settings {
+        retries,
+        timeout,
+        deadline,
+        redirects,
+        ..
+    } = settings;
     let how = format!("{retries} {timeout:?} {deadline:?} {redirects}");
-    let key = || format!("{}/{bucket} {how} {of_stores:?}", &url[..Position::BeforePath]);
-    let store = if is_shared { shared::store(key(), new) } else { new() }?;
+    let key = || {
+        format!(
+            "{}/{bucket} {how} {of_stores:?}",
+            &url[..Position::BeforePath]
+        )
+    };
+    let store = if is_shared {
+        shared::store(key(), new)
+    } else {
+        new()
+    }?;
     let Store { objects, pages } = store;
-    Ok(Place { store: objects, pages, path, shown })
+    Ok(Place {
+        store: objects,
+        pages,
+        path,
+        shown,
+    })
 }
 
 /// Returns the first part of a path that no key of a request can have: a dot, two dots, or nothing between two slashes.
@@ -81,7 +114,10 @@ fn refused_segment(address: &str) -> Option<&str> {
 }
 
 /// The store of an address, with the settings of the environment.
-#[allow(unused_variables, reason = "without the features of stores there are no settings")]
+#[allow(
+    unused_variables,
+    reason = "without the features of stores there are no settings"
+)]
 fn store(
     scheme: ObjectStoreScheme,
     url: &Url,
@@ -93,15 +129,21 @@ fn store(
     macro_rules! built {
         ($builder:ty) => {{
             // Files check how long a server is silent.
-            let client =
-                ClientOptions::new().with_connect_timeout(settings.timeout).with_timeout(settings.deadline);
-            let builder = <$builder>::new().with_url(url.as_str()).with_client_options(client);
+            let client = ClientOptions::new()
+                .with_connect_timeout(settings.timeout)
+                .with_timeout(settings.deadline);
+            let builder = <$builder>::new()
+                .with_url(url.as_str())
+                .with_client_options(client);
             let builder = builder.with_retry(settings.retry());
             let builder = builder.with_http_connector(Connector::new(settings));
-            let set = environment.iter().fold(builder, |builder, (name, value)| match name.parse() {
-                Ok(name) => builder.with_config(name, value),
-                Err(_) => builder,
-            });
+            let set =
+                environment
+                    .iter()
+                    .fold(builder, |builder, (name, value)| match name.parse() {
+                        Ok(name) => builder.with_config(name, value),
+                        Err(_) => builder,
+                    });
             Arc::new(set.build()?)
         }};
     }
@@ -109,20 +151,32 @@ fn store(
         #[cfg(feature = "aws")]
         ObjectStoreScheme::AmazonS3 => {
             let store = built!(object_store::aws::AmazonS3Builder);
-            Ok(Store { objects: store.clone(), pages: Some(store) })
+            Ok(Store {
+                objects: store.clone(),
+                pages: Some(store),
+            })
         }
         #[cfg(feature = "gcp")]
         ObjectStoreScheme::GoogleCloudStorage => {
             let store = built!(object_store::gcp::GoogleCloudStorageBuilder);
-            Ok(Store { objects: store.clone(), pages: Some(store) })
+            Ok(Store {
+                objects: store.clone(),
+                pages: Some(store),
+            })
         }
         // Its lists do not begin after a key, and have another protocol.
         #[cfg(feature = "azure")]
         ObjectStoreScheme::MicrosoftAzure => {
             let store = built!(object_store::azure::MicrosoftAzureBuilder);
-            Ok(Store { objects: store, pages: None })
+            Ok(Store {
+                objects: store,
+                pages: None,
+            })
         }
-        _ => Ok(Store { objects: Arc::from(object_store::parse_url(url)?.0), pages: None }),
+        _ => Ok(Store {
+            objects: Arc::from(object_store::parse_url(url)?.0),
+            pages: None,
+        }),
     }
 }
 
@@ -217,10 +271,15 @@ mod http {
             connector = connector.shared(allows_http);
         }
         let (base, path) = base_and_path(&url);
-        let builder = HttpBuilder::new().with_url(base).with_client_options(client);
+        let builder = HttpBuilder::new()
+            .with_url(base)
+            .with_client_options(client);
         let builder = builder.with_retry(settings.retry());
         let builder = builder.with_http_connector(connector);
-        Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
+        Ok((
+            Arc::new(builder.build().map_err(|error| error.to_string())?),
+            path,
+        ))
     }
 
     /// The address of a store and a path in it, of which the store makes the same address again.
@@ -233,7 +292,11 @@ mod http {
             parts.extend(path.parts());
         }
         // Paths of stores have no empty parts and one way to encode characters.
-        if again == *url { (base, path) } else { (url.clone(), Path::default()) }
+        if again == *url {
+            (base, path)
+        } else {
+            (url.clone(), Path::default())
+        }
     }
 
     /// The header for the user and the password of an address.
@@ -244,7 +307,8 @@ mod http {
         let mut pair: Vec<u8> = percent_decode_str(url.username()).collect();
         pair.push(b':');
         pair.extend(percent_decode_str(url.password().unwrap_or_default()));
-        let mut value = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
+        let mut value =
+            HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
@@ -260,7 +324,11 @@ mod http {
 
     use crate::fetch::Settings;
 
-    pub(super) fn store(url: &Url, _: &Settings, _: bool) -> Result<(Arc<dyn ObjectStore>, Path), String> {
+    pub(super) fn store(
+        url: &Url,
+        _: &Settings,
+        _: bool,
+    ) -> Result<(Arc<dyn ObjectStore>, Path), String> {
         Err(super::without_feature("http", url.scheme()))
     }
 }
@@ -287,7 +355,11 @@ pub fn without_secrets(address: &str) -> String {
     if let Some(query) = url.query() {
         let is_version = |pair: &&str| {
             let name = pair.split_once('=').map(|(name, _)| name);
-            name.is_some_and(|name| VERSIONS.iter().any(|version| name.eq_ignore_ascii_case(version)))
+            name.is_some_and(|name| {
+                VERSIONS
+                    .iter()
+                    .any(|version| name.eq_ignore_ascii_case(version))
+            })
         };
         let mut kept: Vec<&str> = query.split('&').filter(is_version).collect();
         if kept.len() < query.split('&').count() {
@@ -307,30 +379,53 @@ pub fn without_signature(address: &str) -> String {
     const BEGINNINGS: [&str; 2] = ["x-amz-", "x-goog-"];
     /// Names of parameters that are signatures, and of parameters that belong to a signature.
     const SIGNATURES: [(&str, &[&str]); 2] = [
-        ("signature", &["awsaccesskeyid", "googleaccessid", "expires", "policy", "key-pair-id"]),
+        (
+            "signature",
+            &[
+                "awsaccesskeyid",
+                "googleaccessid",
+                "expires",
+                "policy",
+                "key-pair-id",
+            ],
+        ),
         (
             "sig",
             &[
-                "sv", "ss", "srt", "sp", "se", "st", "spr", "sr", "sip", "skoid", "sktid", "skt", "ske",
-                "sks", "skv",
+                "sv", "ss", "srt", "sp", "se", "st", "spr", "sr", "sip", "skoid", "sktid", "skt",
+                "ske", "sks", "skv",
             ],
         ),
     ];
-    let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
+    let Ok(mut url) = Url::parse(address) else {
+        return address.to_owned();
+    };
     url.set_fragment(None);
     let _ = (url.set_username(""), url.set_password(None));
-    let Some(query) = url.query() else { return url.into() };
-    let name = |pair: &str| pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let Some(query) = url.query() else {
+        return url.into();
+    };
+    let name = |pair: &str| {
+        pair.split('=')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    };
     let names: Vec<String> = query.split('&').map(name).collect();
     let is_signature = |pair: &&str| {
         let name = name(pair);
-        BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        BEGINNINGS
+            .iter()
+            .any(|beginning| name.starts_with(beginning))
             || SIGNATURES.iter().any(|(signature, others)| {
                 names.iter().any(|name| name == signature)
                     && (name == *signature || others.contains(&name.as_str()))
             })
     };
-    let kept: Vec<&str> = query.split('&').filter(|pair| !is_signature(pair)).collect();
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !is_signature(pair))
+        .collect();
     let kept = kept.join("&");
     url.set_query(Some(kept.as_str()).filter(|query| !query.is_empty()));
     url.into()
@@ -346,9 +441,15 @@ fn missing_feature(scheme: &str) -> Option<&'static str> {
         ("fs", cfg!(feature = "fs"), &["file"][..]),
         ("aws", cfg!(feature = "aws"), &["s3", "s3a"]),
         ("gcp", cfg!(feature = "gcp"), &["gs"]),
-        ("azure", cfg!(feature = "azure"), &["az", "adl", "azure", "abfs", "abfss"]),
+        (
+            "azure",
+            cfg!(feature = "azure"),
+            &["az", "adl", "azure", "abfs", "abfss"],
+        ),
     ];
-    let missing = features.iter().find(|(_, is_on, schemes)| !is_on && schemes.contains(&scheme));
+    let missing = features
+        .iter()
+        .find(|(_, is_on, schemes)| !is_on && schemes.contains(&scheme));
     missing.map(|(feature, ..)| *feature)
 }
 
@@ -367,8 +468,15 @@ pub(crate) mod tests {
             ("gs://bucket/a.iqm", "gcp", cfg!(feature = "gcp")),
         ] {
             let place = parse(address, &Settings::default(), false);
-            let message = place.err().map(|error| error.to_string()).unwrap_or_default();
-            assert_eq!(message.contains(&format!("the feature `{feature}`")), !is_on, "{message}");
+            let message = place
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            assert_eq!(
+                message.contains(&format!("the feature `{feature}`")),
+                !is_on,
+                "{message}"
+            );
         }
     }
 
@@ -392,7 +500,11 @@ pub(crate) mod tests {
             ("s3://bucket/a.iqm", &[], false),
             ("file:///a.iqm", &[], false),
         ] {
-            assert_eq!(is_plain_http(&Url::parse(address).unwrap(), environment), is_plain, "{address}");
+            assert_eq!(
+                is_plain_http(&Url::parse(address).unwrap(), environment),
+                is_plain,
+                "{address}"
+            );
         }
         // A presigned address is used as it is, whatever the keys are.
         let signed = Url::parse(&format!("{s3}?X-Amz-Signature=0")).unwrap();
@@ -404,13 +516,31 @@ pub(crate) mod tests {
         for (address, key) in [
             ("s3://bucket/a%20b.iqm", "s3://bucket/a%20b.iqm"),
             ("https://u:p@host/a.iqm#f", "https://host/a.iqm"),
-            ("https://host/a.iqm?X-Amz-Date=1&X-Amz-Signature=2", "https://host/a.iqm"),
-            ("https://host/a.iqm?versionId=7&X-Amz-Signature=2", "https://host/a.iqm?versionId=7"),
-            ("https://host/a.iqm?AWSAccessKeyId=1&Expires=2&Signature=3", "https://host/a.iqm"),
-            ("https://host/a.iqm?sv=1&se=2&sig=3&snapshot=4", "https://host/a.iqm?snapshot=4"),
+            (
+                "https://host/a.iqm?X-Amz-Date=1&X-Amz-Signature=2",
+                "https://host/a.iqm",
+            ),
+            (
+                "https://host/a.iqm?versionId=7&X-Amz-Signature=2",
+                "https://host/a.iqm?versionId=7",
+            ),
+            (
+                "https://host/a.iqm?AWSAccessKeyId=1&Expires=2&Signature=3",
+                "https://host/a.iqm",
+            ),
+            (
+                "https://host/a.iqm?sv=1&se=2&sig=3&snapshot=4",
+                "https://host/a.iqm?snapshot=4",
+            ),
             // These are not signed.
-            ("https://host/a.iqm?id=5&sp=6", "https://host/a.iqm?id=5&sp=6"),
-            ("https://host/a.iqm?expires=never", "https://host/a.iqm?expires=never"),
+            (
+                "https://host/a.iqm?id=5&sp=6",
+                "https://host/a.iqm?id=5&sp=6",
+            ),
+            (
+                "https://host/a.iqm?expires=never",
+                "https://host/a.iqm?expires=never",
+            ),
             ("nothing", "nothing"),
         ] {
             assert_eq!(without_signature(address), key);
@@ -424,9 +554,18 @@ pub(crate) mod tests {
             ("https://host/a b.iqm", "https://host/a b.iqm"),
             ("https://host/a.iqm?sig=secret", "https://host/a.iqm?.."),
             ("https://u:secret@host/a.iqm", "https://host/a.iqm"),
-            ("https://secret@host/a.iqm?sv=1&sig=secret", "https://host/a.iqm?.."),
-            ("https://host/a.iqm?versionId=7&sig=secret", "https://host/a.iqm?versionId=7&.."),
-            ("https://host/a.iqm?generation=7", "https://host/a.iqm?generation=7"),
+            (
+                "https://secret@host/a.iqm?sv=1&sig=secret",
+                "https://host/a.iqm?..",
+            ),
+            (
+                "https://host/a.iqm?versionId=7&sig=secret",
+                "https://host/a.iqm?versionId=7&..",
+            ),
+            (
+                "https://host/a.iqm?generation=7",
+                "https://host/a.iqm?generation=7",
+            ),
             ("https://u:sec#ret@host/a.iqm?secret", "https://host/a.iqm?"),
             ("https://host/a.iqm#secret", "https://host/a.iqm"),
             ("nothing?secret", "nothing?"),
@@ -487,9 +626,18 @@ pub(crate) mod tests {
 
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     fn built(kind: Kind, settings: &Settings) -> Store {
-        let set = kind.environment.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let set = kind
+            .environment
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
         let environment: Vec<(String, String)> = set.collect();
-        store(kind.scheme, &Url::parse(kind.url).unwrap(), &environment, settings).unwrap()
+        store(
+            kind.scheme,
+            &Url::parse(kind.url).unwrap(),
+            &environment,
+            settings,
+        )
+        .unwrap()
     }
 
     /// A store of S3's protocol behind a server that answers each request with these bytes, and the requests that it got.
@@ -520,7 +668,9 @@ pub(crate) mod tests {
                     }
                     head.extend_from_slice(&part[..count]);
                 }
-                log.lock().unwrap().push_str(&String::from_utf8_lossy(&head).to_ascii_lowercase());
+                log.lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&head).to_ascii_lowercase());
                 // The client may have read enough.
                 let _ = stream.write_all(&answer);
             }
@@ -531,7 +681,11 @@ pub(crate) mod tests {
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     pub(crate) fn quick() -> Settings {
         let timeout = std::time::Duration::from_secs(2);
-        Settings { retries: 0, timeout, ..Settings::default() }
+        Settings {
+            retries: 0,
+            timeout,
+            ..Settings::default()
+        }
     }
 
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
@@ -543,7 +697,9 @@ pub(crate) mod tests {
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     #[tokio::test]
     async fn redirects_of_stores_to_other_hosts_are_refused_or_get_no_token() {
-        for (number, redirects) in (0..kinds(0).len()).flat_map(|number| [(number, false), (number, true)]) {
+        for (number, redirects) in
+            (0..kinds(0).len()).flat_map(|number| [(number, false), (number, true)])
+        {
             let (other_port, others) = served(OBJECT.to_vec());
             let answer = format!(
                 "HTTP/1.1 307 x\r\nLocation: http://localhost:{other_port}/b.iqm\r\nContent-Length: 0\r\n\
@@ -554,22 +710,39 @@ pub(crate) mod tests {
             let (port, requests) = served(answer.into_bytes());
             let kind = kinds(port).remove(number);
             let url = kind.url;
-            let has_token = kind.environment.iter().any(|(_, value)| value == "tokensecret");
+            let has_token = kind
+                .environment
+                .iter()
+                .any(|(_, value)| value == "tokensecret");
             let store = built(kind, &settings);
-            let remote = crate::Remote::new(store.objects, Path::from("b.iqm")).with_settings(settings);
+            let remote =
+                crate::Remote::new(store.objects, Path::from("b.iqm")).with_settings(settings);
             let bytes = remote.run(|source| source.read(0..4)).await;
-            assert_eq!(requests.lock().unwrap().contains("tokensecret"), has_token, "{url}");
+            assert_eq!(
+                requests.lock().unwrap().contains("tokensecret"),
+                has_token,
+                "{url}"
+            );
             let others = others.lock().unwrap();
             match bytes {
                 Ok(bytes) => assert!(redirects && *bytes == *b"abcd", "{url}"),
                 Err(error) => {
                     let text = error.to_string();
-                    assert!(!redirects && text.contains("redirects to another host"), "{url}: {text}");
+                    assert!(
+                        !redirects && text.contains("redirects to another host"),
+                        "{url}: {text}"
+                    );
                     assert_eq!(*others, "", "{url}");
                 }
             }
-            assert!(!others.contains("secret") && !others.contains("x-amz"), "{url}: {others}");
-            assert!(!others.contains("authorization") && !others.contains("referer"), "{url}: {others}");
+            assert!(
+                !others.contains("secret") && !others.contains("x-amz"),
+                "{url}: {others}"
+            );
+            assert!(
+                !others.contains("authorization") && !others.contains("referer"),
+                "{url}: {others}"
+            );
         }
     }
 
@@ -585,7 +758,10 @@ pub(crate) mod tests {
             [head.as_bytes(), &vec![b'x'; sent]].concat()
         };
         for (answer, expected) in [
-            (answer(200, 1 << 40, 100), "end of file before message length reached"),
+            (
+                answer(200, 1 << 40, 100),
+                "end of file before message length reached",
+            ),
             (answer(200, 1 << 40, 17 * MIB), "longer than 16 MiB"),
             (answer(200, 17 << 20, 17 * MIB), "longer than 16 MiB"),
             (answer(403, 1 << 40, 100), "403"),
@@ -594,7 +770,10 @@ pub(crate) mod tests {
             let (store, _) = s3(answer, &quick());
             let listed = store.objects.list(None).try_collect::<Vec<_>>().await;
             let error = crate::fetch::brief(listed.unwrap_err(), "s3://bucket/");
-            assert!(error.to_string().contains(expected), "expected {expected}: {error}");
+            assert!(
+                error.to_string().contains(expected),
+                "expected {expected}: {error}"
+            );
         }
     }
 
@@ -617,9 +796,16 @@ pub(crate) mod tests {
         ] {
             assert_eq!(refused_segment(address), segment, "{address}");
         }
-        let error = parse("s3://bucket/a/../b.iqm", &Settings::default(), false).err().unwrap();
+        let error = parse("s3://bucket/a/../b.iqm", &Settings::default(), false)
+            .err()
+            .unwrap();
         if cfg!(feature = "aws") {
-            assert!(error.to_string().starts_with("s3://bucket/a/../b.iqm: a key with the part"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("s3://bucket/a/../b.iqm: a key with the part"),
+                "{error}"
+            );
         }
     }
 }

@@ -44,7 +44,11 @@ impl Blocking {
     ///
     /// Returns [`Error::Runtime`](crate::Error::Runtime) if no thread can be started for it.
     pub fn new(remote: Remote) -> Result<Self> {
-        Ok(Self { remote, runtime: shared::runtime()?, recent: Arc::default() })
+        Ok(Self {
+            remote,
+            runtime: shared::runtime()?,
+            recent: Arc::default(),
+        })
     }
 
     /// The files below an address whose keys are greater than `after`; see [`List`](crate::List).
@@ -54,7 +58,10 @@ impl Blocking {
     /// Returns the errors of [`List::new`](crate::List::new), and [`Error::Runtime`](crate::Error::Runtime).
     pub fn list(address: &str, after: &str, settings: &Settings) -> Result<BlockingList> {
         let list = List::of_place(address, parse(address, settings, true)?, after)?;
-        Ok(BlockingList { list, runtime: shared::runtime()? })
+        Ok(BlockingList {
+            list,
+            runtime: shared::runtime()?,
+        })
     }
 
     /// The file at an address; see [`Remote::at`]. Files of one store share its connections and keys.
@@ -176,8 +183,9 @@ impl ReadRange for Blocking {
         let is_missing = Cell::new(false);
         let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
         let read = |source: &Source| {
-            let within =
-                |end: u64| Ok::<_, meshmap::Error>(source.len()?.map_or(end, |length| length.min(end)));
+            let within = |end: u64| {
+                Ok::<_, meshmap::Error>(source.len()?.map_or(end, |length| length.min(end)))
+            };
             let (end, longest) = (within(range.end)?, within(longest.end)?);
             let start = range.start.min(end);
             source.read(start..end).or_else(|_| {
@@ -188,7 +196,11 @@ impl ReadRange for Blocking {
         };
         let inner = &self.remote.inner;
         let bytes = loop {
-            match inner.fragments.step(read).map_err(|error| inner.mesh_error(error))? {
+            match inner
+                .fragments
+                .step(read)
+                .map_err(|error| inner.mesh_error(error))?
+            {
                 Ok(bytes) => break bytes,
                 Err(ranges) => self.fetch(ranges)?,
             }

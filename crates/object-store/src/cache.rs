@@ -47,7 +47,12 @@ impl RangeCache {
     /// Makes a cache of `capacity_bytes` bytes.
     #[must_use]
     pub fn new(capacity_bytes: u64) -> Self {
-        Self { state: Arc::new(Mutex::new(State { capacity: capacity_bytes, ..State::default() })) }
+        Self {
+            state: Arc::new(Mutex::new(State {
+                capacity: capacity_bytes,
+                ..State::default()
+            })),
+        }
     }
 
     /// The number of bytes that it holds.
@@ -62,9 +67,17 @@ impl RangeCache {
 
     /// Returns the bytes of a range, if one entry has all of them.
     pub(crate) fn get(&self, address: &str, tag: &str, range: &Range<u64>) -> Option<Bytes> {
-        let key = Key { address: address.into(), tag: tag.into() };
+        let key = Key {
+            address: address.into(),
+            tag: tag.into(),
+        };
         let mut state = self.lock();
-        let State { files, order, ticks, .. } = &mut *state;
+        let State {
+            files,
+            order,
+            ticks,
+            ..
+        } = &mut *state;
         let (start, entry) = files.get_mut(&key)?.range_mut(..=range.start).next_back()?;
         let part = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
         let (first, last) = (part(range.start), part(range.end));
@@ -77,27 +90,40 @@ impl RangeCache {
     }
 
     pub(crate) fn put(&self, address: &str, tag: &str, start: u64, bytes: &Bytes) {
-        let key = Key { address: address.into(), tag: tag.into() };
+        let key = Key {
+            address: address.into(),
+            tag: tag.into(),
+        };
         let mut state = self.lock();
         if weight(bytes) > state.capacity {
             return;
         }
         state.remove(&key, start);
         while state.bytes.saturating_add(weight(bytes)) > state.capacity {
-            let Some((_, (key, start))) = state.order.pop_first() else { break };
+            let Some((_, (key, start))) = state.order.pop_first() else {
+                break;
+            };
             state.remove(&key, start);
         }
         state.ticks += 1;
         let tick = state.ticks;
         state.bytes += weight(bytes);
         state.order.insert(tick, (key.clone(), start));
-        state.files.entry(key).or_default().insert(start, Entry { bytes: bytes.clone(), tick });
+        state.files.entry(key).or_default().insert(
+            start,
+            Entry {
+                bytes: bytes.clone(),
+                tick,
+            },
+        );
     }
 }
 
 impl State {
     fn remove(&mut self, key: &Key, start: u64) {
-        let Some(file) = self.files.get_mut(key) else { return };
+        let Some(file) = self.files.get_mut(key) else {
+            return;
+        };
         if let Some(entry) = file.remove(&start) {
             self.bytes -= weight(&entry.bytes);
             self.order.remove(&entry.tick);
@@ -111,7 +137,10 @@ impl State {
 impl fmt::Debug for RangeCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        f.debug_struct("RangeCache").field("capacity", &state.capacity).field("held", &state.bytes).finish()
+        f.debug_struct("RangeCache")
+            .field("capacity", &state.capacity)
+            .field("held", &state.bytes)
+            .finish()
     }
 }
 

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
 use http_types::header::{
-    ACCEPT, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LOCATION,
-    RANGE,
+    ACCEPT, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
+    LOCATION, RANGE,
 };
 use http_types::{Method, StatusCode, Uri};
 use object_store::client::{
@@ -69,7 +69,13 @@ impl Connector {
     /// Uses one client for all files of this process whose settings are the same.
     #[cfg(feature = "http")]
     pub(crate) fn shared(mut self, allows_http: bool) -> Self {
-        let Self { headers, timeout, deadline, redirects, key: _ } = &self;
+        let Self {
+            headers,
+            timeout,
+            deadline,
+            redirects,
+            key: _,
+        } = &self;
         let mut key = format!("{timeout:?} {deadline:?} {redirects} {allows_http}").into_bytes();
         for (name, value) in headers {
             key.extend([b"\n", name.as_str().as_bytes(), b": ", value.as_bytes()].concat());
@@ -79,8 +85,10 @@ impl Connector {
     }
 
     fn client(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = reqwest_client(options)
-            .map_err(|error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) })?;
+        let client = reqwest_client(options).map_err(|error| object_store::Error::Generic {
+            store: "HTTP",
+            source: Box::new(error),
+        })?;
         let client = Client {
             inner: HttpClient::new(client),
             headers: self.headers.clone(),
@@ -149,7 +157,9 @@ fn reqwest_client(options: &ClientOptions) -> Result<reqwest::Client, reqwest::E
     if let Some(time) = duration(ClientConfigKey::PoolIdleTimeout) {
         builder = builder.pool_idle_timeout(time);
     }
-    if let Some(count) = text(ClientConfigKey::PoolMaxIdlePerHost).and_then(|value| value.parse().ok()) {
+    if let Some(count) =
+        text(ClientConfigKey::PoolMaxIdlePerHost).and_then(|value| value.parse().ok())
+    {
         builder = builder.pool_max_idle_per_host(count);
     }
     if is_on(ClientConfigKey::Http1Only) {
@@ -167,7 +177,8 @@ fn reqwest_client(options: &ClientOptions) -> Result<reqwest::Client, reqwest::E
     if is_on(ClientConfigKey::Http2KeepAliveWhileIdle) {
         builder = builder.http2_keep_alive_while_idle(true);
     }
-    if let Some(bytes) = text(ClientConfigKey::Http2MaxFrameSize).and_then(|value| value.parse::<u32>().ok())
+    if let Some(bytes) =
+        text(ClientConfigKey::Http2MaxFrameSize).and_then(|value| value.parse::<u32>().ok())
     {
         builder = builder.http2_max_frame_size(bytes);
     }
@@ -177,7 +188,9 @@ fn reqwest_client(options: &ClientOptions) -> Result<reqwest::Client, reqwest::E
 /// The reason why an answer is not used.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
-    #[error("the server redirects to another host, {0}, which is followed if redirects are allowed")]
+    #[error(
+        "the server redirects to another host, {0}, which is followed if redirects are allowed"
+    )]
     OtherHost(String),
     #[error("the server redirects more than {MAX_REDIRECTS} times")]
     ManyRedirects,
@@ -236,7 +249,9 @@ impl Client {
         let mut url = first.clone();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.inner.execute(request.clone()).await?;
-            let Some(next) = redirect_of(&request, &response, &url) else { return Ok(response) };
+            let Some(next) = redirect_of(&request, &response, &url) else {
+                return Ok(response);
+            };
             if !is_same_host(&next, &first) {
                 if !self.redirects {
                     let host = next.host_str().unwrap_or_default().to_owned();
@@ -310,7 +325,8 @@ fn redirect_of(request: &HttpRequest, response: &HttpResponse, url: &Url) -> Opt
             | StatusCode::PERMANENT_REDIRECT
     );
     let method = request.method();
-    let is_reading = *method == Method::GET || *method == Method::HEAD || method.as_str() == "PROPFIND";
+    let is_reading =
+        *method == Method::GET || *method == Method::HEAD || method.as_str() == "PROPFIND";
     if !is_redirect || !is_reading {
         return None;
     }
@@ -329,7 +345,15 @@ fn is_same_host(a: &Url, b: &Url) -> bool {
 /// Keeps the headers that say what is read. The others may be keys: `Authorization`, `x-amz-security-token`, or a header of the caller.
 fn remove_secrets(headers: &mut HeaderMap) {
     let depth = HeaderName::from_static("depth");
-    let kept = [ACCEPT, RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, depth];
+    let kept = [
+        ACCEPT,
+        RANGE,
+        IF_MATCH,
+        IF_NONE_MATCH,
+        IF_MODIFIED_SINCE,
+        IF_UNMODIFIED_SINCE,
+        depth,
+    ];
     let mut remaining = HeaderMap::new();
     for name in kept {
         if let Some(value) = headers.remove(&name) {

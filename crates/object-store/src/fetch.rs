@@ -11,7 +11,9 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use meshmap::{Fragments, Options};
 use object_store::path::Path;
-use object_store::{Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
+use object_store::{
+    Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
+};
 use url::Url;
 
 use crate::address::without_secrets;
@@ -125,7 +127,10 @@ pub(crate) struct OfObject;
 
 /// The options of a request for a file.
 fn of_object(range: Option<Range<u64>>) -> GetOptions {
-    let mut options = GetOptions { range: range.map(GetRange::Bounded), ..GetOptions::default() };
+    let mut options = GetOptions {
+        range: range.map(GetRange::Bounded),
+        ..GetOptions::default()
+    };
     options.extensions.insert(OfObject);
     options
 }
@@ -180,7 +185,10 @@ impl Version {
 /// around tags in responses and none in lists.
 pub(crate) fn identity(meta: &ObjectMeta) -> Option<String> {
     let strong = meta.e_tag.as_deref().filter(|tag| !tag.starts_with("W/"));
-    strong.map(|tag| tag.trim_matches('"')).or(meta.version.as_deref()).map(str::to_owned)
+    strong
+        .map(|tag| tag.trim_matches('"'))
+        .or(meta.version.as_deref())
+        .map(str::to_owned)
 }
 
 /// The state of a body after a piece of it.
@@ -213,27 +221,40 @@ pub(crate) struct Stored {
 impl Stored {
     /// Fetches these ranges. Afterwards there are more bytes than before.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let requests = self.fragments.requests(ranges, self.settings.gap, self.settings.first);
+        let requests = self
+            .fragments
+            .requests(ranges, self.settings.gap, self.settings.first);
         if self.version().is_none() {
             // The first response has the length of the file, and the version of all others. The job asks for the rest again.
-            let Some(first) = requests.into_iter().next() else { return Ok(()) };
+            let Some(first) = requests.into_iter().next() else {
+                return Ok(());
+            };
             return self.fetch_first(first).await;
         }
         let length = self.version().map_or(u64::MAX, |version| version.length);
-        let within = requests.iter().map(|range| range.start..range.end.min(length));
+        let within = requests
+            .iter()
+            .map(|range| range.start..range.end.min(length));
         let wanted: Vec<_> = within.filter(|range| range.start < range.end).collect();
         let parts = stream::iter(wanted)
             .map(|range| async move { Ok::<_, Error>((range.start, self.part(range).await?)) })
             .buffer_unordered(self.settings.parallel.max(1));
-        parts.try_for_each(|(start, bytes)| async move { self.supply(start, bytes) }).await
+        parts
+            .try_for_each(|(start, bytes)| async move { self.supply(start, bytes) })
+            .await
     }
 
     pub(crate) fn version(&self) -> Option<Version> {
-        self.version.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn supply(&self, start: u64, bytes: Bytes) -> Result<()> {
-        self.fragments.supply(start, bytes).map_err(|error| self.mesh_error(error))
+        self.fragments
+            .supply(start, bytes)
+            .map_err(|error| self.mesh_error(error))
     }
 
     /// The first request. A file that is shorter than the range ends its response early; one of no bytes has no ranges.
@@ -243,10 +264,14 @@ impl Stored {
             Err(Error::Store { error, .. }) if has_no_ranges(&error) => {
                 self.before_deadline(&range, self.whole()).await?
             }
-            Err(Error::Store { error, address }) => match self.in_time(&range, self.head()).await? {
-                Ok(meta) if meta.size <= range.start => (range.start, Bytes::new(), Version::of(&meta)),
-                _ => return Err(Error::Store { error, address }),
-            },
+            Err(Error::Store { error, address }) => {
+                match self.in_time(&range, self.head()).await? {
+                    Ok(meta) if meta.size <= range.start => {
+                        (range.start, Bytes::new(), Version::of(&meta))
+                    }
+                    _ => return Err(Error::Store { error, address }),
+                }
+            }
             Err(error) => return Err(error),
         };
         let length = version.length;
@@ -262,7 +287,9 @@ impl Stored {
                 None => *known = Some(version),
             }
         }
-        self.fragments.set_len(length).map_err(|error| self.mesh_error(error))?;
+        self.fragments
+            .set_len(length)
+            .map_err(|error| self.mesh_error(error))?;
         self.supply(start, bytes)
     }
 
@@ -271,15 +298,24 @@ impl Stored {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let most = self.settings.options.limits.max_total_bytes;
         let response = self.store.get_opts(&self.path, of_object(None));
-        let response = self.in_time(&(0..most), response).await?.map_err(|error| self.store_error(error))?;
+        let response = self
+            .in_time(&(0..most), response)
+            .await?
+            .map_err(|error| self.store_error(error))?;
         let version = Version::of(&response.meta);
         let range = 0..version.length;
         if version.length > most {
-            return Err(Error::TooLong { address: self.shown.clone(), length: version.length, limit: most });
+            return Err(Error::TooLong {
+                address: self.shown.clone(),
+                length: version.length,
+                limit: most,
+            });
         }
         self.refuse_encoding(&response, &range)?;
-        let bytes =
-            self.body(response, &range, version.length).await?.map_err(|error| self.store_error(error))?;
+        let bytes = self
+            .body(response, &range, version.length)
+            .await?
+            .map_err(|error| self.store_error(error))?;
         if bytes.len() as u64 != version.length {
             return Err(self.refused(&range, format!("the response has {} bytes", bytes.len())));
         }
@@ -301,7 +337,10 @@ impl Stored {
     }
 
     pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
-        Error::Mesh { address: self.shown.clone(), error }
+        Error::Mesh {
+            address: self.shown.clone(),
+            error,
+        }
     }
 
     async fn head(&self) -> Result<ObjectMeta, object_store::Error> {
@@ -328,8 +367,13 @@ impl Stored {
     }
 
     /// A range, before the deadline.
-    async fn get(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(u64, Bytes, Version)> {
-        self.before_deadline(&range, self.get_at_last(range.clone(), pinned)).await
+    async fn get(
+        &self,
+        range: Range<u64>,
+        pinned: Option<&Version>,
+    ) -> Result<(u64, Bytes, Version)> {
+        self.before_deadline(&range, self.get_at_last(range.clone(), pinned))
+            .await
     }
 
     async fn before_deadline<T>(
@@ -338,8 +382,14 @@ impl Stored {
         response: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let deadline = self.settings.deadline;
-        let late = |_| Error::Deadline { address: self.shown.clone(), range: range.clone(), deadline };
-        tokio::time::timeout(deadline, response).await.map_err(late)?
+        let late = |_| Error::Deadline {
+            address: self.shown.clone(),
+            range: range.clone(),
+            deadline,
+        };
+        tokio::time::timeout(deadline, response)
+            .await
+            .map_err(late)?
     }
 
     /// A range. A response that is cut off is asked for again; a request that the server refuses, or does not answer,
@@ -352,13 +402,20 @@ impl Stored {
         let mut wait = self.settings.backoff;
         let mut retries = self.settings.retries;
         loop {
-            let (response, version) = self.in_time(&range, self.response(range.clone(), pinned)).await??;
+            let (response, version) = self
+                .in_time(&range, self.response(range.clone(), pinned))
+                .await??;
             let expected = range.start..range.end.min(version.length);
-            let error = match self.body(response, &range, expected.end - expected.start).await? {
+            let error = match self
+                .body(response, &range, expected.end - expected.start)
+                .await?
+            {
                 Ok(bytes) if bytes.len() as u64 == expected.end - expected.start => {
                     return Ok((expected.start, bytes, version));
                 }
-                Ok(bytes) => self.refused(&range, format!("the response has {} bytes", bytes.len())),
+                Ok(bytes) => {
+                    self.refused(&range, format!("the response has {} bytes", bytes.len()))
+                }
                 // For a file with a tag, the store has already requested the rest.
                 Err(error) if version.tag.is_some() => return Err(self.store_error(error)),
                 Err(error) => self.store_error(error),
@@ -375,7 +432,11 @@ impl Stored {
     /// Fails if a response, or a part of it, does not come in time.
     async fn in_time<T>(&self, range: &Range<u64>, response: impl Future<Output = T>) -> Result<T> {
         let timeout = self.settings.timeout;
-        let late = |_| Error::Timeout { address: self.shown.clone(), range: range.clone(), timeout };
+        let late = |_| Error::Timeout {
+            address: self.shown.clone(),
+            range: range.clone(),
+            timeout,
+        };
         tokio::time::timeout(timeout, response).await.map_err(late)
     }
 
@@ -402,7 +463,9 @@ impl Stored {
             let enough = body.len().saturating_add(PIECE);
             let piece = async {
                 while body.len() < enough {
-                    let Some(bytes) = stream.try_next().await? else { return Ok(Read::End) };
+                    let Some(bytes) = stream.try_next().await? else {
+                        return Ok(Read::End);
+                    };
                     self.count(bytes.len());
                     if (body.len() as u64).saturating_add(bytes.len() as u64) > length {
                         return Ok(Read::TooLong);
@@ -415,7 +478,9 @@ impl Stored {
                 Ok(Read::Piece) => {}
                 Ok(Read::End) => return Ok(Ok(body.freeze())),
                 Ok(Read::TooLong) => {
-                    return Err(self.refused(range, format!("the response has more than {length} bytes")));
+                    return Err(
+                        self.refused(range, format!("the response has more than {length} bytes"))
+                    );
                 }
                 Err(error) => return Ok(Err(error)),
             }
@@ -427,7 +492,11 @@ impl Stored {
     }
 
     /// The head of a response, which is of the version and the range that are wanted.
-    async fn response(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(GetResult, Version)> {
+    async fn response(
+        &self,
+        range: Range<u64>,
+        pinned: Option<&Version>,
+    ) -> Result<(GetResult, Version)> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let tag = pinned.and_then(Version::strong_tag);
         let options = of_object(Some(range.clone())).with_if_match(tag);
@@ -452,21 +521,34 @@ impl Stored {
 
     /// Returns an error for a response that the server has compressed.
     fn refuse_encoding(&self, response: &GetResult, range: &Range<u64>) -> Result<()> {
-        let Some(encoding) = encoding(response) else { return Ok(()) };
-        let what = format!("compressed by the server ({encoding}), so that its bytes are not the file's");
+        let Some(encoding) = encoding(response) else {
+            return Ok(());
+        };
+        let what =
+            format!("compressed by the server ({encoding}), so that its bytes are not the file's");
         Err(self.refused(range, what))
     }
 
     fn refused(&self, range: &Range<u64>, what: String) -> Error {
-        Error::Response { address: self.shown.clone(), range: range.clone(), what }
+        Error::Response {
+            address: self.shown.clone(),
+            range: range.clone(),
+            what,
+        }
     }
 
     fn store_error(&self, error: object_store::Error) -> Error {
-        Error::Store { address: self.shown.clone(), error: Box::new(brief(error, &self.address)) }
+        Error::Store {
+            address: self.shown.clone(),
+            error: Box::new(brief(error, &self.address)),
+        }
     }
 
     fn changed(&self, what: String) -> Error {
-        Error::Changed { address: self.shown.clone(), what }
+        Error::Changed {
+            address: self.shown.clone(),
+            what,
+        }
     }
 }
 
@@ -485,34 +567,66 @@ pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::
         };
         let status = text.strip_prefix("Server returned non-2xx status code: ");
         let is_body = text.starts_with("Server returned error response: ");
-        let text = if is_body { "the server reports an error" } else { text };
-        let mut text = status.map_or(text, |status| status.split(": ").next().unwrap_or(status)).to_owned();
+        let text = if is_body {
+            "the server reports an error"
+        } else {
+            text
+        };
+        let mut text = status
+            .map_or(text, |status| status.split(": ").next().unwrap_or(status))
+            .to_owned();
         let causes = std::iter::successors(source.source(), |error| error.source());
         let is_known = status.is_some() || is_body;
-        if let Some(cause) =
-            causes.last().map(ToString::to_string).filter(|cause| !is_known && !text.contains(cause))
+        if let Some(cause) = causes
+            .last()
+            .map(ToString::to_string)
+            .filter(|cause| !is_known && !text.contains(cause))
         {
             text = format!("{text}: {cause}");
         }
         // Whatever part of the address is left out, its query string is what is secret.
-        let text = if query.is_empty() { text } else { text.replace(query, "..") };
+        let text = if query.is_empty() {
+            text
+        } else {
+            text.replace(query, "..")
+        };
         text.replace(address, &without_secrets(address)).into()
     };
     match error {
-        Store::NotFound { path, source } => Store::NotFound { path, source: clean(source) },
-        Store::PermissionDenied { path, source } => Store::PermissionDenied { path, source: clean(source) },
-        Store::Unauthenticated { path, source } => Store::Unauthenticated { path, source: clean(source) },
-        Store::NotModified { path, source } => Store::NotModified { path, source: clean(source) },
-        Store::NotSupported { source } => Store::NotSupported { source: clean(source) },
+        Store::NotFound { path, source } => Store::NotFound {
+            path,
+            source: clean(source),
+        },
+        Store::PermissionDenied { path, source } => Store::PermissionDenied {
+            path,
+            source: clean(source),
+        },
+        Store::Unauthenticated { path, source } => Store::Unauthenticated {
+            path,
+            source: clean(source),
+        },
+        Store::NotModified { path, source } => Store::NotModified {
+            path,
+            source: clean(source),
+        },
+        Store::NotSupported { source } => Store::NotSupported {
+            source: clean(source),
+        },
         Store::Generic { store, source } => {
             let source = clean(source);
             // The bucket of a list does not exist.
             match source.to_string().starts_with("404 ") {
-                true => Store::NotFound { path: String::new(), source },
+                true => Store::NotFound {
+                    path: String::new(),
+                    source,
+                },
                 false => Store::Generic { store, source },
             }
         }
-        other => Store::Generic { store: "HTTP", source: clean(other.to_string().into()) },
+        other => Store::Generic {
+            store: "HTTP",
+            source: clean(other.to_string().into()),
+        },
     }
 }
 
@@ -523,6 +637,9 @@ fn has_no_ranges(error: &object_store::Error) -> bool {
 
 /// Returns the compression that the server has applied to a response.
 fn encoding(response: &GetResult) -> Option<String> {
-    let encoding = response.attributes.get(&Attribute::ContentEncoding)?.to_string();
+    let encoding = response
+        .attributes
+        .get(&Attribute::ContentEncoding)?
+        .to_string();
     Some(encoding).filter(|encoding| !encoding.is_empty() && encoding != "identity")
 }

@@ -30,7 +30,12 @@
 //     remote: a file in a store, and jobs over it
 //     blocking play: reads that block, and snapshots fetched ahead of time
 
-#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+#![warn(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_errors_doc
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;

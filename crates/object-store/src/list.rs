@@ -70,13 +70,26 @@ impl List {
 
     /// The files below the address of a place.
     pub(crate) fn of_place(address: &str, place: Place, after: &str) -> Result<Self> {
-        let Place { store, pages, path: prefix, shown } = place;
-        let refused = |what: String| Error::Address { address: shown.clone(), what };
+        let Place {
+            store,
+            pages,
+            path: prefix,
+            shown,
+        } = place;
+        let refused = |what: String| Error::Address {
+            address: shown.clone(),
+            what,
+        };
         let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
         let files = match pages {
             Some(store) => {
                 let after = Some(after.to_owned()).filter(|after| !after.is_empty());
-                Files::Pages(Pages { store, after, token: None, is_at_end: false })
+                Files::Pages(Pages {
+                    store,
+                    after,
+                    token: None,
+                    is_at_end: false,
+                })
             }
             None => {
                 let after = Path::parse(after).map_err(|error| refused(error.to_string()))?;
@@ -84,7 +97,12 @@ impl List {
                 Files::Sorted(sorted(store, &prefix, after).fuse().boxed())
             }
         };
-        Ok(Self { address: address.to_owned(), url, prefix, files })
+        Ok(Self {
+            address: address.to_owned(),
+            url,
+            prefix,
+            files,
+        })
     }
 
     /// The next files; none at the end. An object whose key cannot be requested, such as `a/../b`, has an address that is refused when it
@@ -110,16 +128,26 @@ impl List {
                 // A page may have no objects, and others after it.
                 while page.is_empty() && !pages.is_at_end {
                     let (objects, refused) = pages.next(&self.prefix).await?;
-                    page.extend(objects.iter().filter_map(|file| listed(&self.url, &self.prefix, file)));
+                    page.extend(
+                        objects
+                            .iter()
+                            .filter_map(|file| listed(&self.url, &self.prefix, file)),
+                    );
                     if !refused.is_empty() {
-                        page.extend(refused.iter().map(|object| unusable(&self.url, &self.prefix, object)));
+                        page.extend(
+                            refused
+                                .iter()
+                                .map(|object| unusable(&self.url, &self.prefix, object)),
+                        );
                         page.sort_by(|a, b| a.key.cmp(&b.key));
                     }
                 }
             }
             Files::Sorted(files) => {
                 while page.len() < PAGE {
-                    let Some(file) = files.try_next().await? else { break };
+                    let Some(file) = files.try_next().await? else {
+                        break;
+                    };
                     page.extend(listed(&self.url, &self.prefix, &file));
                 }
             }
@@ -130,7 +158,10 @@ impl List {
 
 impl Pages {
     /// The objects of the next page, and those whose keys cannot be requested.
-    async fn next(&mut self, prefix: &Path) -> object_store::Result<(Vec<ObjectMeta>, Vec<Refused>)> {
+    async fn next(
+        &mut self,
+        prefix: &Path,
+    ) -> object_store::Result<(Vec<ObjectMeta>, Vec<Refused>)> {
         let prefix = Some(format!("{prefix}/")).filter(|prefix| prefix != "/");
         let refused = RefusedKeys::default();
         let mut options = PaginatedListOptions {
@@ -139,7 +170,10 @@ impl Pages {
             ..PaginatedListOptions::default()
         };
         options.extensions.insert(refused.clone());
-        let page = self.store.list_paginated(prefix.as_deref(), options).await?;
+        let page = self
+            .store
+            .list_paginated(prefix.as_deref(), options)
+            .await?;
         let token = page.page_token.filter(|token| !token.is_empty());
         if token.is_some() && token == self.token {
             return Err(object_store::Error::Generic {
@@ -157,27 +191,50 @@ fn listed(url: &Url, prefix: &Path, file: &ObjectMeta) -> Option<Listed> {
     let mut url = url.clone();
     let mut segments = url.path_segments_mut().ok()?;
     segments.pop_if_empty();
-    segments.extend(file.location.prefix_match(prefix)?.map(|part| part.as_ref().to_owned()));
+    segments.extend(
+        file.location
+            .prefix_match(prefix)?
+            .map(|part| part.as_ref().to_owned()),
+    );
     drop(segments);
     let (key, version) = (file.location.to_string(), identity(file));
-    Some(Listed { address: url.into(), key, bytes: file.size, version })
+    Some(Listed {
+        address: url.into(),
+        key,
+        bytes: file.size,
+        version,
+    })
 }
 
 /// An object whose key cannot be requested. Its address has the key as it is, which `Url` would resolve to another one.
 fn unusable(url: &Url, prefix: &Path, object: &Refused) -> Listed {
     let folder = url[..Position::AfterPath].trim_end_matches('/');
-    let below = object.key.strip_prefix(prefix.as_ref()).unwrap_or(&object.key);
+    let below = object
+        .key
+        .strip_prefix(prefix.as_ref())
+        .unwrap_or(&object.key);
     // The key of an object in the root may begin with a slash, which belongs to it.
-    let below = if prefix.as_ref().is_empty() { below } else { below.strip_prefix('/').unwrap_or(below) };
+    let below = if prefix.as_ref().is_empty() {
+        below
+    } else {
+        below.strip_prefix('/').unwrap_or(below)
+    };
     let mut address = format!("{folder}/");
     for c in below.chars() {
-        if c.is_ascii_control() || matches!(c, ' ' | '"' | '#' | '%' | '<' | '>' | '?' | '`' | '{' | '}') {
+        if c.is_ascii_control()
+            || matches!(c, ' ' | '"' | '#' | '%' | '<' | '>' | '?' | '`' | '{' | '}')
+        {
             address.push_str(&format!("%{:02X}", u32::from(c)));
         } else {
             address.push(c);
         }
     }
-    Listed { address, key: object.key.clone(), bytes: object.bytes, version: None }
+    Listed {
+        address,
+        key: object.key.clone(),
+        bytes: object.bytes,
+        version: None,
+    }
 }
 
 /// The whole list of a store that has no order.
@@ -198,7 +255,9 @@ fn sorted(
 
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("List").field("address", &without_secrets(&self.address)).finish_non_exhaustive()
+        f.debug_struct("List")
+            .field("address", &without_secrets(&self.address))
+            .finish_non_exhaustive()
     }
 }
 
@@ -222,7 +281,8 @@ mod tests {
             ("g/%2e%2e/h.iqm", true),
             ("new&#10;line.iqm", false),
         ];
-        let mut page = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
+        let mut page =
+            "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
         for (key, _) in KEYS {
             page += &format!(
                 "<Contents><Key>{key}</Key><LastModified>2020-01-01T00:00:00Z</LastModified>\
@@ -230,20 +290,41 @@ mod tests {
             );
         }
         page += "</ListBucketResult>";
-        let answer = format!("HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        let answer = format!(
+            "HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}",
+            page.len()
+        );
         let (store, requests) = s3(answer.into_bytes(), &quick());
-        let place =
-            Place { store: store.objects, pages: store.pages, path: Path::default(), shown: String::new() };
+        let place = Place {
+            store: store.objects,
+            pages: store.pages,
+            path: Path::default(),
+            shown: String::new(),
+        };
         let mut list = List::of_place("s3://bucket/", place, "a/../after.iqm").unwrap();
         let page = list.next_page().await.unwrap();
-        assert!(requests.lock().unwrap().contains("start-after=a%2f..%2fafter.iqm"));
+        assert!(
+            requests
+                .lock()
+                .unwrap()
+                .contains("start-after=a%2f..%2fafter.iqm")
+        );
         assert_eq!(list.next_page().await.unwrap(), []);
 
-        let keys: Vec<String> =
-            KEYS.iter().map(|(key, _)| key.replace("&amp;", "&").replace("&#10;", "\n")).collect();
-        assert_eq!(page.iter().map(|file| file.key.clone()).collect::<Vec<_>>(), keys);
+        let keys: Vec<String> = KEYS
+            .iter()
+            .map(|(key, _)| key.replace("&amp;", "&").replace("&#10;", "\n"))
+            .collect();
+        assert_eq!(
+            page.iter().map(|file| file.key.clone()).collect::<Vec<_>>(),
+            keys
+        );
         for (file, (_, is_usable)) in page.iter().zip(KEYS) {
-            assert_eq!((file.bytes, file.version.is_some()), (7, is_usable), "{file:?}");
+            assert_eq!(
+                (file.bytes, file.version.is_some()),
+                (7, is_usable),
+                "{file:?}"
+            );
             let place = parse(&file.address, &quick(), false);
             assert_eq!(place.is_ok(), is_usable, "{file:?}");
             if let Ok(place) = place {
@@ -257,12 +338,22 @@ mod tests {
     async fn a_list_that_repeats_a_page_ends() {
         let page = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>true</IsTruncated>\
             <NextContinuationToken>token</NextContinuationToken></ListBucketResult>";
-        let answer = format!("HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+        let answer = format!(
+            "HTTP/1.1 200 x\r\nContent-Length: {}\r\n\r\n{page}",
+            page.len()
+        );
         let (store, _) = s3(answer.into_bytes(), &quick());
-        let place =
-            Place { store: store.objects, pages: store.pages, path: Path::default(), shown: String::new() };
+        let place = Place {
+            store: store.objects,
+            pages: store.pages,
+            path: Path::default(),
+            shown: String::new(),
+        };
         let mut list = List::of_place("s3://bucket/", place, "").unwrap();
         let error = list.next_page().await.unwrap_err().to_string();
-        assert_eq!(error, "s3://bucket/: the store repeats a page of the list, which would not end");
+        assert_eq!(
+            error,
+            "s3://bucket/: the store repeats a page of the list, which would not end"
+        );
     }
 }

@@ -69,7 +69,10 @@ pub(crate) fn without_refused(page: bytes::Bytes, refused: &RefusedKeys) -> byte
                 let [start, end] = [object_start, reader.buffer_position()];
                 usable.extend_from_slice(slice(&page, copied, start));
                 copied = end;
-                objects.push(Refused { key: key.clone(), bytes: size.trim().parse().unwrap_or(0) });
+                objects.push(Refused {
+                    key: key.clone(),
+                    bytes: size.trim().parse().unwrap_or(0),
+                });
             }
             Ok(Event::Eof) | Err(_) => break,
             Ok(_) => {}
@@ -87,13 +90,24 @@ pub(crate) fn without_refused(page: bytes::Bytes, refused: &RefusedKeys) -> byte
 #[cfg(feature = "client")]
 fn slice(page: &[u8], start: u64, end: u64) -> &[u8] {
     let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-    range.and_then(|(start, end)| page.get(start..end)).unwrap_or_default()
+    range
+        .and_then(|(start, end)| page.get(start..end))
+        .unwrap_or_default()
 }
 
 /// The text of an element, with its entities replaced. Empty if it cannot be read.
 #[cfg(feature = "client")]
-fn text_of(reader: &mut quick_xml::Reader<&[u8]>, start: &quick_xml::events::BytesStart<'_>) -> String {
-    let Ok(text) = reader.read_text(start.name()) else { return String::new() };
-    let Ok(text) = text.decode() else { return String::new() };
-    quick_xml::escape::unescape(&text).map(std::borrow::Cow::into_owned).unwrap_or_default()
+fn text_of(
+    reader: &mut quick_xml::Reader<&[u8]>,
+    start: &quick_xml::events::BytesStart<'_>,
+) -> String {
+    let Ok(text) = reader.read_text(start.name()) else {
+        return String::new();
+    };
+    let Ok(text) = text.decode() else {
+        return String::new();
+    };
+    quick_xml::escape::unescape(&text)
+        .map(std::borrow::Cow::into_owned)
+        .unwrap_or_default()
 }

@@ -111,7 +111,12 @@ impl State {
                 Err(error) => {
                     let error = self.remote.inner.mesh_error(error);
                     let fetched = tokio::spawn(async { Err(error) });
-                    self.ahead.push_back(Ahead { index, range: 0..0, bytes: 0, fetched });
+                    self.ahead.push_back(Ahead {
+                        index,
+                        range: 0..0,
+                        bytes: 0,
+                        fetched,
+                    });
                     self.rest.start += 1;
                     continue;
                 }
@@ -124,13 +129,23 @@ impl State {
             let (remote, wanted) = (self.remote.clone(), likely.clone());
             let fetched = tokio::spawn(async move {
                 // A damaged file may declare bytes beyond its end: they are not requested.
-                let length = remote.inner.version().map_or(u64::MAX, |version| version.length);
+                let length = remote
+                    .inner
+                    .version()
+                    .map_or(u64::MAX, |version| version.length);
                 let end = wanted.end.min(length);
-                remote.run(|source| source.read(wanted.start.min(end)..end).map(drop)).await
+                remote
+                    .run(|source| source.read(wanted.start.min(end)..end).map(drop))
+                    .await
             });
             let bytes = likely.end - likely.start;
             self.bytes += bytes;
-            self.ahead.push_back(Ahead { index, range, bytes, fetched });
+            self.ahead.push_back(Ahead {
+                index,
+                range,
+                bytes,
+                fetched,
+            });
             self.rest.start += 1;
         }
     }
@@ -140,13 +155,16 @@ impl State {
         let (proxy, parts, index) = (self.proxy.clone(), self.parts, ahead.index);
         let decoded = self.remote.run_blocking(move |_| {
             let mut mesh = MeshBuffer::default();
-            proxy.snapshot(index)?.mesh_into(parts, &mut mesh, &mut Scratch::default())?;
+            proxy
+                .snapshot(index)?
+                .mesh_into(parts, &mut mesh, &mut Scratch::default())?;
             Ok(mesh)
         });
         let mesh = decoded.await;
         if index > 0 {
             let Range { start, end } = ahead.range;
-            self.remote.forget(start.saturating_sub(TAG)..end.saturating_sub(TAG));
+            self.remote
+                .forget(start.saturating_sub(TAG)..end.saturating_sub(TAG));
         }
         Ok((index, mesh?))
     }

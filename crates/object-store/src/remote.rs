@@ -36,7 +36,13 @@ impl Remote {
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
         let address = format!("{store}/{path}");
-        Self::called(store, path, [address.clone(), address], Settings::default(), None)
+        Self::called(
+            store,
+            path,
+            [address.clone(), address],
+            Settings::default(),
+            None,
+        )
     }
 
     /// The file at an address: `https://`, `s3://`, `gs://`, `az://` or `file://`, as far as the features of this crate go.
@@ -58,7 +64,11 @@ impl Remote {
     ///
     /// Returns [`Error::Address`](crate::Error::Address) also for a header that HTTP cannot send.
     pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
-        Self::of_place(address, address::parse(address, &settings, false)?, settings)
+        Self::of_place(
+            address,
+            address::parse(address, &settings, false)?,
+            settings,
+        )
     }
 
     /// Like [`at_with`](Self::at_with), by a client that the files of a process share.
@@ -67,8 +77,16 @@ impl Remote {
     }
 
     fn of_place(address: &str, place: Place, settings: Settings) -> Result<Self> {
-        let Place { store, path, shown, .. } = place;
-        Ok(Self::called(store, path, [address.to_owned(), shown], settings, None))
+        let Place {
+            store, path, shown, ..
+        } = place;
+        Ok(Self::called(
+            store,
+            path,
+            [address.to_owned(), shown],
+            settings,
+            None,
+        ))
     }
 
     fn called(
@@ -91,7 +109,9 @@ impl Remote {
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The same file, of which nothing has been fetched yet, with other settings. Headers, and how often the client of the store
@@ -108,8 +128,20 @@ impl Remote {
     }
 
     fn renewed(&self, settings: Settings, cache: Option<RangeCache>) -> Self {
-        let Stored { store, path, address, shown, .. } = &*self.inner;
-        Self::called(Arc::clone(store), path.clone(), [address.clone(), shown.clone()], settings, cache)
+        let Stored {
+            store,
+            path,
+            address,
+            shown,
+            ..
+        } = &*self.inner;
+        Self::called(
+            Arc::clone(store),
+            path.clone(),
+            [address.clone(), shown.clone()],
+            settings,
+            cache,
+        )
     }
 
     /// The address of the file.
@@ -125,7 +157,8 @@ impl Remote {
     /// Returns the errors of [`run`](Self::run).
     pub async fn open(&self) -> Result<MeshFile> {
         let options = self.inner.settings.options;
-        self.run(|source| MeshFile::from_source(source.clone(), &options)).await
+        self.run(|source| MeshFile::from_source(source.clone(), &options))
+            .await
     }
 
     /// Runs a job, and fetches what it misses until it is done: the job runs once more after each time.
@@ -139,7 +172,12 @@ impl Remote {
     /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests.
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
         loop {
-            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))? {
+            match self
+                .inner
+                .fragments
+                .step(&job)
+                .map_err(|error| self.inner.mesh_error(error))?
+            {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
             }
@@ -159,7 +197,8 @@ impl Remote {
         let job = Arc::new(job);
         loop {
             let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
-            let step = tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
+            let step =
+                tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
             match step.map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
                 Err(ranges) => self.inner.fetch(&ranges).await?,
@@ -199,6 +238,9 @@ impl Remote {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("address", &self.inner.shown).field("stats", &self.stats()).finish()
+        f.debug_struct("Remote")
+            .field("address", &self.inner.shown)
+            .field("stats", &self.stats())
+            .finish()
     }
 }

@@ -52,16 +52,26 @@ fn of_process(shared: &mut Option<Shared>) -> &mut Shared {
         // Its threads are not here, and would be waited for.
         std::mem::forget(parents);
     }
-    shared.get_or_insert_with(|| Shared { process, ..Shared::default() })
+    shared.get_or_insert_with(|| Shared {
+        process,
+        ..Shared::default()
+    })
 }
 
 /// A runtime of one thread for requests.
 pub(crate) fn runtime() -> Result<Arc<Runtime>> {
     let new = || {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        runtime.worker_threads(1).enable_all().build().map(Arc::new).map_err(Error::Runtime)
+        runtime
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map(Arc::new)
+            .map_err(Error::Runtime)
     };
-    let Some(mut shared) = lock() else { return new() };
+    let Some(mut shared) = lock() else {
+        return new();
+    };
     let runtime = &mut of_process(&mut shared).runtime;
     if let Some(runtime) = runtime {
         return Ok(Arc::clone(runtime));
@@ -79,7 +89,10 @@ pub(crate) fn store<E>(key: String, make: impl FnOnce() -> Result<Store, E>) -> 
 
 /// The client of plain HTTP with this key.
 #[cfg(feature = "client")]
-pub(crate) fn client<E>(key: Vec<u8>, make: impl FnOnce() -> Result<HttpClient, E>) -> Result<HttpClient, E> {
+pub(crate) fn client<E>(
+    key: Vec<u8>,
+    make: impl FnOnce() -> Result<HttpClient, E>,
+) -> Result<HttpClient, E> {
     match lock() {
         Some(mut shared) => kept(&mut of_process(&mut shared).clients, key, make),
         None => make(),

@@ -37,24 +37,36 @@ fn file() -> Vec<u8> {
 async fn outcome(act: Act, from: usize) -> (&'static str, String) {
     let bytes = file();
     let length = bytes.len() as u64;
-    let server = serve(bytes, move |number, _| if number < from { Act::Right } else { act });
+    let server = serve(
+        bytes,
+        move |number, _| if number < from { Act::Right } else { act },
+    );
     let remote = Remote::at_with(&server.address, settings()).unwrap();
     let start = Instant::now();
     let read = async {
         let opened = remote.open().await?;
         let proxy = opened.as_cgeo().unwrap().clone();
-        remote.run_blocking(move |_| proxy.snapshot(1)?.positions()).await
+        remote
+            .run_blocking(move |_| proxy.snapshot(1)?.positions())
+            .await
     };
     let read = read.await;
     let taken = start.elapsed();
     assert!(taken < LATEST, "{act:?} from request {from}: {taken:?}");
-    assert!(remote.held() <= length && remote.stats().bytes < 1 << 20, "{act:?}: {:?}", remote.stats());
+    assert!(
+        remote.held() <= length && remote.stats().bytes < 1 << 20,
+        "{act:?}: {:?}",
+        remote.stats()
+    );
     let sent = server.sent.load(Ordering::Relaxed);
     assert!(sent < MOST_SENT, "{act:?}: {sent} bytes were sent");
     match read {
         Ok(positions) => {
             let proxy = meshmap::cgeo::Proxy::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
-            assert!(positions == proxy.snapshot(1).unwrap().positions().unwrap(), "{act:?}");
+            assert!(
+                positions == proxy.snapshot(1).unwrap().positions().unwrap(),
+                "{act:?}"
+            );
             ("right", String::new())
         }
         Err(error) => {
@@ -78,25 +90,80 @@ async fn reads_from_servers_that_lie_end_in_time() {
     // From the first request on, and from the second.
     let kinds = [
         ("does not answer", Act::Hang, "timeout", "timeout"),
-        ("sends a head, then nothing", Act::HangBody, "timeout", "timeout"),
+        (
+            "sends a head, then nothing",
+            Act::HangBody,
+            "timeout",
+            "timeout",
+        ),
         ("sends 20 bytes per second", Act::Drip, "timeout", "timeout"),
-        ("sends a body without an end", Act::Endless, "response", "response"),
-        ("sends a head without an end", Act::EndlessHead, "store", "store"),
+        (
+            "sends a body without an end",
+            Act::Endless,
+            "response",
+            "response",
+        ),
+        (
+            "sends a head without an end",
+            Act::EndlessHead,
+            "store",
+            "store",
+        ),
         ("does not send HTTP", Act::Garbage, "store", "store"),
         ("closes without an answer", Act::Close, "store", "store"),
-        ("closes in the middle of the body", Act::Cut, "store", "store"),
+        (
+            "closes in the middle of the body",
+            Act::Cut,
+            "store",
+            "store",
+        ),
         ("declares a longer body", Act::LongLength, "store", "store"),
-        ("sends a part of the range", Act::ShortBody, "response", "response"),
-        ("sends more than the range", Act::LongBody, "response", "response"),
+        (
+            "sends a part of the range",
+            Act::ShortBody,
+            "response",
+            "response",
+        ),
+        (
+            "sends more than the range",
+            Act::LongBody,
+            "response",
+            "response",
+        ),
         ("sends the whole file", Act::Whole, "right", "store"),
         ("sends another range", Act::OtherRange, "store", "store"),
-        ("sends no Content-Range", Act::NoContentRange, "store", "store"),
-        ("sends a Content-Range that is no range", Act::BadContentRange, "store", "store"),
-        ("declares a file of 2^64 bytes", Act::HugeTotal, "right", "changed"),
-        ("declares another length", Act::OtherTotal, "store", "changed"),
+        (
+            "sends no Content-Range",
+            Act::NoContentRange,
+            "store",
+            "store",
+        ),
+        (
+            "sends a Content-Range that is no range",
+            Act::BadContentRange,
+            "store",
+            "store",
+        ),
+        (
+            "declares a file of 2^64 bytes",
+            Act::HugeTotal,
+            "right",
+            "changed",
+        ),
+        (
+            "declares another length",
+            Act::OtherTotal,
+            "store",
+            "changed",
+        ),
         ("has another tag", Act::OtherTag, "right", "changed"),
         ("has another file", Act::OtherFile, "mesh", "changed"),
-        ("has another file of the same tag", Act::OtherBytes, "mesh", "mesh"),
+        (
+            "has another file of the same tag",
+            Act::OtherBytes,
+            "mesh",
+            "mesh",
+        ),
         ("compresses", Act::Compressed, "response", "response"),
         ("redirects to itself", Act::RedirectLoop, "store", "store"),
         ("answers 503", Act::Status(503), "store", "store"),
@@ -104,16 +171,24 @@ async fn reads_from_servers_that_lie_end_in_time() {
         ("answers 403", Act::Status(403), "store", "store"),
         ("answers 404", Act::Status(404), "store", "store"),
     ];
-    println!("| a server that | from the first request | from the second | error |\n|---|---|---|---|");
+    println!(
+        "| a server that | from the first request | from the second | error |\n|---|---|---|---|"
+    );
     let mut wrong = Vec::new();
     // At the same time, for some wait until they end.
     let outcomes = join_all(kinds.map(|(_, act, ..)| join(outcome(act, 0), outcome(act, 1)))).await;
     for ((name, _, first, second), ((one, text), (two, _))) in kinds.into_iter().zip(outcomes) {
-        let short: String =
-            text.split_once("file.bin").map_or("", |(_, rest)| rest).chars().take(110).collect();
+        let short: String = text
+            .split_once("file.bin")
+            .map_or("", |(_, rest)| rest)
+            .chars()
+            .take(110)
+            .collect();
         println!("| {name} | {one} | {two} |{short} |");
         if (one, two) != (first, second) {
-            wrong.push(format!("{name}: {one}, {two}, expected {first}, {second}: {text}"));
+            wrong.push(format!(
+                "{name}: {one}, {two}, expected {first}, {second}: {text}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -122,29 +197,57 @@ async fn reads_from_servers_that_lie_end_in_time() {
 #[tokio::test]
 async fn query_strings_credentials_and_headers_are_sent_and_not_shown() {
     let server = serve(file(), |_, _| Act::Right);
-    let address = server.address.replace("http://", "http://user:p%40ss@") + "?X-Amz-Signature=se%2Fcret&v=1";
+    let address =
+        server.address.replace("http://", "http://user:p%40ss@") + "?X-Amz-Signature=se%2Fcret&v=1";
     let mut settings = settings();
     settings.headers = vec![("X-Caller".to_owned(), "hidden".to_owned())];
     let remote = Remote::at_with(&address, settings.clone()).unwrap();
     remote.open().await.unwrap();
     let lines = server.lines.lock().unwrap().clone();
     let has = |wanted: &str| lines.iter().any(|line| line.eq_ignore_ascii_case(wanted));
-    assert!(has("GET /folder/file.bin?X-Amz-Signature=se%2Fcret&v=1 HTTP/1.1"), "{lines:?}");
+    assert!(
+        has("GET /folder/file.bin?X-Amz-Signature=se%2Fcret&v=1 HTTP/1.1"),
+        "{lines:?}"
+    );
     // user:p@ss
-    assert!(has("authorization: Basic dXNlcjpwQHNz") && has("x-caller: hidden"), "{lines:?}");
+    assert!(
+        has("authorization: Basic dXNlcjpwQHNz") && has("x-caller: hidden"),
+        "{lines:?}"
+    );
     assert!(!format!("{remote:?}{settings:?}").contains("hidden"));
 
     // The caller's header replaces the credentials of the address.
-    settings.headers.push(("Authorization".to_owned(), "Bearer token".to_owned()));
-    Remote::at_with(&address, settings).unwrap().open().await.unwrap();
+    settings
+        .headers
+        .push(("Authorization".to_owned(), "Bearer token".to_owned()));
+    Remote::at_with(&address, settings)
+        .unwrap()
+        .open()
+        .await
+        .unwrap();
     let lines = server.lines.lock().unwrap().clone();
-    assert!(lines.iter().any(|line| line.eq_ignore_ascii_case("authorization: Bearer token")), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.eq_ignore_ascii_case("authorization: Bearer token")),
+        "{lines:?}"
+    );
 
-    for act in [Act::Status(403), Act::Status(404), Act::Status(401), Act::Echo, Act::Close] {
+    for act in [
+        Act::Status(403),
+        Act::Status(404),
+        Act::Status(401),
+        Act::Echo,
+        Act::Close,
+    ] {
         let server = serve(file(), move |_, _| act);
         let address = server.address.replace("http://", "http://user:p%40ss@")
             + "?X-Amz-Signature=se%2Fcret&v=a b#part";
-        let error = Remote::at_with(&address, self::settings()).unwrap().open().await.unwrap_err();
+        let error = Remote::at_with(&address, self::settings())
+            .unwrap()
+            .open()
+            .await
+            .unwrap_err();
         let mut text = format!("{error} {error:?}");
         let mut source = std::error::Error::source(&error);
         while let Some(inner) = source {
@@ -167,7 +270,10 @@ fn readers_that_block_end_in_time() {
     let error = meshmap::MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
     assert!(start.elapsed() < LATEST, "{error}");
     let text = format!("{error:#} {:?}", std::error::Error::source(&error));
-    assert!(text.contains("nothing came within") && text.contains("the timeout"), "{text}");
+    assert!(
+        text.contains("nothing came within") && text.contains("the timeout"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -176,7 +282,10 @@ fn headers_that_http_cannot_send_are_refused() {
         let mut settings = settings();
         settings.headers = vec![(name.to_owned(), value.to_owned())];
         let error = Remote::at_with("http://127.0.0.1:1/a", settings).unwrap_err();
-        assert!(matches!(error, Error::Address { .. }) && error.to_string().contains("header"), "{error}");
+        assert!(
+            matches!(error, Error::Address { .. }) && error.to_string().contains("header"),
+            "{error}"
+        );
         assert!(!error.to_string().contains("two"), "{error}");
     }
 }
@@ -192,34 +301,59 @@ fn a_range_that_drips_ends_at_its_deadline() {
     let error = meshmap::MeshFile::from_source(blocking.source(), &Options::default()).unwrap_err();
     assert!(start.elapsed() < LATEST, "{error}");
     let text = format!("{error:#} {:?}", std::error::Error::source(&error));
-    assert!(text.contains("not all came within 300ms, the deadline"), "{text}");
+    assert!(
+        text.contains("not all came within 300ms, the deadline"),
+        "{text}"
+    );
 }
 
 /// A server may lead to itself, and to others only if that is asked for.
 #[tokio::test]
 async fn redirections_to_other_hosts_are_followed_where_asked_for() {
     let other = serve(file(), |_, _| Act::Right);
-    let port = other.address.split([':', '/']).nth(4).unwrap().parse().unwrap();
+    let port = other
+        .address
+        .split([':', '/'])
+        .nth(4)
+        .unwrap()
+        .parse()
+        .unwrap();
     let server = serve(file(), move |_, _| Act::RedirectAway(port));
-    let error = Remote::at_with(&server.address, settings()).unwrap().open().await.unwrap_err();
+    let error = Remote::at_with(&server.address, settings())
+        .unwrap()
+        .open()
+        .await
+        .unwrap_err();
     let text = format!("{error} {:?}", std::error::Error::source(&error));
     assert!(text.contains("redirects to another host"), "{text}");
     assert_eq!(other.requests.load(Ordering::SeqCst), 0);
     let mut asked = settings();
     asked.redirects = true;
-    Remote::at_with(&server.address, asked).unwrap().open().await.unwrap();
+    Remote::at_with(&server.address, asked)
+        .unwrap()
+        .open()
+        .await
+        .unwrap();
 }
 
 /// The bodies of errors only explain the status: neither their length nor what they contain hides it, or takes memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn bodies_of_errors_are_read_in_part() {
     for status in [400, 401, 403, 404, 409, 416, 429, 500, 503] {
-        for act in [Act::LongError(status), Act::StalledError(status), Act::BinaryError(status)] {
+        for act in [
+            Act::LongError(status),
+            Act::StalledError(status),
+            Act::BinaryError(status),
+        ] {
             let server = serve(file(), move |_, _| act);
             let mut settings = settings();
             settings.retries = 0;
             let start = Instant::now();
-            let error = Remote::at_with(&server.address, settings).unwrap().open().await.unwrap_err();
+            let error = Remote::at_with(&server.address, settings)
+                .unwrap()
+                .open()
+                .await
+                .unwrap_err();
             assert!(start.elapsed() < LATEST, "{act:?}: {:?}", start.elapsed());
             let sent = server.sent.load(Ordering::Relaxed);
             assert!(sent < MOST_SENT, "{act:?}: {sent} bytes were sent");
@@ -234,16 +368,29 @@ async fn bodies_of_errors_are_read_in_part() {
 #[tokio::test]
 async fn redirections_carry_no_secrets() {
     let other = serve(file(), |_, _| Act::Right);
-    let port = other.address.split([':', '/']).nth(4).unwrap().parse().unwrap();
+    let port = other
+        .address
+        .split([':', '/'])
+        .nth(4)
+        .unwrap()
+        .parse()
+        .unwrap();
     let server = serve(file(), move |_, _| Act::RedirectAway(port));
     let mut settings = settings();
     settings.redirects = true;
     settings.headers = vec![("X-Api-Key".to_owned(), "headersecret".to_owned())];
-    let address =
-        server.address.replace("http://", "http://user:passsecret@") + "?X-Amz-Signature=signsecret";
-    Remote::at_with(&address, settings).unwrap().open().await.unwrap();
+    let address = server.address.replace("http://", "http://user:passsecret@")
+        + "?X-Amz-Signature=signsecret";
+    Remote::at_with(&address, settings)
+        .unwrap()
+        .open()
+        .await
+        .unwrap();
     let first = server.lines.lock().unwrap().join("\n").to_ascii_lowercase();
-    assert!(first.contains("signsecret") && first.contains("headersecret"), "{first}");
+    assert!(
+        first.contains("signsecret") && first.contains("headersecret"),
+        "{first}"
+    );
     assert!(first.contains("authorization: basic"), "{first}");
     let lines = other.lines.lock().unwrap().join("\n").to_ascii_lowercase();
     assert!(lines.contains("range: bytes="), "{lines}");
@@ -270,12 +417,23 @@ fn files_of_a_process_share_connections() {
     let connections = server.connections.load(Ordering::SeqCst);
     let requests = server.requests.load(Ordering::SeqCst);
     println!("{connections} connections for {requests} requests of {THREADS} threads");
-    assert!(connections <= THREADS + 1, "{connections} for {requests} requests");
+    assert!(
+        connections <= THREADS + 1,
+        "{connections} for {requests} requests"
+    );
     // Other credentials are another client.
     let before = server.lines.lock().unwrap().len();
     read(&server.address);
     read(&other);
     let lines = server.lines.lock().unwrap();
-    let sent = lines[before..].iter().filter(|line| line.to_ascii_lowercase().starts_with("authorization"));
-    assert!(sent.count() * 2 == lines[before..].iter().filter(|line| line.starts_with("GET")).count());
+    let sent = lines[before..]
+        .iter()
+        .filter(|line| line.to_ascii_lowercase().starts_with("authorization"));
+    assert!(
+        sent.count() * 2
+            == lines[before..]
+                .iter()
+                .filter(|line| line.starts_with("GET"))
+                .count()
+    );
 }

@@ -34,7 +34,12 @@ fn values(file: &MeshFile) -> Vec<u8> {
                         Err(error) => values.extend(format!("{:?}", error.kind()).bytes()),
                     }
                 }
-                values.extend(mesh.indices().to_vec().iter().flat_map(|index| index.to_le_bytes()));
+                values.extend(
+                    mesh.indices()
+                        .to_vec()
+                        .iter()
+                        .flat_map(|index| index.to_le_bytes()),
+                );
             }
             Err(error) => values.extend(format!("{:?}", error.kind()).bytes()),
         }
@@ -62,7 +67,9 @@ fn every_good_file_has_the_values_that_it_has_on_the_disk() {
     let mut seen = 0;
     for format in Format::ALL.map(Format::name) {
         for path in data::folder(&format!("{format}/valid")) {
-            let Ok(local) = MeshFile::open(&path) else { continue };
+            let Ok(local) = MeshFile::open(&path) else {
+                continue;
+            };
             let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
             let blocking = Blocking::at(&server.address).unwrap();
             let remote = MeshFile::from_source(blocking.source(), &Options::default()).unwrap();
@@ -82,15 +89,24 @@ fn a_server_without_ranges_sends_the_whole_file_within_the_limit() {
     let blocking = Blocking::at(&server.address).unwrap();
     let source = blocking.source();
     for range in [0..100, 100..bytes.len() as u64] {
-        assert_eq!(source.read(range.clone()).unwrap(), bytes[range.start as usize..range.end as usize]);
+        assert_eq!(
+            source.read(range.clone()).unwrap(),
+            bytes[range.start as usize..range.end as usize]
+        );
         blocking.remote().forget(range);
     }
     assert!(blocking.remote().is_whole());
     assert_eq!(server.requests.load(Ordering::SeqCst), 2);
     let mut settings = Settings::default();
     settings.options.limits = settings.options.limits.with_max_total_bytes(1000);
-    let error = Blocking::at_with(&server.address, settings).unwrap().fetch_length().unwrap_err();
-    assert!(matches!(error, Error::TooLong { limit: 1000, .. }), "{error}");
+    let error = Blocking::at_with(&server.address, settings)
+        .unwrap()
+        .fetch_length()
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::TooLong { limit: 1000, .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -102,7 +118,10 @@ fn bytes_that_are_read_again_are_fetched_again_only_beyond_what_is_retained() {
     assert_eq!(source.fetch_length().unwrap(), 1 << 20);
     let requests = |range: std::ops::Range<u64>| {
         let before = server.requests.load(Ordering::SeqCst);
-        assert_eq!(source.source().read(range.clone()).unwrap().len() as u64, range.end - range.start);
+        assert_eq!(
+            source.source().read(range.clone()).unwrap().len() as u64,
+            range.end - range.start
+        );
         server.requests.load(Ordering::SeqCst) - before
     };
     let [a, b, long] = [100_000..100_010, 300_000..350_000, 400_000..500_000];
@@ -111,10 +130,20 @@ fn bytes_that_are_read_again_are_fetched_again_only_beyond_what_is_retained() {
         [1, 0, 0, 1, 0, 0]
     );
     // More than is retained leaves the rest as it is; the oldest goes first.
-    assert_eq!([&long, &long, &a, &b].map(|range| requests(range.clone())), [1, 1, 0, 0]);
-    assert_eq!([&(600_000..620_000), &b, &a].map(|range| requests(range.clone())), [1, 1, 1]);
+    assert_eq!(
+        [&long, &long, &a, &b].map(|range| requests(range.clone())),
+        [1, 1, 0, 0]
+    );
+    assert_eq!(
+        [&(600_000..620_000), &b, &a].map(|range| requests(range.clone())),
+        [1, 1, 1]
+    );
     // And the byte of the first request.
-    assert!(source.remote().held() <= (64 << 10) + 1, "{}", source.remote().held());
+    assert!(
+        source.remote().held() <= (64 << 10) + 1,
+        "{}",
+        source.remote().held()
+    );
 }
 
 #[test]
@@ -132,14 +161,29 @@ fn a_version_is_fetched_without_a_part_of_the_file() {
     };
     let one = Some("one".to_owned());
     let head = "HEAD /folder/file.bin HTTP/1.1";
-    assert_eq!(version(|_| Act::Right), (Ok((1000, one.clone())), vec![head.to_owned()]));
+    assert_eq!(
+        version(|_| Act::Right),
+        (Ok((1000, one.clone())), vec![head.to_owned()])
+    );
     assert_eq!(version(|_| Act::NoTag).0, Ok((1000, None)));
     assert_eq!(version(|_| Act::Weak).0, Ok((1000, None)));
-    assert_eq!(version(|_| Act::Status(404)), (Err(true), vec![head.to_owned()]));
+    assert_eq!(
+        version(|_| Act::Status(404)),
+        (Err(true), vec![head.to_owned()])
+    );
     // An address may be signed for reading only.
-    let refused = version(|number| if number == 0 { Act::Status(403) } else { Act::Right });
+    let refused = version(|number| {
+        if number == 0 {
+            Act::Status(403)
+        } else {
+            Act::Right
+        }
+    });
     assert_eq!(refused.0, Ok((1000, one)));
-    assert_eq!(refused.1[1..], ["GET /folder/file.bin HTTP/1.1", "range: bytes=0-0"]);
+    assert_eq!(
+        refused.1[1..],
+        ["GET /folder/file.bin HTTP/1.1", "range: bytes=0-0"]
+    );
 }
 
 #[cfg(all(feature = "fs", unix))]
@@ -159,7 +203,10 @@ fn a_list_is_read_from_a_key_on() {
     assert!(files.len() > 10 && files.is_sorted_by(|a, b| a.key < b.key));
     for file in &files {
         let stored = Blocking::at(&file.address).unwrap();
-        assert_eq!(stored.fetch_version().unwrap(), (file.bytes, file.version.clone()));
+        assert_eq!(
+            stored.fetch_version().unwrap(),
+            (file.bytes, file.version.clone())
+        );
         assert!(file.version.is_some());
     }
     assert_eq!(list(&files[3].key), files[4..]);
@@ -172,10 +219,16 @@ fn requests_are_sent_again_as_often_as_is_set() {
         let server = serve(vec![7; 1000], |_, _| Act::Status(503));
         let mut settings = Settings::default();
         settings.retries = retries;
-        let error = Blocking::at_with(&server.address, settings).unwrap().fetch_version().unwrap_err();
+        let error = Blocking::at_with(&server.address, settings)
+            .unwrap()
+            .fetch_version()
+            .unwrap_err();
         assert!(error.to_string().contains("503"), "{error}");
         // Each of the request for the head and the request for a byte.
-        assert_eq!(server.requests.load(Ordering::SeqCst), 2 * (retries as usize + 1));
+        assert_eq!(
+            server.requests.load(Ordering::SeqCst),
+            2 * (retries as usize + 1)
+        );
     }
 }
 
@@ -193,12 +246,20 @@ async fn one_level_of_detail_takes_two_requests() {
     let local = MeshFile::open(&path).unwrap().mesh(&address).unwrap();
     assert_eq!(mesh.indices().to_vec(), local.indices().to_vec());
     let stats = remote.stats();
-    assert!(stats.requests <= 2 && stats.bytes < stats.length, "{stats:?}");
-    assert_eq!(server.requests.load(Ordering::SeqCst) as u64, stats.requests);
+    assert!(
+        stats.requests <= 2 && stats.bytes < stats.length,
+        "{stats:?}"
+    );
+    assert_eq!(
+        server.requests.load(Ordering::SeqCst) as u64,
+        stats.requests
+    );
 }
 
 /// The positions of the second snapshot by a server that does this, and how many requests it took.
-async fn positions(choose: impl Fn(usize) -> Act + Send + Sync + 'static) -> (Result<Vec<u8>, Error>, usize) {
+async fn positions(
+    choose: impl Fn(usize) -> Act + Send + Sync + 'static,
+) -> (Result<Vec<u8>, Error>, usize) {
     let bytes = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let server = serve(bytes, move |number, _| choose(number));
     let remote = small_steps(&server.address);
@@ -209,7 +270,12 @@ async fn positions(choose: impl Fn(usize) -> Act + Send + Sync + 'static) -> (Re
             let proxy = proxy.clone();
             move |_| proxy.snapshot(1)?.positions()
         });
-        Ok(positions.await?.iter().flat_map(|p| p.map(f32::to_le_bytes)).flatten().collect())
+        Ok(positions
+            .await?
+            .iter()
+            .flat_map(|p| p.map(f32::to_le_bytes))
+            .flatten()
+            .collect())
     };
     let read = read.await;
     (read, server.requests.load(Ordering::SeqCst))
@@ -218,17 +284,37 @@ async fn positions(choose: impl Fn(usize) -> Act + Send + Sync + 'static) -> (Re
 fn expected() -> Vec<u8> {
     let proxy = meshmap::cgeo::Proxy::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let positions = proxy.snapshot(1).unwrap().positions().unwrap();
-    positions.iter().flat_map(|p| p.map(f32::to_le_bytes)).flatten().collect()
+    positions
+        .iter()
+        .flat_map(|p| p.map(f32::to_le_bytes))
+        .flatten()
+        .collect()
 }
 
 #[tokio::test]
 async fn faults_that_pass_are_tried_again() {
-    for act in [Act::Slow(30), Act::Cut, Act::Status(500), Act::Status(503), Act::NoTag] {
+    for act in [
+        Act::Slow(30),
+        Act::Cut,
+        Act::Status(500),
+        Act::Status(503),
+        Act::NoTag,
+    ] {
         // Each second request fails, or all of them where nothing fails.
         let always = matches!(act, Act::Slow(_) | Act::NoTag);
-        let (read, requests) =
-            positions(move |number| if always || number % 2 == 0 { act } else { Act::Right }).await;
-        assert_eq!(read.unwrap_or_else(|error| panic!("{act:?}: {error}")), expected(), "{act:?}");
+        let (read, requests) = positions(move |number| {
+            if always || number % 2 == 0 {
+                act
+            } else {
+                Act::Right
+            }
+        })
+        .await;
+        assert_eq!(
+            read.unwrap_or_else(|error| panic!("{act:?}: {error}")),
+            expected(),
+            "{act:?}"
+        );
         assert!(always || requests > 2, "{act:?}: {requests}");
     }
 }
@@ -250,14 +336,23 @@ async fn faults_that_stay_are_errors_that_name_the_file() {
     for (act, why, (read, requests)) in join_all(reads).await {
         let error = read.unwrap_err();
         let text = format!("{error}: {:?}", error);
-        assert!(text.contains("http://127.0.0.1") && text.contains(why), "{act:?}: {text}");
+        assert!(
+            text.contains("http://127.0.0.1") && text.contains(why),
+            "{act:?}: {text}"
+        );
         assert!(requests < 40, "{act:?}: {requests}");
     }
 }
 
 #[tokio::test]
 async fn a_file_that_changes_is_an_error_and_no_mixture() {
-    for act in [Act::OtherTag, Act::OtherFile, Act::OtherTotal, Act::Status(412), Act::NoTag] {
+    for act in [
+        Act::OtherTag,
+        Act::OtherFile,
+        Act::OtherTotal,
+        Act::Status(412),
+        Act::NoTag,
+    ] {
         let (read, _) = positions(move |number| if number == 0 { Act::Right } else { act }).await;
         match read {
             Err(Error::Changed { .. }) => {}
@@ -270,15 +365,24 @@ async fn a_file_that_changes_is_an_error_and_no_mixture() {
 async fn what_is_no_mesh_is_said_with_its_address() {
     for bytes in [Vec::new(), b"<html>not found</html>".repeat(500)] {
         let server = serve(bytes, |_, _| Act::Right);
-        let error = quick(&Remote::at(&server.address).unwrap()).open().await.unwrap_err();
-        assert!(matches!(error, Error::Mesh { .. }) && error.to_string().contains("file.bin"), "{error}");
+        let error = quick(&Remote::at(&server.address).unwrap())
+            .open()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, Error::Mesh { .. }) && error.to_string().contains("file.bin"),
+            "{error}"
+        );
     }
 }
 
 #[tokio::test]
 async fn addresses_of_no_store_are_refused() {
     for address in ["nowhere", "ftp://example.com/a", "http://"] {
-        assert!(matches!(Remote::at(address), Err(Error::Address { .. })), "{address}");
+        assert!(
+            matches!(Remote::at(address), Err(Error::Address { .. })),
+            "{address}"
+        );
     }
 }
 
@@ -291,7 +395,10 @@ async fn a_shared_cache_saves_requests() {
     for _ in 0..2 {
         let remote = small_steps(&server.address).with_cache(&cache);
         let file = remote.open().await.unwrap();
-        let mesh = remote.run(|_| file.mesh(&"high_lod.faces[0]".parse()?)).await.unwrap();
+        let mesh = remote
+            .run(|_| file.mesh(&"high_lod.faces[0]".parse()?))
+            .await
+            .unwrap();
         assert!(mesh.has(&Semantic::Position));
         bytes.push(remote.stats().bytes);
     }
@@ -329,9 +436,15 @@ async fn playing_gives_every_snapshot_in_bounded_memory() {
     assert_eq!(count, local.snapshot_count());
     // Headers, the table, the first snapshot and the last 16 bytes of each stay.
     let range = |index: usize| local.snapshot(index).unwrap().range();
-    let later: u64 = (1..local.snapshot_count()).map(|index| range(index).end - range(index).start).sum();
+    let later: u64 = (1..local.snapshot_count())
+        .map(|index| range(index).end - range(index).start)
+        .sum();
     let kept = length - later + 16 * local.snapshot_count() as u64;
-    assert!(remote.held() < kept + 100, "{} of {length}, {later} later", remote.held());
+    assert!(
+        remote.held() < kept + 100,
+        "{} of {length}, {later} later",
+        remote.held()
+    );
 }
 
 #[tokio::test]
@@ -343,12 +456,15 @@ async fn a_snapshot_that_cannot_be_read_is_an_error_and_the_next_ones_follow() {
     let broken = local.snapshot(2).unwrap().range();
     bytes[broken.start as usize + 40..broken.end as usize].fill(0xff);
     let local =
-        meshmap::cgeo::Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
+        meshmap::cgeo::Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default())
+            .unwrap();
     let server = serve(bytes, |_, _| Act::Right);
     let remote = quick(&Remote::at(&server.address).unwrap());
     let file = remote.open().await.unwrap();
-    let played: Vec<_> =
-        remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), 1 << 20).collect().await;
+    let played: Vec<_> = remote
+        .play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), 1 << 20)
+        .collect()
+        .await;
     let good: Vec<bool> = played.iter().map(Result::is_ok).collect();
     let expected: Vec<bool> = (0..local.snapshot_count())
         .map(|index| local.snapshot(index).unwrap().mesh(Parts::ALL).is_ok())
@@ -365,7 +481,10 @@ async fn a_snapshot_that_is_not_there_is_the_only_error() {
     let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
     let remote = quick(&Remote::at(&server.address).unwrap());
     let file = remote.open().await.unwrap();
-    let played: Vec<_> = remote.play(file.as_cgeo().unwrap(), 0..count + 1, 1 << 20).collect().await;
+    let played: Vec<_> = remote
+        .play(file.as_cgeo().unwrap(), 0..count + 1, 1 << 20)
+        .collect()
+        .await;
     assert_eq!(played.len(), count + 1);
     assert!(played[..count].iter().all(Result::is_ok) && played[count].is_err());
 }
@@ -381,9 +500,11 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
     let local = Proxy::from_source(Source::from_bytes(bytes.clone()), &Options::default()).unwrap();
     let server = serve(bytes, |_, _| Act::Right);
     // Positions are in 60 % of the stored bytes of these differences. A quarter more is fetched, and of the first one everything.
-    for (parts, share) in
-        [(Parts::POSITIONS, 0.8), (Parts::POSITIONS | Parts::TRIANGLES, 0.8), (Parts::ALL, 1.1)]
-    {
+    for (parts, share) in [
+        (Parts::POSITIONS, 0.8),
+        (Parts::POSITIONS | Parts::TRIANGLES, 0.8),
+        (Parts::ALL, 1.1),
+    ] {
         let remote = small_steps(&server.address);
         let file = remote.open().await.unwrap();
         let proxy = file.as_cgeo().unwrap();
@@ -394,14 +515,24 @@ async fn positions_take_one_request_each_and_hardly_more_bytes_than_they_need() 
         while let Some(played) = playing.next().await {
             let (index, mesh) = played.unwrap();
             let snapshot = local.snapshot(index).unwrap();
-            snapshot.mesh_into(parts, &mut expected, &mut Scratch::default()).unwrap();
-            assert_eq!((&mesh.positions, &mesh.normals), (&expected.positions, &expected.normals));
-            assert_eq!((mesh.parts, mesh.triangles.len()), (parts, expected.triangles.len()));
+            snapshot
+                .mesh_into(parts, &mut expected, &mut Scratch::default())
+                .unwrap();
+            assert_eq!(
+                (&mesh.positions, &mesh.normals),
+                (&expected.positions, &expected.normals)
+            );
+            assert_eq!(
+                (mesh.parts, mesh.triangles.len()),
+                (parts, expected.triangles.len())
+            );
         }
-        let (requests, read) =
-            (remote.stats().requests - before.requests, remote.stats().bytes - before.bytes);
-        let whole =
-            local.snapshot(SNAPSHOTS - 1).unwrap().range().end - local.snapshot(1).unwrap().range().start;
+        let (requests, read) = (
+            remote.stats().requests - before.requests,
+            remote.stats().bytes - before.bytes,
+        );
+        let whole = local.snapshot(SNAPSHOTS - 1).unwrap().range().end
+            - local.snapshot(1).unwrap().range().start;
         let (wanted, most) = (SNAPSHOTS as u64 - 1, whole as f64 * share);
         assert!(
             requests <= wanted + 2 && (read as f64) < most,
@@ -425,8 +556,8 @@ fn readers_that_block_tell_what_the_store_says() {
 async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
     use futures_util::{StreamExt, stream};
     use std::time::Instant;
-    let folder =
-        std::env::var("MESHMAP_CORPUS").expect("MESHMAP_CORPUS names the folder of the larger corpus");
+    let folder = std::env::var("MESHMAP_CORPUS")
+        .expect("MESHMAP_CORPUS names the folder of the larger corpus");
     let path = std::path::Path::new(&folder).join("cgeo/large/anim_60k_40.cgeo");
     let local = meshmap::cgeo::Proxy::open(&path).unwrap();
     let server = serve(fs::read(&path).unwrap(), |_, _| Act::Slow(50));
@@ -451,15 +582,26 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         let at_once = (most_bytes / (average.end - average.start)) as usize + 1;
         let fetches = stream::iter(0..local.snapshot_count()).map(|index| {
             let (remote, range) = (remote.clone(), local.snapshot(index).unwrap().range());
-            async move { remote.run(|source| source.read(range.clone()).map(drop)).await }
+            async move {
+                remote
+                    .run(|source| source.read(range.clone()).map(drop))
+                    .await
+            }
         });
-        fetches.buffered(at_once).for_each(|fetched| async { fetched.unwrap() }).await;
+        fetches
+            .buffered(at_once)
+            .for_each(|fetched| async { fetched.unwrap() })
+            .await;
         let fetching = start.elapsed();
 
         let remote = Remote::at(&server.address).unwrap();
         let file = remote.open().await.unwrap();
         let start = Instant::now();
-        let mut playing = remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), most_bytes);
+        let mut playing = remote.play(
+            file.as_cgeo().unwrap(),
+            0..local.snapshot_count(),
+            most_bytes,
+        );
         while let Some(played) = playing.next().await {
             played.unwrap();
             held = held.max(remote.held());
@@ -476,5 +618,8 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
     assert!(ratios[0] <= 1.2, "{ratios:?}");
     // The first snapshot stays, and one that is being decoded.
     let first = local.snapshot(0).unwrap().range();
-    assert!(held < most_bytes + 2 * (first.end - first.start) + (1 << 20), "{held}");
+    assert!(
+        held < most_bytes + 2 * (first.end - first.start) + (1 << 20),
+        "{held}"
+    );
 }

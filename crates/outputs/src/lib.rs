@@ -34,7 +34,12 @@
 //     output: files that appear when they are complete
 //     record: outputs that are up to date
 
-#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+#![warn(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_errors_doc
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod folder;

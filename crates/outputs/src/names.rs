@@ -15,7 +15,11 @@ pub fn with_added_ending(source: &Path, ending: &str) -> PathBuf {
 /// The names of the outputs of all sources of a run: with the ending in place of the source's (`a.glb` of `a.iqm`), unless another
 /// source has the same name then. Sources for which `keeps_ending` is true always keep theirs.
 #[must_use]
-pub fn name_all(sources: &[PathBuf], ending: &str, keeps_ending: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+pub fn name_all(
+    sources: &[PathBuf],
+    ending: &str,
+    keeps_ending: impl Fn(&Path) -> bool,
+) -> Vec<PathBuf> {
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
     for source in sources.iter().filter(|source| !keeps_ending(source)) {
         *counts.entry(source.with_extension(ending)).or_default() += 1;
@@ -23,7 +27,11 @@ pub fn name_all(sources: &[PathBuf], ending: &str, keeps_ending: impl Fn(&Path) 
     let name = |source: &PathBuf| {
         let short = source.with_extension(ending);
         let is_taken = counts.get(&short).is_some_and(|count| *count > 1);
-        if is_taken || keeps_ending(source) { with_added_ending(source, ending) } else { short }
+        if is_taken || keeps_ending(source) {
+            with_added_ending(source, ending)
+        } else {
+            short
+        }
     };
     sources.iter().map(name).collect()
 }
@@ -58,14 +66,22 @@ impl Numbered {
 
     /// The files of different numbers that a path may be one of, with the number in each place where digits are.
     fn of(path: &Path) -> Vec<Self> {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-        let is_inside = |at: usize| at > 0 && name.as_bytes().get(at - 1).is_some_and(u8::is_ascii_digit);
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return Vec::new();
+        };
+        let is_inside =
+            |at: usize| at > 0 && name.as_bytes().get(at - 1).is_some_and(u8::is_ascii_digit);
         let is_digit = |at: usize| name.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let mut all = Vec::new();
         for start in (0..name.len()).filter(|at| is_digit(*at) && !is_inside(*at)) {
-            let end = (start..name.len()).find(|at| !is_digit(*at)).unwrap_or(name.len());
+            let end = (start..name.len())
+                .find(|at| !is_digit(*at))
+                .unwrap_or(name.len());
             if let (Some(before), Some(after)) = (name.get(..start), name.get(end..)) {
-                all.push(Self { before: path.with_file_name(before), after: after.to_owned() });
+                all.push(Self {
+                    before: path.with_file_name(before),
+                    after: after.to_owned(),
+                });
             }
         }
         all
@@ -90,7 +106,14 @@ pub fn find_conflict(
     have_one_source: impl Fn(usize, usize) -> bool,
     is_written: impl FnMut(usize) -> bool,
 ) -> Option<Conflict> {
-    claim_all(outputs, Owners { have_one_source, is_written }).err()
+    claim_all(
+        outputs,
+        Owners {
+            have_one_source,
+            is_written,
+        },
+    )
+    .err()
 }
 
 /// Gives each output its names. Fails for the first name that two would take.
@@ -106,7 +129,10 @@ fn claim_all(
             owners.take(&mut taken, compared(path), output, path)?;
         }
         if let Some(Numbered { before, after }) = &names.numbered {
-            let files = Numbered { before: compared(before), after: after.clone() };
+            let files = Numbered {
+                before: compared(before),
+                after: after.clone(),
+            };
             owners.take(&mut numbered, files, output, before)?;
         }
         if let Some(folder) = &names.folder {
@@ -117,8 +143,12 @@ fn claim_all(
     for (output, names) in outputs.iter().enumerate() {
         for path in &names.files {
             let own = compared(path);
-            let numbered = Numbered::of(&own).into_iter().filter_map(|files| numbered.get(&files).copied());
-            let above = own.ancestors().filter_map(|folder| folders.get(folder).copied());
+            let numbered = Numbered::of(&own)
+                .into_iter()
+                .filter_map(|files| numbered.get(&files).copied());
+            let above = own
+                .ancestors()
+                .filter_map(|folder| folders.get(folder).copied());
             for other in numbered.chain(above) {
                 owners.check(other, output, path)?;
             }
@@ -160,7 +190,10 @@ impl<S: Fn(usize, usize) -> bool, W: FnMut(usize) -> bool> Owners<S, W> {
         if is_one || !(self.is_written)(first) || !(self.is_written)(second) {
             return Ok(());
         }
-        Err(Conflict { outputs: [first, second], path: path.to_owned() })
+        Err(Conflict {
+            outputs: [first, second],
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -179,38 +212,68 @@ mod tests {
     fn names(files: &[&str], buffers: Option<&str>, folder: Option<&str>) -> Names {
         Names {
             files: files.iter().map(PathBuf::from).collect(),
-            numbered: buffers.map(|before| Numbered { before: before.into(), after: ".bin".to_owned() }),
+            numbered: buffers.map(|before| Numbered {
+                before: before.into(),
+                after: ".bin".to_owned(),
+            }),
             folder: folder.map(PathBuf::from),
         }
     }
 
     fn conflict(outputs: &[Names]) -> Option<([usize; 2], String)> {
         let found = find_conflict(outputs, |_, _| false, |_| true)?;
-        Some((found.outputs, found.path.to_str().unwrap().replace('\\', "/")))
+        Some((
+            found.outputs,
+            found.path.to_str().unwrap().replace('\\', "/"),
+        ))
     }
 
     #[test]
     fn sources_that_differ_in_their_endings_keep_them() {
         let sources = ["a.iqm", "a.ctm", "b.iqm", "d/a.iqm", "a.png"].map(PathBuf::from);
-        let named = name_all(&sources, "glb", |source| source.extension().is_some_and(|end| end == "png"));
-        assert_eq!(named, ["a.iqm.glb", "a.ctm.glb", "b.glb", "d/a.glb", "a.png.glb"].map(PathBuf::from));
+        let named = name_all(&sources, "glb", |source| {
+            source.extension().is_some_and(|end| end == "png")
+        });
+        assert_eq!(
+            named,
+            ["a.iqm.glb", "a.ctm.glb", "b.glb", "d/a.glb", "a.png.glb"].map(PathBuf::from)
+        );
     }
 
     #[test]
     fn files_of_two_outputs_are_found_in_any_order() {
         let first = names(&["a.pc2", "a.obj", "a.mtl"], None, None);
         let second = names(&["x.obj", "a.obj"], None, None);
-        assert_eq!(conflict(&[first.clone(), second]), Some(([0, 1], "a.obj".to_owned())));
-        assert_eq!(conflict(&[first.clone(), names(&["d/a.obj"], None, None)]), None);
-        assert_eq!(find_conflict(&[first.clone(), first.clone()], |_, _| true, |_| true), None);
+        assert_eq!(
+            conflict(&[first.clone(), second]),
+            Some(([0, 1], "a.obj".to_owned()))
+        );
+        assert_eq!(
+            conflict(&[first.clone(), names(&["d/a.obj"], None, None)]),
+            None
+        );
+        assert_eq!(
+            find_conflict(&[first.clone(), first.clone()], |_, _| true, |_| true),
+            None
+        );
         // Outputs that are not written, before, between and after others.
-        for written in [[true, false, true], [true, true, false], [false, true, true]] {
+        for written in [
+            [true, false, true],
+            [true, true, false],
+            [false, true, true],
+        ] {
             let same = [first.clone(), first.clone(), first.clone()];
             let found = find_conflict(&same, |_, _| false, |output| written[output]).unwrap();
-            assert!(found.outputs.iter().all(|output| written[*output]), "{written:?}: {found:?}");
+            assert!(
+                found.outputs.iter().all(|output| written[*output]),
+                "{written:?}: {found:?}"
+            );
         }
         let same = [first.clone(), first.clone(), first];
-        assert_eq!(find_conflict(&same, |_, _| false, |output| output == 1), None);
+        assert_eq!(
+            find_conflict(&same, |_, _| false, |output| output == 1),
+            None
+        );
     }
 
     #[test]
@@ -220,7 +283,10 @@ mod tests {
         for taken in ["d/scan.gltf.1.bin", "d/scan.gltf.20.bin"] {
             let found = conflict(&[scan.clone(), other(taken)]);
             assert_eq!(found, Some(([0, 1], taken.to_owned())));
-            assert_eq!(conflict(&[other(taken), scan.clone()]), Some(([1, 0], taken.to_owned())));
+            assert_eq!(
+                conflict(&[other(taken), scan.clone()]),
+                Some(([1, 0], taken.to_owned()))
+            );
         }
         for free in [
             "scan.gltf.1.bin",
@@ -246,6 +312,9 @@ mod tests {
     #[test]
     fn upper_and_lower_case_are_distinguished_where_files_are() {
         let both = [names(&["A.glb"], None, None), names(&["a.glb"], None, None)];
-        assert_eq!(conflict(&both).is_some(), cfg!(any(windows, target_os = "macos")));
+        assert_eq!(
+            conflict(&both).is_some(),
+            cfg!(any(windows, target_os = "macos"))
+        );
     }
 }

@@ -93,7 +93,10 @@ impl Output {
             _ => error,
         })?;
         let file = BufWriter::with_capacity(256 << 10, Charged { part, charge });
-        Ok(Self { place: place.clone(), file })
+        Ok(Self {
+            place: place.clone(),
+            file,
+        })
     }
 
     /// Moves `length` bytes of the file, which are its end, from one offset to another, which is then followed by nothing else.
@@ -110,8 +113,14 @@ impl Output {
         while moved < length {
             let step = (length - moved).min(buffer.len() as u64);
             // A move towards the end begins there, so that nothing is overwritten before it has moved.
-            let at = if to > from { length - moved - step } else { moved };
-            let part = buffer.get_mut(..usize::try_from(step).unwrap_or(0)).unwrap_or_default();
+            let at = if to > from {
+                length - moved - step
+            } else {
+                moved
+            };
+            let part = buffer
+                .get_mut(..usize::try_from(step).unwrap_or(0))
+                .unwrap_or_default();
             file.seek(SeekFrom::Start(from + at))?;
             file.read_exact(part)?;
             file.seek(SeekFrom::Start(to + at))?;
@@ -180,12 +189,20 @@ impl Output {
 
     /// Writes the last bytes, and stamps the file.
     fn complete(self) -> io::Result<Complete> {
-        let Charged { part, .. } = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let Charged { part, .. } = self
+            .file
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         let stamp = Stamp::set(&part.file);
         if SYNCS.load(Ordering::Relaxed) {
             part.file.sync_all()?;
         }
-        Ok(Complete { place: self.place, part, stamp, is_there: false })
+        Ok(Complete {
+            place: self.place,
+            part,
+            stamp,
+            is_there: false,
+        })
     }
 }
 
@@ -211,9 +228,14 @@ fn appear_in_turn(files: &mut [Complete]) -> io::Result<()> {
     }
     // If another process moves its files at the same time, one of the two finds a file of the other one here: who moved the last
     // file of the output, and another file before the other process did.
-    let Some(file) = files.iter().find(|file| !file.is_own()) else { return Ok(()) };
+    let Some(file) = files.iter().find(|file| !file.is_own()) else {
+        return Ok(());
+    };
     let path = file.place.path();
-    let message = format!("another process wrote {} at the same time; run the command again", path.display());
+    let message = format!(
+        "another process wrote {} at the same time; run the command again",
+        path.display()
+    );
     Err(io::Error::other(message))
 }
 
@@ -260,7 +282,11 @@ impl Complete {
 
     /// Names are data of the folder.
     fn sync_names(&self) -> io::Result<()> {
-        if SYNCS.load(Ordering::Relaxed) { self.part.folder.sync() } else { Ok(()) }
+        if SYNCS.load(Ordering::Relaxed) {
+            self.part.folder.sync()
+        } else {
+            Ok(())
+        }
     }
 
     fn written(&self) -> Written {
@@ -284,8 +310,13 @@ struct SetAside<'a> {
 
 impl<'a> SetAside<'a> {
     fn take(folder: &'a Arc<Folder>, name: &OsStr) -> io::Result<Self> {
-        let aside = parts::set_aside(folder, name).map_err(|error| not_replaced(error, folder, name))?;
-        Ok(Self { folder, name: name.to_owned(), aside })
+        let aside =
+            parts::set_aside(folder, name).map_err(|error| not_replaced(error, folder, name))?;
+        Ok(Self {
+            folder,
+            name: name.to_owned(),
+            aside,
+        })
     }
 
     fn put_back(mut self) {
@@ -315,15 +346,25 @@ fn not_replaced(error: io::Error, folder: &Folder, name: &OsStr) -> io::Error {
     if error.kind() == io::ErrorKind::NotFound {
         return folder.was_removed();
     }
-    let is_refused =
-        matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION | USER_MAPPED_FILE));
-    let Ok(metadata) = fs::metadata(folder.path().join(name)) else { return error };
+    let is_refused = matches!(
+        error.raw_os_error(),
+        Some(ACCESS_DENIED | SHARING_VIOLATION | USER_MAPPED_FILE)
+    );
+    let Ok(metadata) = fs::metadata(folder.path().join(name)) else {
+        return error;
+    };
     if !cfg!(windows) || !is_refused {
         return error;
     }
-    let why =
-        if metadata.permissions().readonly() { "it is read-only" } else { "another program has it open" };
-    io::Error::new(error.kind(), format!("the existing file cannot be replaced, because {why} ({error})"))
+    let why = if metadata.permissions().readonly() {
+        "it is read-only"
+    } else {
+        "another program has it open"
+    };
+    io::Error::new(
+        error.kind(),
+        format!("the existing file cannot be replaced, because {why} ({error})"),
+    )
 }
 
 impl std::fmt::Debug for Charged {
@@ -402,14 +443,30 @@ mod tests {
         let write = |text: &[u8]| {
             let both = vec![begin(&at("a.bin"), text), begin(&at("a.gltf"), text)];
             let written = Output::finish_together(both).unwrap();
-            assert!(written.iter().all(|file| file.stamp.is_some() && file.bytes == text.len() as u64));
-            written.into_iter().map(|file| file.path).collect::<Vec<_>>()
+            assert!(
+                written
+                    .iter()
+                    .all(|file| file.stamp.is_some() && file.bytes == text.len() as u64)
+            );
+            written
+                .into_iter()
+                .map(|file| file.path)
+                .collect::<Vec<_>>()
         };
         assert_eq!(write(b"old"), [at("a.bin"), at("a.gltf")]);
         assert_eq!(write(b"new"), [at("a.bin"), at("a.gltf")]);
-        assert_eq!([fs::read(at("a.bin")).unwrap(), fs::read(at("a.gltf")).unwrap()], [b"new", b"new"]);
+        assert_eq!(
+            [
+                fs::read(at("a.bin")).unwrap(),
+                fs::read(at("a.gltf")).unwrap()
+            ],
+            [b"new", b"new"]
+        );
         // The first of them cannot be replaced: nothing changes.
-        let both = vec![begin(&at("a.bin"), b"third"), begin(&at("a.gltf"), b"third")];
+        let both = vec![
+            begin(&at("a.bin"), b"third"),
+            begin(&at("a.gltf"), b"third"),
+        ];
         fs::remove_file(at("a.bin")).unwrap();
         fs::create_dir(at("a.bin")).unwrap();
         fs::write(at("a.bin/x"), b"").unwrap();
@@ -437,14 +494,19 @@ mod tests {
             };
             let texts = [format!("first {round}"), format!("second {round}")];
             let results = std::thread::scope(|scope| {
-                let threads = texts.each_ref().map(|text| scope.spawn(|| write(text.as_bytes())));
+                let threads = texts
+                    .each_ref()
+                    .map(|text| scope.spawn(|| write(text.as_bytes())));
                 threads.map(|thread| thread.join().unwrap())
             });
             let [bin, gltf] = [fs::read(at("a.bin")), fs::read(at("a.gltf"))];
             if let Ok(gltf) = gltf {
                 assert_eq!(bin.unwrap(), gltf, "of one output");
             } else {
-                assert!(results.iter().any(Result::is_err), "one of the outputs is there");
+                assert!(
+                    results.iter().any(Result::is_err),
+                    "one of the outputs is there"
+                );
             }
             for error in results.iter().filter_map(|result| result.as_ref().err()) {
                 let told = error.to_string();
@@ -461,7 +523,10 @@ mod tests {
     fn two_writers_of_one_output_do_not_mix_their_files() {
         let folder = tempfile::tempdir().unwrap();
         let both_written = race(folder.path(), 200, true);
-        assert!(!cfg!(target_os = "linux") || both_written == 200, "{both_written}");
+        assert!(
+            !cfg!(target_os = "linux") || both_written == 200,
+            "{both_written}"
+        );
     }
 
     /// As on NFS and on Windows.
@@ -488,8 +553,16 @@ mod tests {
     fn files_of_one_size_have_different_stamps() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let mut stamps: Vec<_> =
-            (0..50).map(|_| begin(&path, b"same").finish().unwrap().stamp.unwrap().modified).collect();
+        let mut stamps: Vec<_> = (0..50)
+            .map(|_| {
+                begin(&path, b"same")
+                    .finish()
+                    .unwrap()
+                    .stamp
+                    .unwrap()
+                    .modified
+            })
+            .collect();
         stamps.dedup();
         assert_eq!(stamps.len(), 50);
     }
@@ -510,17 +583,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         // Longer than the buffer, so that parts overlap.
-        let end: Vec<u8> =
-            (0..(5 << 19) + 3).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let end: Vec<u8> = (0..(5 << 19) + 3)
+            .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
         for (from, to) in [(100, 7), (7, 100), (3, 3), (0, 2 << 20)] {
             let mut output = begin(&path, &vec![9; from]);
             output.write_all(&end).unwrap();
-            output.move_end(from as u64, to as u64, end.len() as u64).unwrap();
+            output
+                .move_end(from as u64, to as u64, end.len() as u64)
+                .unwrap();
             output.seek(SeekFrom::Start(0)).unwrap();
             output.write_all(&vec![1; to]).unwrap();
             output.finish().unwrap();
             let bytes = fs::read(&path).unwrap();
-            assert!(bytes[..to].iter().all(|byte| *byte == 1) && bytes[to..] == end, "{from} to {to}");
+            assert!(
+                bytes[..to].iter().all(|byte| *byte == 1) && bytes[to..] == end,
+                "{from} to {to}"
+            );
         }
     }
 
@@ -535,7 +614,9 @@ mod tests {
     #[test]
     fn long_paths_are_written_and_replaced() {
         let root = tempfile::tempdir().unwrap();
-        let folder = (0..6).fold(root.path().to_owned(), |folder, _| folder.join("f".repeat(60)));
+        let folder = (0..6).fold(root.path().to_owned(), |folder, _| {
+            folder.join("f".repeat(60))
+        });
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a");
         for bytes in [b"1", b"2"] {
@@ -551,7 +632,9 @@ mod tests {
         let place = Place::at(folder.path().join("a")).unwrap();
         let mut left = 1_u64 << 20;
         let charge = move |bytes| {
-            left = left.checked_sub(bytes).ok_or(io::ErrorKind::QuotaExceeded)?;
+            left = left
+                .checked_sub(bytes)
+                .ok_or(io::ErrorKind::QuotaExceeded)?;
             Ok(())
         };
         let mut output = Output::create_charged(&place, Box::new(charge)).unwrap();
@@ -567,8 +650,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         let folder = Folder::open(root.path()).unwrap();
-        let message =
-            |code| not_replaced(io::Error::from_raw_os_error(code), &folder, OsStr::new("a")).to_string();
+        let message = |code| {
+            not_replaced(io::Error::from_raw_os_error(code), &folder, OsStr::new("a")).to_string()
+        };
         let plain = |code| io::Error::from_raw_os_error(code).to_string();
         assert_eq!(message(5), plain(5), "there is no file");
         fs::write(&path, "").unwrap();
@@ -577,12 +661,23 @@ mod tests {
             assert_eq!(message(5), plain(5));
             return;
         }
-        assert!(message(32).contains("because another program has it open"), "{}", message(32));
+        assert!(
+            message(32).contains("because another program has it open"),
+            "{}",
+            message(32)
+        );
         let mut permissions = fs::metadata(&path).unwrap().permissions();
         permissions.set_readonly(true);
         fs::set_permissions(&path, permissions.clone()).unwrap();
-        assert!(message(5).contains("because it is read-only"), "{}", message(5));
-        #[expect(clippy::permissions_set_readonly_false, reason = "so that Windows can remove the file")]
+        assert!(
+            message(5).contains("because it is read-only"),
+            "{}",
+            message(5)
+        );
+        #[expect(
+            clippy::permissions_set_readonly_false,
+            reason = "so that Windows can remove the file"
+        )]
         permissions.set_readonly(false);
         fs::set_permissions(&path, permissions).unwrap();
     }
@@ -596,9 +691,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, b"before").unwrap();
-        let held = File::options().read(true).share_mode(FILE_SHARE_READ).open(&path).unwrap();
+        let held = File::options()
+            .read(true)
+            .share_mode(FILE_SHARE_READ)
+            .open(&path)
+            .unwrap();
         let error = begin(&path, b"after").finish().unwrap_err().to_string();
-        assert!(error.contains("because another program has it open"), "{error}");
+        assert!(
+            error.contains("because another program has it open"),
+            "{error}"
+        );
         assert_eq!(fs::read(&path).unwrap(), b"before");
         assert_eq!(count(folder.path()), 1);
         drop(held);

@@ -49,7 +49,11 @@ impl Outputs {
     }
 
     fn new(folder: &Path, is_created: bool) -> Self {
-        Self(Arc::new(Shared { path: folder.to_owned(), is_created, open: Mutex::default() }))
+        Self(Arc::new(Shared {
+            path: folder.to_owned(),
+            is_created,
+            open: Mutex::default(),
+        }))
     }
 
     /// The place at a path below the folder.
@@ -65,20 +69,30 @@ impl Outputs {
                 Component::Normal(name) => names.push(name),
                 Component::CurDir => {}
                 Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                    return Err(invalid(format!("{} is not below the folder of outputs", below.display())));
+                    return Err(invalid(format!(
+                        "{} is not below the folder of outputs",
+                        below.display()
+                    )));
                 }
             }
         }
         if names.as_os_str().is_empty() {
             return Err(invalid("an output needs a name".to_owned()));
         }
-        Ok(Place { outputs: self.clone(), below: names })
+        Ok(Place {
+            outputs: self.clone(),
+            below: names,
+        })
     }
 
     /// Removes a file that was written below this folder, unless it has been replaced since then.
     pub fn remove(&self, file: &Written) {
-        let Ok(place) = self.place(&file.below) else { return };
-        let Ok(folder) = place.folder(false) else { return };
+        let Ok(place) = self.place(&file.below) else {
+            return;
+        };
+        let Ok(folder) = place.folder(false) else {
+            return;
+        };
         if file.stamp.is_some() && folder.stamp_of(place.name()) == file.stamp {
             drop(folder.remove_file(place.name()));
         }
@@ -104,10 +118,19 @@ impl Outputs {
 
     /// Closes folders that no output is written to.
     pub(crate) fn close_folders(&self) {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
-    fn folder_within(&self, open: &mut OpenFolders, below: &Path, creates: bool) -> io::Result<Arc<Folder>> {
+    fn folder_within(
+        &self,
+        open: &mut OpenFolders,
+        below: &Path,
+        creates: bool,
+    ) -> io::Result<Arc<Folder>> {
         if let Some(folder) = open.get(below) {
             return Ok(Arc::clone(folder));
         }
@@ -153,10 +176,17 @@ impl Place {
     pub fn at(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         if names_folder(path) {
-            return Err(if path.is_dir() { io::ErrorKind::IsADirectory.into() } else { missing(path) });
+            return Err(if path.is_dir() {
+                io::ErrorKind::IsADirectory.into()
+            } else {
+                missing(path)
+            });
         }
         let Some(name) = path.file_name() else {
-            return Err(invalid(format!("{} has no name for a file", path.display())));
+            return Err(invalid(format!(
+                "{} has no name for a file",
+                path.display()
+            )));
         };
         Outputs::new(path.parent().unwrap_or(Path::new("")), false).place(name)
     }
@@ -190,8 +220,14 @@ impl Place {
     /// The place of the folder that the file is in. `None` if that is the folder of outputs.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        let parent = self.below.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-        Some(Self { outputs: self.outputs.clone(), below: parent.to_owned() })
+        let parent = self
+            .below
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())?;
+        Some(Self {
+            outputs: self.outputs.clone(),
+            below: parent.to_owned(),
+        })
     }
 
     /// The place at a path from the folder of this one, such as a file next to it.
@@ -223,10 +259,12 @@ impl Place {
     /// Opens the folder of the file. Folders that do not exist are created if `creates`, except for a folder that the user named.
     pub(crate) fn folder(&self, creates: bool) -> io::Result<Arc<Folder>> {
         let below = self.below.parent().unwrap_or(Path::new(""));
-        self.outputs.folder(below, creates).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => missing(&self.folder_path()),
-            _ => error,
-        })
+        self.outputs
+            .folder(below, creates)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => missing(&self.folder_path()),
+                _ => error,
+            })
     }
 
     /// Checks that a file can be written at this place, and creates its folder, so that an error comes before the work.
@@ -270,7 +308,10 @@ impl Place {
             true => Ok(()),
             false => {
                 let path = self.path();
-                Err(invalid(format!("{} is not a regular file, so it cannot be replaced", path.display())))
+                Err(invalid(format!(
+                    "{} is not a regular file, so it cannot be replaced",
+                    path.display()
+                )))
             }
         }
     }
@@ -291,7 +332,9 @@ impl Place {
     ///
     /// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) for anything but a regular file, and the errors of writing.
     pub fn overwrite(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file: File = self.folder(false)?.open_regular(self.name(), Access::Write)?;
+        let mut file: File = self
+            .folder(false)?
+            .open_regular(self.name(), Access::Write)?;
         file.set_len(0)?;
         file.write_all(bytes)
     }
@@ -326,7 +369,10 @@ pub(crate) fn has_too_many_files(error: &io::Error) -> bool {
 fn missing(folder: &Path) -> io::Error {
     // A path without the separator at its end.
     let folder: PathBuf = or_current(folder).components().collect();
-    io::Error::new(io::ErrorKind::NotFound, format!("the folder {} does not exist", folder.display()))
+    io::Error::new(
+        io::ErrorKind::NotFound,
+        format!("the folder {} does not exist", folder.display()),
+    )
 }
 
 fn invalid(message: String) -> io::Error {
@@ -344,11 +390,18 @@ mod tests {
         let at = |path: &str| outputs.place(path).map(|place| place.path());
         assert_eq!(at("./a/b.glb").unwrap(), Path::new("out").join("a/b.glb"));
         for path in ["../a", "a/../../b", "a/..", "/a", "", "."] {
-            assert_eq!(at(path).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{path}");
+            assert_eq!(
+                at(path).unwrap_err().kind(),
+                io::ErrorKind::InvalidInput,
+                "{path}"
+            );
         }
         let place = outputs.place("a/b.gltf").unwrap();
         assert_eq!(place.beside("b.bin").unwrap().below(), Path::new("a/b.bin"));
-        assert_eq!(place.with_extension("bin").unwrap().below(), Path::new("a/b.bin"));
+        assert_eq!(
+            place.with_extension("bin").unwrap().below(),
+            Path::new("a/b.bin")
+        );
         assert_eq!(place.parent().unwrap().below(), Path::new("a"));
         assert!(place.beside("../../b.bin").is_err());
     }
@@ -362,8 +415,13 @@ mod tests {
         Output::create(&place).unwrap().finish().unwrap();
         assert!(root.path().join("new/out/deep/er/a").is_file() && place.stamp().is_some());
         for named in ["other/a", "other/"] {
-            let error = Place::at(root.path().join(named)).and_then(|place| place.prepare()).unwrap_err();
-            let message = format!("the folder {} does not exist", root.path().join("other").display());
+            let error = Place::at(root.path().join(named))
+                .and_then(|place| place.prepare())
+                .unwrap_err();
+            let message = format!(
+                "the folder {} does not exist",
+                root.path().join("other").display()
+            );
             assert_eq!(error.to_string(), message);
         }
     }
@@ -396,11 +454,17 @@ mod tests {
         for below in ["linked/a", "dangling/a", "linked/deeper/a"] {
             let place = outputs.place(below).unwrap();
             let error = Output::create(&place).unwrap_err().to_string();
-            assert!(error.contains("a link to another folder, which is not followed: name"), "{error}");
+            assert!(
+                error.contains("a link to another folder, which is not followed: name"),
+                "{error}"
+            );
             assert_eq!(place.stamp(), None);
         }
         assert_eq!(fs::read(at("victim/a")).unwrap(), b"kept");
-        Output::create(&outputs.place("real/a").unwrap()).unwrap().finish().unwrap();
+        Output::create(&outputs.place("real/a").unwrap())
+            .unwrap()
+            .finish()
+            .unwrap();
         assert!(at("out/real/a").is_file());
         // A file that is a link is replaced itself.
         symlink("../../victim/a", at("out/real/b")).unwrap();
@@ -436,7 +500,9 @@ mod tests {
             let mut written = 0;
             for number in 0..2000 {
                 // Opens the folder again, as another process would.
-                let place = Outputs::below(&at("out")).place(format!("sub/{number}")).unwrap();
+                let place = Outputs::below(&at("out"))
+                    .place(format!("sub/{number}"))
+                    .unwrap();
                 written += usize::from(Output::create(&place).and_then(Output::finish).is_ok());
             }
             is_done.store(true, Ordering::Relaxed);
@@ -450,12 +516,18 @@ mod tests {
     fn pipes_devices_and_folders_are_not_replaced() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
-        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status()
+            .unwrap();
         assert!(made.success());
         std::os::unix::fs::symlink("/dev/null", at("device")).unwrap();
         for name in ["pipe", "device"] {
             let error = Place::at(at(name)).unwrap().prepare().unwrap_err();
-            assert!(error.to_string().contains("is not a regular file"), "{error}");
+            assert!(
+                error.to_string().contains("is not a regular file"),
+                "{error}"
+            );
             assert!(Place::at(at(name)).unwrap().overwrite(b"x").is_err());
         }
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2);

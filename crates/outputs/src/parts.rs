@@ -38,8 +38,11 @@ struct Parts {
     is_closed: bool,
 }
 
-static PARTS: Mutex<Parts> =
-    Mutex::new(Parts { open: BTreeMap::new(), cleared: BTreeSet::new(), is_closed: false });
+static PARTS: Mutex<Parts> = Mutex::new(Parts {
+    open: BTreeMap::new(),
+    cleared: BTreeSet::new(),
+    is_closed: false,
+});
 
 /// The part files of this process, which no other thread changes meanwhile.
 fn parts() -> MutexGuard<'static, Parts> {
@@ -79,13 +82,18 @@ pub(crate) fn forget(name: &OsStr) {
 
 /// Returns `true` for the name of a part file.
 fn is_part(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+    name.to_str()
+        .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
 impl Parts {
     /// Returns an error if the process is about to end: no file begins after [`remove_part_files`].
     fn check_open(&self) -> io::Result<()> {
-        if self.is_closed { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        if self.is_closed {
+            Err(io::ErrorKind::Interrupted.into())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -115,7 +123,12 @@ impl Part {
         parts.check_open()?;
         let file = folder.create_new(&name)?;
         parts.open.insert(name.clone(), Arc::clone(folder));
-        Ok(Self { file, folder: Arc::clone(folder), name, is_moved: false })
+        Ok(Self {
+            file,
+            folder: Arc::clone(folder),
+            name,
+            is_moved: false,
+        })
     }
 
     /// Moves the file to its place, where it replaces another one.
@@ -148,7 +161,9 @@ pub fn remove_part_files() {
 
 /// Removes part files in a folder that no process writes any more, because it was killed. Each folder is searched once.
 pub(crate) fn remove_abandoned(folder: &Folder) {
-    let Ok(identity) = folder.identity() else { return };
+    let Ok(identity) = folder.identity() else {
+        return;
+    };
     let is_new = parts().cleared.insert((identity, folder.path().to_owned()));
     if !is_new {
         return;
@@ -159,7 +174,9 @@ pub(crate) fn remove_abandoned(folder: &Folder) {
             continue;
         }
         // The process that writes the file holds a lock on it. A link or a pipe of this name is not a part file.
-        let Ok(file) = folder.open_regular(&name, Access::Lock) else { continue };
+        let Ok(file) = folder.open_regular(&name, Access::Lock) else {
+            continue;
+        };
         if is_free(&file) {
             drop(folder.remove_file(&name));
         }
@@ -215,13 +232,19 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::write(at("target"), b"kept").unwrap();
         std::os::unix::fs::symlink(at("target"), at(".meshmap-link.part")).unwrap();
-        let made = std::process::Command::new("mkfifo").arg(at(".meshmap-pipe.part")).status().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(at(".meshmap-pipe.part"))
+            .status()
+            .unwrap();
         assert!(made.success());
         let folder = folder(root.path());
         for name in [".meshmap-link.part", ".meshmap-pipe.part"] {
             for access in [Access::Read, Access::Append, Access::Lock] {
                 let error = folder.open_regular(OsStr::new(name), access).unwrap_err();
-                assert!(error.to_string().contains("expected a regular file"), "{name}: {error}");
+                assert!(
+                    error.to_string().contains("expected a regular file"),
+                    "{name}: {error}"
+                );
             }
         }
         // A pipe without a reader would be waited for.

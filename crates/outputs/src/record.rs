@@ -102,7 +102,12 @@ struct Wanted {
 impl Wanted {
     fn new(place: &Place) -> Self {
         let (hash, key) = hashed(key_of(place));
-        Self { hash, key, place: place.clone(), stamp: OnceCell::new() }
+        Self {
+            hash,
+            key,
+            place: place.clone(),
+            stamp: OnceCell::new(),
+        }
     }
 
     /// Returns `true` if a line counts rather than an earlier one: unless only the earlier one is about the file that is there. Two
@@ -110,8 +115,9 @@ impl Wanted {
     fn is_better(&self, entry: &Entry, earlier: Option<&Entry>) -> bool {
         let Some(earlier) = earlier else { return true };
         let there = self.stamp.get_or_init(|| self.place.stamp());
-        let is_there =
-            |entry: &Entry| there.is_some() && entry.files.iter().any(|file| Some(file.stamp) == *there);
+        let is_there = |entry: &Entry| {
+            there.is_some() && entry.files.iter().any(|file| Some(file.stamp) == *there)
+        };
         is_there(entry) || !is_there(earlier)
     }
 }
@@ -156,8 +162,13 @@ impl Origin {
         let resolved = fs::canonicalize(path).ok()?;
         let version = Version::Stamp(Stamp::of_path(&resolved)?);
         let folder = fs::canonicalize(or_current(path.parent().unwrap_or(path))).ok()?;
-        let [name, folder] = [resolved, folder].map(|path| path.as_os_str().as_encoded_bytes().to_vec());
-        Some(Self { name, folder, version })
+        let [name, folder] =
+            [resolved, folder].map(|path| path.as_os_str().as_encoded_bytes().to_vec());
+        Some(Self {
+            name,
+            folder,
+            version,
+        })
     }
 
     /// A version of the file at an address, identified by a text that no other version has: a strong ETag. The address must not
@@ -165,7 +176,11 @@ impl Origin {
     #[must_use]
     pub fn of_address(address: &str, version: &str) -> Self {
         let version = Version::Tag(version.to_owned());
-        Self { name: address.as_bytes().to_vec(), folder: Vec::new(), version }
+        Self {
+            name: address.as_bytes().to_vec(),
+            folder: Vec::new(),
+            version,
+        }
     }
 }
 
@@ -181,8 +196,12 @@ impl Record {
         places: impl IntoIterator<Item = &'a Place>,
     ) -> Self {
         let options = also.map(|also| format!("{options}\n{also:?}"));
-        let mut record =
-            Self { outputs: outputs.clone(), options, known: HashMap::new(), lengths: HashMap::new() };
+        let mut record = Self {
+            outputs: outputs.clone(),
+            options,
+            known: HashMap::new(),
+            lengths: HashMap::new(),
+        };
         let mut wanted: Vec<Wanted> = places.into_iter().map(Wanted::new).collect();
         wanted.sort_unstable_by_key(|wanted| wanted.hash);
         record.read_file(&wanted, 0);
@@ -191,17 +210,27 @@ impl Record {
 
     /// Reads the file of all outputs whose hashes have the same first `depth` bytes as these outputs, and the files after it.
     fn read_file(&mut self, wanted: &[Wanted], depth: usize) {
-        let Some(Wanted { hash, .. }) = wanted.first() else { return };
-        let Ok(file) = self.open(hash, depth, Access::Read) else { return };
+        let Some(Wanted { hash, .. }) = wanted.first() else {
+            return;
+        };
+        let Ok(file) = self.open(hash, depth, Access::Read) else {
+            return;
+        };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         self.lengths.insert(file_name(hash, depth), length);
-        let by_key: HashMap<&str, &Wanted> =
-            wanted.iter().map(|wanted| (wanted.key.as_str(), wanted)).collect();
+        let by_key: HashMap<&str, &Wanted> = wanted
+            .iter()
+            .map(|wanted| (wanted.key.as_str(), wanted))
+            .collect();
         each_line(file, |line| {
             let Some(key) = output_of(line) else { return };
-            let Some(wanted) = by_key.get(key) else { return };
+            let Some(wanted) = by_key.get(key) else {
+                return;
+            };
             // A process that was killed may have left half a line.
-            let Ok(entry) = serde_json::from_str::<Entry>(line) else { return };
+            let Ok(entry) = serde_json::from_str::<Entry>(line) else {
+                return;
+            };
             if wanted.is_better(&entry, self.known.get(key)) {
                 self.known.insert(key.to_owned(), entry);
             }
@@ -220,7 +249,9 @@ impl Record {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let folder = if depth == 0 { "" } else { FOLDER };
-        let folder = self.outputs.folder(Path::new(folder), access != Access::Read)?;
+        let folder = self
+            .outputs
+            .folder(Path::new(folder), access != Access::Read)?;
         folder.open_regular(OsStr::new(&file_name(hash, depth)), access)
     }
 
@@ -240,7 +271,11 @@ impl Record {
     #[must_use]
     pub fn fingerprint(&self, origin: &Origin) -> Option<String> {
         let mut hash = Sha256::new();
-        for part in [self.options.as_ref()?.as_bytes(), &origin.name, &origin.folder] {
+        for part in [
+            self.options.as_ref()?.as_bytes(),
+            &origin.name,
+            &origin.folder,
+        ] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -262,7 +297,10 @@ impl Record {
         let is_intact = entry.made_from == fingerprint
             && !entry.files.is_empty()
             && entry.files.iter().all(|file| self.is_unchanged(file));
-        is_intact.then_some(Known { report: &entry.report, looked_for: &entry.looked_for })
+        is_intact.then_some(Known {
+            report: &entry.report,
+            looked_for: &entry.looked_for,
+        })
     }
 
     fn is_unchanged(&self, file: &RecordedFile) -> bool {
@@ -274,7 +312,10 @@ impl Record {
     /// more.
     #[must_use]
     pub fn other_source(&self, place: &Place, source: &str) -> Option<String> {
-        let entry = self.known.get(&key_of(place)).filter(|entry| entry.is_of_another(source))?;
+        let entry = self
+            .known
+            .get(&key_of(place))
+            .filter(|entry| entry.is_of_another(source))?;
         place.stamp().is_some().then(|| entry.source.clone())
     }
 
@@ -286,8 +327,14 @@ impl Record {
         let (hash, _) = hashed(key.clone());
         for depth in 0..=hash.len() {
             // A file that does not exist has no lines, nor has one after it.
-            let Ok(mut file) = self.open(&hash, depth, Access::Read) else { break };
-            let read = self.lengths.get(&file_name(&hash, depth)).copied().unwrap_or(0);
+            let Ok(mut file) = self.open(&hash, depth, Access::Read) else {
+                break;
+            };
+            let read = self
+                .lengths
+                .get(&file_name(&hash, depth))
+                .copied()
+                .unwrap_or(0);
             let mut found = None;
             if file.seek(SeekFrom::Start(read)).is_ok() {
                 each_line(file, |line| {
@@ -314,8 +361,13 @@ impl Record {
     pub fn add(&self, place: &Place, made: Made) -> Result<(), String> {
         let mut files = Vec::new();
         for file in &made.files {
-            let Some(stamp) = file.stamp else { return Ok(()) };
-            files.push(RecordedFile { path: RecordedPath::of_relative(&file.below), stamp });
+            let Some(stamp) = file.stamp else {
+                return Ok(());
+            };
+            files.push(RecordedFile {
+                path: RecordedPath::of_relative(&file.below),
+                stamp,
+            });
         }
         let entry = Entry {
             output: RecordedPath::of_relative(place.below()),
@@ -334,10 +386,15 @@ impl Record {
                 "the record of an output is longer than {limit} MiB: the next run will write the output again"
             ));
         }
-        let added = self.open_to_append(&hash).and_then(|mut file| file.write_all(line.as_bytes()));
+        let added = self
+            .open_to_append(&hash)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
         added.map_err(|error| {
             let path = self.outputs.path().join(NAME);
-            format!("{}: {error}: the next run will write all files again", path.display())
+            format!(
+                "{}: {error}: the next run will write all files again",
+                path.display()
+            )
         })
     }
 }
@@ -354,7 +411,10 @@ fn file_name(hash: &Hash, depth: usize) -> String {
 fn each_line(file: File, mut read: impl FnMut(&str)) {
     let mut lines = BufReader::with_capacity(64 << 10, file.take(FULL + LONGEST));
     let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+    while lines
+        .read_until(b'\n', &mut line)
+        .is_ok_and(|length| length > 0)
+    {
         if let Ok(line) = std::str::from_utf8(&line) {
             read(line);
         }
@@ -372,12 +432,18 @@ fn text(value: &impl Serialize) -> String {
     // Neither serializing to memory nor these types fail.
     let text = serde_json::to_string(value).unwrap_or_default();
     // A shell that takes the line for a command expands these also between quotes.
-    if text.contains(['$', '`']) { text.replace('$', r"\u0024").replace('`', r"\u0060") } else { text }
+    if text.contains(['$', '`']) {
+        text.replace('$', r"\u0024").replace('`', r"\u0060")
+    } else {
+        text
+    }
 }
 
 /// The JSON text of the output of a line, which is not parsed: most lines are about other outputs.
 fn output_of(line: &str) -> Option<&str> {
-    let (output, _) = line.strip_prefix(r#"{"output":"#)?.split_once(r#","made_from":""#)?;
+    let (output, _) = line
+        .strip_prefix(r#"{"output":"#)?
+        .split_once(r#","made_from":""#)?;
     Some(output)
 }
 
@@ -385,7 +451,9 @@ fn output_of(line: &str) -> Option<&str> {
 fn hashed(output: String) -> (Hash, String) {
     let whole = Sha256::digest(&output);
     let mut hash = Hash::default();
-    hash.iter_mut().zip(whole).for_each(|(byte, of_whole)| *byte = of_whole);
+    hash.iter_mut()
+        .zip(whole)
+        .for_each(|(byte, of_whole)| *byte = of_whole);
     (hash, output)
 }
 
@@ -408,13 +476,19 @@ mod tests {
 
     fn made(place: &Place, fingerprint: String) -> Made {
         let files = vec![Output::create(place).unwrap().finish().unwrap()];
-        Made { fingerprint, files, ..Made::default() }
+        Made {
+            fingerprint,
+            files,
+            ..Made::default()
+        }
     }
 
     /// Writes outputs, and adds them with this version of their source.
     fn add(root: &Path, places: &[Place], version: &str) {
         let record = read(root, places);
-        let fingerprint = record.fingerprint(&Origin::of_address(SOURCE, version)).unwrap();
+        let fingerprint = record
+            .fingerprint(&Origin::of_address(SOURCE, version))
+            .unwrap();
         for place in places {
             record.add(place, made(place, fingerprint.clone())).unwrap();
         }
@@ -422,14 +496,21 @@ mod tests {
 
     fn places(root: &Path, count: usize) -> Vec<Place> {
         let outputs = Outputs::below(root);
-        (0..count).map(|number| outputs.place(format!("{number}.glb")).unwrap()).collect()
+        (0..count)
+            .map(|number| outputs.place(format!("{number}.glb")).unwrap())
+            .collect()
     }
 
     /// The number of outputs that are up to date with this version of their source.
     fn up_to_date(root: &Path, places: &[Place], version: &str) -> usize {
         let record = read(root, places);
-        let fingerprint = record.fingerprint(&Origin::of_address(SOURCE, version)).unwrap();
-        places.iter().filter(|place| record.find(place, &fingerprint).is_some()).count()
+        let fingerprint = record
+            .fingerprint(&Origin::of_address(SOURCE, version))
+            .unwrap();
+        places
+            .iter()
+            .filter(|place| record.find(place, &fingerprint).is_some())
+            .count()
     }
 
     #[test]
@@ -438,7 +519,10 @@ mod tests {
         let places = places(root.path(), 1);
         add(root.path(), &places, "1");
         // Zeros that take no space, after the line of the output.
-        let mut file = File::options().append(true).open(root.path().join(NAME)).unwrap();
+        let mut file = File::options()
+            .append(true)
+            .open(root.path().join(NAME))
+            .unwrap();
         file.write_all(b"\n").unwrap();
         file.set_len(1 << 30).unwrap();
         let (count, memory) = counted(|| up_to_date(root.path(), &places, "1"));
@@ -453,12 +537,22 @@ mod tests {
         let places = places(root, 1000);
         add(root, &places[..500], "1");
         let before = fs::read(root.join(NAME)).unwrap();
-        assert!((FULL..FULL + 1000).contains(&(before.len() as u64)), "{}", before.len());
+        assert!(
+            (FULL..FULL + 1000).contains(&(before.len() as u64)),
+            "{}",
+            before.len()
+        );
         // The last line counts, in whichever file it is.
         add(root, &places, "2");
         assert_eq!(fs::read(root.join(NAME)).unwrap(), before);
         assert!(fs::read_dir(root.join(FOLDER)).unwrap().count() > 200);
-        assert_eq!([up_to_date(root, &places, "1"), up_to_date(root, &places, "2")], [0, 1000]);
+        assert_eq!(
+            [
+                up_to_date(root, &places, "1"),
+                up_to_date(root, &places, "2")
+            ],
+            [0, 1000]
+        );
         assert_eq!(read(root, &places[7..9]).known.len(), 2);
         fs::write(places[7].path(), "changed").unwrap();
         assert_eq!(up_to_date(root, &places[7..9], "2"), 1);
@@ -483,7 +577,9 @@ mod tests {
         let root = root.path();
         let places = places(root, 800);
         std::thread::scope(|scope| {
-            places.chunks(100).for_each(|part| drop(scope.spawn(move || add(root, part, "1"))));
+            places
+                .chunks(100)
+                .for_each(|part| drop(scope.spawn(move || add(root, part, "1"))));
         });
         // Wine looks for the end of a file, and then writes there.
         let least = if cfg!(windows) { 760 } else { 800 };
@@ -501,29 +597,45 @@ mod tests {
         record.add(&places[0], second).unwrap();
         record.add(&places[0], first).unwrap();
         let record = read(root.path(), &places);
-        assert!(record.find(&places[0], "first").is_none() && record.find(&places[0], "second").is_some());
+        assert!(
+            record.find(&places[0], "first").is_none()
+                && record.find(&places[0], "second").is_some()
+        );
         // A file that was replaced before it could be recorded has no stamp.
         let mut replaced = made(&places[0], "third".to_owned());
         replaced.files[0].stamp = None;
         record.add(&places[0], replaced).unwrap();
-        assert!(read(root.path(), &places).find(&places[0], "third").is_none());
+        assert!(
+            read(root.path(), &places)
+                .find(&places[0], "third")
+                .is_none()
+        );
     }
 
     #[test]
     fn another_source_of_an_output_is_found_before_and_while_it_is_written() {
         let root = tempfile::tempdir().unwrap();
         let places = places(root.path(), 2);
-        let of = |place, source: &str| Made { source: source.to_owned(), ..made(place, String::new()) };
+        let of = |place, source: &str| Made {
+            source: source.to_owned(),
+            ..made(place, String::new())
+        };
         let [record, other] = [(); 2].map(|()| read(root.path(), &places));
         assert_eq!(record.other_source(&places[0], "a/x.iqm"), None);
         record.add(&places[0], of(&places[0], "a/x.iqm")).unwrap();
         // Written since the other process has read the record.
         assert_eq!(record.source_meanwhile(&places[0], "a/x.iqm"), None);
-        assert_eq!(other.source_meanwhile(&places[0], "b/x.iqm").unwrap(), "a/x.iqm");
+        assert_eq!(
+            other.source_meanwhile(&places[0], "b/x.iqm").unwrap(),
+            "a/x.iqm"
+        );
         assert_eq!(other.source_meanwhile(&places[1], "b/x.iqm"), None);
         assert_eq!(other.other_source(&places[0], "b/x.iqm"), None);
         let later = read(root.path(), &places);
-        assert_eq!(later.other_source(&places[0], "b/x.iqm").unwrap(), "a/x.iqm");
+        assert_eq!(
+            later.other_source(&places[0], "b/x.iqm").unwrap(),
+            "a/x.iqm"
+        );
         // An output that was removed belongs to nobody.
         fs::remove_file(places[0].path()).unwrap();
         assert_eq!(later.other_source(&places[0], "b/x.iqm"), None);
@@ -540,13 +652,17 @@ mod tests {
         std::os::unix::fs::symlink(other.join("shards"), root.join(FOLDER)).unwrap();
         let known = up_to_date(root, &places, "1");
         assert!(known > 100 && known < 400, "{known}");
-        let error = read(root, &places).add(&places[0], made(&places[0], String::new())).unwrap_err();
+        let error = read(root, &places)
+            .add(&places[0], made(&places[0], String::new()))
+            .unwrap_err();
         assert!(error.contains("a link to another folder"), "{error}");
         // A second name of a file elsewhere.
         fs::remove_file(root.join(NAME)).unwrap();
         fs::write(other.join("victim"), "kept").unwrap();
         fs::hard_link(other.join("victim"), root.join(NAME)).unwrap();
-        let error = read(root, &places).add(&places[0], made(&places[0], String::new())).unwrap_err();
+        let error = read(root, &places)
+            .add(&places[0], made(&places[0], String::new()))
+            .unwrap_err();
         assert!(error.contains("hard link"), "{error}");
         assert_eq!(fs::read(other.join("victim")).unwrap(), b"kept");
     }
@@ -556,15 +672,24 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a");
         fs::write(&path, "x").unwrap();
-        let origins =
-            [Origin::of_address("a", "b"), Origin::of_address("ab", ""), Origin::of_path(&path).unwrap()];
+        let origins = [
+            Origin::of_address("a", "b"),
+            Origin::of_address("ab", ""),
+            Origin::of_path(&path).unwrap(),
+        ];
         let record = read(root.path(), &[]);
-        let mut found: Vec<_> = origins.iter().map(|origin| record.fingerprint(origin).unwrap()).collect();
+        let mut found: Vec<_> = origins
+            .iter()
+            .map(|origin| record.fingerprint(origin).unwrap())
+            .collect();
         found.dedup();
         assert_eq!(found.len(), 3);
         assert_eq!(Origin::of_path(root.path()), None);
         let outputs = Outputs::below(root.path());
-        assert_eq!(Record::read(&outputs, "", None, []).fingerprint(&origins[0]), None);
+        assert_eq!(
+            Record::read(&outputs, "", None, []).fingerprint(&origins[0]),
+            None
+        );
     }
 
     /// The record of outputs of which no file is written, as `add` makes it.
@@ -580,18 +705,33 @@ mod tests {
                 source: String::new(),
                 files: vec![RecordedFile {
                     path: output,
-                    stamp: Stamp { bytes: number, modified: 1 << 60, file: None },
+                    stamp: Stamp {
+                        bytes: number,
+                        modified: 1 << 60,
+                        file: None,
+                    },
                 }],
                 looked_for: String::new(),
                 report: String::new(),
             };
-            let is_open = |name: &String| files.get(name).is_none_or(|file| (file.len() as u64) < FULL);
-            let name = (0..=hash.len()).map(|depth| file_name(&hash, depth)).find(is_open).unwrap();
+            let is_open = |name: &String| {
+                files
+                    .get(name)
+                    .is_none_or(|file| (file.len() as u64) < FULL)
+            };
+            let name = (0..=hash.len())
+                .map(|depth| file_name(&hash, depth))
+                .find(is_open)
+                .unwrap();
             write!(files.entry(name).or_default(), "\n{}", text(&entry)).unwrap();
         }
         fs::create_dir(root.join(FOLDER)).unwrap();
         for (name, lines) in files {
-            let folder = if name == NAME { root.to_owned() } else { root.join(FOLDER) };
+            let folder = if name == NAME {
+                root.to_owned()
+            } else {
+                root.join(FOLDER)
+            };
             fs::write(folder.join(name), lines).unwrap();
         }
     }
@@ -609,20 +749,34 @@ mod tests {
             for (what, step) in [("neighbours", 1), ("anywhere", count / 1000)] {
                 let task: Vec<Place> = (0..1000)
                     .map(|number| number * step)
-                    .map(|number| outputs.place(format!("{}/{number:08}.glb", number / 5000)).unwrap())
+                    .map(|number| {
+                        outputs
+                            .place(format!("{}/{number:08}.glb", number / 5000))
+                            .unwrap()
+                    })
                     .collect();
                 // Begins the peak again.
                 fs::write("/proc/self/clear_refs", "5").unwrap();
                 let memory = |name: &str| -> u64 {
                     let status = fs::read_to_string("/proc/self/status").unwrap();
-                    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-                    line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap() / 1024
+                    let line = status
+                        .lines()
+                        .find_map(|line| line.strip_prefix(name))
+                        .unwrap();
+                    line.trim_matches(|c: char| !c.is_ascii_digit())
+                        .parse::<u64>()
+                        .unwrap()
+                        / 1024
                 };
                 let (before, start) = (memory("VmRSS:"), ThreadTime::now());
                 let known = read(root.path(), &task).known.len();
-                let (seconds, taken) =
-                    (start.elapsed().as_secs_f64(), memory("VmHWM:").saturating_sub(before));
-                println!("{count} lines, 1,000 outputs, {what}: {seconds:.3} s of CPU, {taken} MiB");
+                let (seconds, taken) = (
+                    start.elapsed().as_secs_f64(),
+                    memory("VmHWM:").saturating_sub(before),
+                );
+                println!(
+                    "{count} lines, 1,000 outputs, {what}: {seconds:.3} s of CPU, {taken} MiB"
+                );
                 assert_eq!(known, 1000);
                 assert!(seconds < 0.5 && taken < 200);
             }

@@ -13,10 +13,13 @@ pub fn check_names(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     for component in path.components() {
-        let Component::Normal(name) = component else { continue };
+        let Component::Normal(name) = component else {
+            continue;
+        };
         let name = name.to_string_lossy();
         if is_reserved(&name) {
-            let message = format!("Windows reserves the name {name} for a device; choose another name");
+            let message =
+                format!("Windows reserves the name {name} for a device; choose another name");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
     }
@@ -25,14 +28,27 @@ pub fn check_names(path: &Path) -> io::Result<()> {
 
 /// Returns `true` if Windows opens a device in place of a file of this name. The extension makes no difference.
 fn is_reserved(name: &str) -> bool {
-    let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ').to_ascii_uppercase();
-    if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
+    let stem = name
+        .split(['.', ':'])
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(' ')
+        .to_ascii_uppercase();
+    if matches!(
+        stem.as_str(),
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"
+    ) {
         return true;
     }
-    let number = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+    let number = stem
+        .strip_prefix("COM")
+        .or_else(|| stem.strip_prefix("LPT"));
     number.is_some_and(|number| {
         let mut characters = number.chars();
-        matches!((characters.next(), characters.next()), (Some('1'..='9' | '¹' | '²' | '³'), None))
+        matches!(
+            (characters.next(), characters.next()),
+            (Some('1'..='9' | '¹' | '²' | '³'), None)
+        )
     })
 }
 
@@ -56,9 +72,18 @@ mod tests {
         ] {
             assert!(is_reserved(name), "{name}");
         }
-        for name in
-            ["", "console", "auxiliary.glb", "COM", "COM0", "COM10", "x.con", ".aux", "lpt.obj", "comé"]
-        {
+        for name in [
+            "",
+            "console",
+            "auxiliary.glb",
+            "COM",
+            "COM0",
+            "COM10",
+            "x.con",
+            ".aux",
+            "lpt.obj",
+            "comé",
+        ] {
             assert!(!is_reserved(name), "{name}");
         }
     }

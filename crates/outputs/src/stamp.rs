@@ -30,7 +30,10 @@ impl RecordedPath {
     /// A path as it is.
     #[must_use]
     pub fn of(path: &Path) -> Self {
-        path.to_str().map_or_else(|| Self::Other(path.into()), |text| Self::Text(text.to_owned()))
+        path.to_str().map_or_else(
+            || Self::Other(path.into()),
+            |text| Self::Text(text.to_owned()),
+        )
     }
 
     /// A relative path, in the same form on each system.
@@ -62,7 +65,11 @@ impl Stamp {
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
-        if metadata.is_file() { Self::of_metadata(&metadata) } else { None }
+        if metadata.is_file() {
+            Self::of_metadata(&metadata)
+        } else {
+            None
+        }
     }
 
     pub(crate) fn of_metadata(metadata: &Metadata) -> Option<Self> {
@@ -71,7 +78,11 @@ impl Stamp {
             Ok(after) => i64::try_from(after.as_nanos()).ok()?,
             Err(before) => -i64::try_from(before.duration().as_nanos()).ok()?,
         };
-        Some(Self { bytes: metadata.len(), modified, file: None })
+        Some(Self {
+            bytes: metadata.len(),
+            modified,
+            file: None,
+        })
     }
 
     /// `true` if the time has parts of a millisecond.
@@ -95,7 +106,9 @@ impl Stamp {
         let _ = file.set_modified(SystemTime::now());
         let metadata = file.metadata().ok()?;
         #[cfg(unix)]
-        return Some(Self::of_metadata(&metadata)?.with_file(std::os::unix::fs::MetadataExt::ino(&metadata)));
+        return Some(
+            Self::of_metadata(&metadata)?.with_file(std::os::unix::fs::MetadataExt::ino(&metadata)),
+        );
         #[cfg(not(unix))]
         Self::of_metadata(&metadata)
     }

@@ -26,8 +26,11 @@ impl How {
         max_block_bytes: Option<u64>,
         max_total_bytes: Option<u64>,
     ) -> Self {
-        let mut limits =
-            Limits::default().with_remedies(["open(.., max_block_bytes=)", "open(.., max_total_bytes=)", ""]);
+        let mut limits = Limits::default().with_remedies([
+            "open(.., max_block_bytes=)",
+            "open(.., max_total_bytes=)",
+            "",
+        ]);
         if let Some(bytes) = max_block_bytes {
             limits = limits.with_max_block_bytes(bytes).with_free_ratio(0);
         }
@@ -36,9 +39,21 @@ impl How {
         }
         let options = Options::default()
             .with_limits(limits)
-            .with_strictness(if strict { Strictness::Strict } else { Strictness::Tolerant })
-            .with_parallelism(if parallel { Parallelism::Rayon } else { Parallelism::Off })
-            .with_checksums(if checksums { Checksums::Verify } else { Checksums::Ignore });
+            .with_strictness(if strict {
+                Strictness::Strict
+            } else {
+                Strictness::Tolerant
+            })
+            .with_parallelism(if parallel {
+                Parallelism::Rayon
+            } else {
+                Parallelism::Off
+            })
+            .with_checksums(if checksums {
+                Checksums::Verify
+            } else {
+                Checksums::Ignore
+            });
         Self { mmap, options }
     }
 }
@@ -64,10 +79,19 @@ impl Origin {
         // A file object cannot be sent to another process, but the path of a file on disk can.
         let named = path.filter(|path| object.hasattr("seek").unwrap_or(false) && path.is_file());
         let object = match named.and_then(|path| std::path::absolute(path).ok()) {
-            Some(path) => path.into_os_string().into_pyobject(object.py())?.into_any().unbind(),
+            Some(path) => path
+                .into_os_string()
+                .into_pyobject(object.py())?
+                .into_any()
+                .unbind(),
             None => object.clone().unbind(),
         };
-        Ok(Arc::new(Self { object, is_reader, size, how }))
+        Ok(Arc::new(Self {
+            object,
+            is_reader,
+            size,
+            how,
+        }))
     }
 
     /// Opens the file again.
@@ -84,7 +108,10 @@ impl Origin {
         steps: &[(&str, Option<Bound<'py, PyTuple>>)],
     ) -> PyResult<Reduced<'py>> {
         let again = py.import("meshmap")?.getattr("_part")?;
-        Ok((again, (self.arguments(py)?, steps.to_vec()).into_pyobject(py)?))
+        Ok((
+            again,
+            (self.arguments(py)?, steps.to_vec()).into_pyobject(py)?,
+        ))
     }
 
     /// Opens the file again, and decodes these parts of a snapshot.
@@ -95,7 +122,10 @@ impl Origin {
         parts: &[&str],
     ) -> PyResult<Reduced<'py>> {
         let decoded = py.import("meshmap")?.getattr("_decoded")?;
-        Ok((decoded, (self.arguments(py)?, index, parts.to_vec()).into_pyobject(py)?))
+        Ok((
+            decoded,
+            (self.arguments(py)?, index, parts.to_vec()).into_pyobject(py)?,
+        ))
     }
 
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -107,8 +137,14 @@ impl Origin {
         options.set_item("checksums", own.checksums == Checksums::Verify)?;
         let usual = Limits::default();
         let said = |set: u64, usual: u64| (set != usual).then_some(set);
-        options.set_item("max_block_bytes", said(own.limits.max_block_bytes, usual.max_block_bytes))?;
-        options.set_item("max_total_bytes", said(own.limits.max_total_bytes, usual.max_total_bytes))?;
+        options.set_item(
+            "max_block_bytes",
+            said(own.limits.max_block_bytes, usual.max_block_bytes),
+        )?;
+        options.set_item(
+            "max_total_bytes",
+            said(own.limits.max_total_bytes, usual.max_total_bytes),
+        )?;
         if self.is_reader {
             options.set_item("size", self.size)?;
         }

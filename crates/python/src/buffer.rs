@@ -38,8 +38,16 @@ impl Buffer {
             stride = stride.checked_mul(*count)?;
         }
         strides.reverse();
-        let shape = shape.iter().map(|count| isize::try_from(*count).ok()).collect::<Option<Vec<_>>>()?;
-        (stride == bytes.len()).then(|| Self { bytes, scalar, shape: shape.into(), strides: strides.into() })
+        let shape = shape
+            .iter()
+            .map(|count| isize::try_from(*count).ok())
+            .collect::<Option<Vec<_>>>()?;
+        (stride == bytes.len()).then(|| Self {
+            bytes,
+            scalar,
+            shape: shape.into(),
+            strides: strides.into(),
+        })
     }
 
     /// The address of the bytes. If there are none, it is aligned for everything.
@@ -66,7 +74,11 @@ impl Buffer {
         };
         let is_aligned = (self.pointer() as usize).is_multiple_of(self.scalar.size());
         // A native number has no order of bytes.
-        if is_aligned && cfg!(target_endian = "little") { &packed[1..] } else { packed }
+        if is_aligned && cfg!(target_endian = "little") {
+            &packed[1..]
+        } else {
+            packed
+        }
     }
 }
 
@@ -90,7 +102,11 @@ impl Buffer {
     ///
     /// `view` is what Python calls this with.
     #[allow(unsafe_code, reason = "the buffer protocol is a structure of C")]
-    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
         if view.is_null() {
             return Err(PyBufferError::new_err("no view"));
         }
@@ -113,13 +129,25 @@ impl Buffer {
             (*view).readonly = 1;
             (*view).itemsize = isize::try_from(this.scalar.size()).unwrap_or(1);
             let format = this.format().as_ptr().cast_mut();
-            (*view).format = if has(ffi::PyBUF_FORMAT) { format } else { ptr::null_mut() };
+            (*view).format = if has(ffi::PyBUF_FORMAT) {
+                format
+            } else {
+                ptr::null_mut()
+            };
             let by_shape = has(ffi::PyBUF_ND);
-            (*view).ndim = if by_shape { c_int::try_from(this.shape.len()).unwrap_or(1) } else { 1 };
+            (*view).ndim = if by_shape {
+                c_int::try_from(this.shape.len()).unwrap_or(1)
+            } else {
+                1
+            };
             let shape = this.shape.as_ptr().cast_mut();
             (*view).shape = if by_shape { shape } else { ptr::null_mut() };
             let strides = this.strides.as_ptr().cast_mut();
-            (*view).strides = if has(ffi::PyBUF_STRIDES) { strides } else { ptr::null_mut() };
+            (*view).strides = if has(ffi::PyBUF_STRIDES) {
+                strides
+            } else {
+                ptr::null_mut()
+            };
             (*view).suboffsets = ptr::null_mut();
             (*view).internal = ptr::null_mut();
             (*view).obj = slf.into_ptr();
@@ -129,7 +157,12 @@ impl Buffer {
 }
 
 /// A NumPy array over bytes, read-only.
-pub(crate) fn of_bytes(py: Python<'_>, bytes: Bytes, scalar: Scalar, shape: &[usize]) -> PyResult<Py<PyAny>> {
+pub(crate) fn of_bytes(
+    py: Python<'_>,
+    bytes: Bytes,
+    scalar: Scalar,
+    shape: &[usize],
+) -> PyResult<Py<PyAny>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let buffer = Buffer::new(bytes, scalar, shape)
         .ok_or_else(|| PyValueError::new_err("the bytes are not as many as the shape says"))?;
@@ -146,7 +179,10 @@ pub(crate) fn of_array<T: Element>(py: Python<'_>, array: Array<T>) -> PyResult<
     let (scalar, components) = T::SHAPE.unwrap_or((Scalar::U8, 1));
     let bytes = array.into_bytes();
     let lanes = components as usize;
-    let count = bytes.len().checked_div(scalar.size().saturating_mul(lanes)).unwrap_or(0);
+    let count = bytes
+        .len()
+        .checked_div(scalar.size().saturating_mul(lanes))
+        .unwrap_or(0);
     // An array of arrays of one number keeps both dimensions.
     let is_plain = lanes == 1 && !is_array_of_one::<T>();
     if is_plain {
@@ -211,7 +247,11 @@ impl Held {
         let (mut first, mut end) = (start, start);
         for (stride, count) in buffer.strides().iter().zip(buffer.shape()) {
             let last = stride.unsigned_abs() * count.saturating_sub(1);
-            if *stride < 0 { first -= last } else { end += last }
+            if *stride < 0 {
+                first -= last
+            } else {
+                end += last
+            }
         }
         let extent = first..end + buffer.item_size();
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -220,7 +260,11 @@ impl Held {
             // The calls of the parent do not end in a forked child.
             *held = (process, Vec::new());
         }
-        if held.1.iter().any(|other| other.start < extent.end && extent.start < other.end) {
+        if held
+            .1
+            .iter()
+            .any(|other| other.start < extent.end && extent.start < other.end)
+        {
             return None;
         }
         Some(buffer.is_c_contiguous().then(|| {
@@ -243,12 +287,15 @@ impl<'py> Floats<'py> {
     /// `name` is the name of the parameter, for errors.
     pub(crate) fn new(name: &'static str, object: Bound<'py, PyAny>) -> PyResult<Self> {
         let found = |what: &str| {
-            PyValueError::new_err(format!("{name} {what}: expected an array of float32 in native byte order"))
+            PyValueError::new_err(format!(
+                "{name} {what}: expected an array of float32 in native byte order"
+            ))
         };
         let Some(untyped) = unless_raised(object.py(), PyUntypedBuffer::get(&object))? else {
             let kind = object.get_type().name()?;
-            let message =
-                format!("{name} has type {kind}: expected an array of float32 in native byte order");
+            let message = format!(
+                "{name} has type {kind}: expected an array of float32 in native byte order"
+            );
             return Err(PyTypeError::new_err(message));
         };
         // pyo3 takes `>f`, the format of big-endian arrays, for native.
@@ -261,7 +308,9 @@ impl<'py> Floats<'py> {
         };
         if !is_native {
             let format = String::from_utf8_lossy(format);
-            let kind = object.getattr("dtype").and_then(|kind| kind.str()?.extract::<String>());
+            let kind = object
+                .getattr("dtype")
+                .and_then(|kind| kind.str()?.extract::<String>());
             let kind = unless_raised(object.py(), kind)?.unwrap_or_else(|| format.into_owned());
             return Err(found(&format!("has dtype {kind}")));
         }
@@ -269,7 +318,12 @@ impl<'py> Floats<'py> {
             return Err(found("has elements that share memory"));
         }
         let buffer = untyped.into_typed().map_err(|_| found("is not aligned"))?;
-        Ok(Self { name, object, buffer, _held: None })
+        Ok(Self {
+            name,
+            object,
+            buffer,
+            _held: None,
+        })
     }
 
     /// Anything that NumPy makes an array of: other types of numbers are converted, and lists are copied.
@@ -277,7 +331,11 @@ impl<'py> Floats<'py> {
         static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = object.py();
         let as_array = imported(py, &AS_ARRAY, "numpy", "asarray")?;
-        let array = call(as_array, &PyTuple::new(py, [object, PyString::new(py, "=f4").as_any()])?, None)?;
+        let array = call(
+            as_array,
+            &PyTuple::new(py, [object, PyString::new(py, "=f4").as_any()])?,
+            None,
+        )?;
         Self::new(name, array)
     }
 
@@ -285,11 +343,17 @@ impl<'py> Floats<'py> {
     pub(crate) fn to_fill(object: Bound<'py, PyAny>) -> PyResult<Self> {
         let this = Self::new("out", object)?;
         if this.buffer.readonly() {
-            return Err(PyValueError::new_err("out is read-only: expected a writable array"));
+            return Err(PyValueError::new_err(
+                "out is read-only: expected a writable array",
+            ));
         }
         let held = Held::new(&this.buffer);
-        let held = held.ok_or_else(|| PyValueError::new_err("out is being filled by another call"))?;
-        Ok(Self { _held: held, ..this })
+        let held =
+            held.ok_or_else(|| PyValueError::new_err("out is being filled by another call"))?;
+        Ok(Self {
+            _held: held,
+            ..this
+        })
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -298,14 +362,22 @@ impl<'py> Floats<'py> {
 
     /// The error for an array that has another shape.
     pub(crate) fn expected_shape(&self, expected: &[impl Display]) -> PyErr {
-        let list = |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(", ");
+        let list =
+            |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(", ");
         let found = list(&mut self.shape().iter().map(ToString::to_string));
         let expected = list(&mut expected.iter().map(ToString::to_string));
-        PyValueError::new_err(format!("{} has shape ({found}): expected ({expected})", self.name))
+        PyValueError::new_err(format!(
+            "{} has shape ({found}): expected ({expected})",
+            self.name
+        ))
     }
 
     pub(crate) fn check_shape(&self, expected: &[usize]) -> PyResult<()> {
-        if self.shape() == expected { Ok(()) } else { Err(self.expected_shape(expected)) }
+        if self.shape() == expected {
+            Ok(())
+        } else {
+            Err(self.expected_shape(expected))
+        }
     }
 
     pub(crate) fn to_vec(&self) -> PyResult<Vec<f32>> {
@@ -315,7 +387,10 @@ impl<'py> Floats<'py> {
     /// The memory of an array of triples that is C-contiguous.
     #[allow(unsafe_code, reason = "the memory is Python's")]
     pub(crate) fn triples(&mut self) -> Option<&mut [[f32; 3]]> {
-        let mut memory = self.buffer.as_slice_ptr().filter(|_| !self.buffer.readonly())?;
+        let mut memory = self
+            .buffer
+            .as_slice_ptr()
+            .filter(|_| !self.buffer.readonly())?;
         // SAFETY: the buffer is checked to be writable, aligned, contiguous and of `f32`, and stays until `self` is dropped.
         // Calls that fill the same memory are refused; the documentation warns callers of Python that read or write it meanwhile.
         let (triples, rest) = unsafe { memory.as_mut() }.as_chunks_mut::<3>();
@@ -337,8 +412,11 @@ impl<'py> Floats<'py> {
 
 /// `true` unless each step of a dimension passes all elements of the dimensions with smaller steps.
 fn overlaps_itself(shape: &[usize], strides: &[isize]) -> bool {
-    let mut steps: Vec<(usize, usize)> =
-        strides.iter().map(|stride| stride.unsigned_abs()).zip(shape.iter().copied()).collect();
+    let mut steps: Vec<(usize, usize)> = strides
+        .iter()
+        .map(|stride| stride.unsigned_abs())
+        .zip(shape.iter().copied())
+        .collect();
     steps.retain(|(_, count)| *count != 1);
     steps.sort_unstable();
     let mut extent = size_of::<f32>();

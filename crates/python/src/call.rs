@@ -33,13 +33,17 @@ impl Drop for StopUnwinding {
 }
 
 /// Calls a Python object whose code may release the GIL, and so be running when the interpreter ends.
-#[allow(unsafe_code, reason = "pyo3 declares that functions of CPython never unwind")]
+#[allow(
+    unsafe_code,
+    reason = "pyo3 declares that functions of CPython never unwind"
+)]
 pub(crate) fn call<'py>(
     function: &Bound<'py, PyAny>,
     arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    type Declared = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
+    type Declared =
+        unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
     type Unwinding =
         unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
     // SAFETY: the two types differ only in that a call by the second one may unwind.

@@ -36,8 +36,15 @@ pub struct Catalog {
 
 /// The columns, and how large tables become.
 enum Table {
-    Facts { columns: Arc<Columns>, batch_rows: usize },
-    Arrays { geometry: Arc<Geometry>, drawn: bool, batch_bytes: usize },
+    Facts {
+        columns: Arc<Columns>,
+        batch_rows: usize,
+    },
+    Arrays {
+        geometry: Arc<Geometry>,
+        drawn: bool,
+        batch_bytes: usize,
+    },
 }
 
 /// A catalogue: a row for each mesh, or for why a file or a mesh cannot be read. Nothing is read before its stream is.
@@ -65,7 +72,10 @@ enum Table {
 #[pyo3(name = "catalog", signature = (
     sources, *, full=false, hash=false, columns=None, formats=None, limit=None, mmap=false, batch_rows=8192
 ))]
-#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each has a name and a default in Python"
+)]
 pub(crate) fn make(
     sources: &Bound<'_, PyAny>,
     full: bool,
@@ -87,10 +97,21 @@ pub(crate) fn make(
     let columns = columns
         .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
         .map_err(PyValueError::new_err)?;
-    let depth = if full { columns.depth() } else { Depth::Headers };
+    let depth = if full {
+        columns.depth()
+    } else {
+        Depth::Headers
+    };
     let hash = hash && columns.need_hash();
-    let how = Options { depth, hash, ..own_how(mmap, formats)? };
-    let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
+    let how = Options {
+        depth,
+        hash,
+        ..own_how(mmap, formats)?
+    };
+    let table = Table::Facts {
+        columns: Arc::new(columns),
+        batch_rows: batch_rows.max(1),
+    };
     made(("catalog", sources, options), how, table, limit)
 }
 
@@ -158,24 +179,50 @@ pub(crate) fn make_geometry(
     options.set_item("batch_bytes", batch_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
-    let how = Options { hash: has_hash, ..own_how(mmap, formats)? };
-    made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
+    let how = Options {
+        hash: has_hash,
+        ..own_how(mmap, formats)?
+    };
+    made(
+        ("geometry", sources, options),
+        how,
+        Table::Arrays {
+            geometry,
+            drawn,
+            batch_bytes,
+        },
+        limit,
+    )
 }
 
 /// The usual options. No argument of a catalogue raises the limits, and messages name none.
 fn own_how(mmap: bool, formats: Option<Vec<String>>) -> PyResult<Options> {
     let usual = Options::default();
-    let reading = Reading { mmap, limits: usual.reading.limits.with_remedies([""; 3]), ..usual.reading };
+    let reading = Reading {
+        mmap,
+        limits: usual.reading.limits.with_remedies([""; 3]),
+        ..usual.reading
+    };
     #[cfg(feature = "stores")]
-    let reading = Reading { network: crate::store::network()?, ..reading };
-    Ok(Options { formats: named_formats(formats)?, reading, ..usual })
+    let reading = Reading {
+        network: crate::store::network()?,
+        ..reading
+    };
+    Ok(Options {
+        formats: named_formats(formats)?,
+        reading,
+        ..usual
+    })
 }
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
     let format = |name: &String| {
         let known = || Format::ALL.map(Format::name).join(", ");
         name.parse().map_err(|_| {
-            PyValueError::new_err(format!("{name:?} is no format: expected some of {}", known()))
+            PyValueError::new_err(format!(
+                "{name:?} is no format: expected some of {}",
+                known()
+            ))
         })
     };
     names.unwrap_or_default().iter().map(format).collect()
@@ -193,22 +240,43 @@ fn made(
         add(sources, &mut items, &interrupt)?;
         sources.clone()
     } else {
-        let list = call(py.get_type::<PyList>().as_any(), &PyTuple::new(py, [sources])?, None)?;
+        let list = call(
+            py.get_type::<PyList>().as_any(),
+            &PyTuple::new(py, [sources])?,
+            None,
+        )?;
         for source in list.cast::<PyList>()? {
             add(&source, &mut items, &interrupt)?;
         }
         list
     };
     let origin = (function, sources.unbind(), options.unbind());
-    Ok(Catalog { items: Arc::new(items), interrupt, how, table, limit: limit.unwrap_or(usize::MAX), origin })
+    Ok(Catalog {
+        items: Arc::new(items),
+        interrupt,
+        how,
+        table,
+        limit: limit.unwrap_or(usize::MAX),
+        origin,
+    })
 }
 
 /// The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh.
 #[pyfunction]
-pub(crate) fn find_files(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<(std::ffi::OsString, u64)>> {
-    let found: Vec<Item> =
-        detached(py, true, || rows::find(&paths).into_par_iter().filter(Item::is_mesh).collect())?;
-    Ok(found.into_iter().map(|item| (item.path().as_os_str().to_owned(), item.byte_len())).collect())
+pub(crate) fn find_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+) -> PyResult<Vec<(std::ffi::OsString, u64)>> {
+    let found: Vec<Item> = detached(py, true, || {
+        rows::find(&paths)
+            .into_par_iter()
+            .filter(Item::is_mesh)
+            .collect()
+    })?;
+    Ok(found
+        .into_iter()
+        .map(|item| (item.path().as_os_str().to_owned(), item.byte_len()))
+        .collect())
 }
 
 /// The columns `path`, `path_bytes` and `identity` of a file.
@@ -217,11 +285,18 @@ type Identified = (String, Option<String>, Option<String>);
 /// The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
 /// None.
 #[pyfunction]
-pub(crate) fn versions(py: Python<'_>, files: Vec<(PathBuf, Option<String>)>) -> PyResult<Vec<Identified>> {
+pub(crate) fn versions(
+    py: Python<'_>,
+    files: Vec<(PathBuf, Option<String>)>,
+) -> PyResult<Vec<Identified>> {
     let how = own_how(false, None)?;
     let of = |(path, version): (PathBuf, Option<String>)| {
         let item = Item::file(&path);
-        let row = if version.is_some() { rows::of_item(&item) } else { rows::identify(&item, &how) };
+        let row = if version.is_some() {
+            rows::of_item(&item)
+        } else {
+            rows::identify(&item, &how)
+        };
         (row.path, row.path_bytes, version.or(row.identity))
     };
     detached(py, true, || files.into_par_iter().map(of).collect())
@@ -282,18 +357,35 @@ impl Catalog {
         let items = Arc::clone(&self.items);
         let how = self.how.clone();
         let next_batch: NextBatch = match &self.table {
-            Table::Facts { columns, batch_rows } => {
+            Table::Facts {
+                columns,
+                batch_rows,
+            } => {
                 let mut facts = Facts::new(items, how, Arc::clone(columns), *batch_rows);
                 Box::new(move |most| facts.next_batch(most))
             }
-            Table::Arrays { geometry, drawn, batch_bytes } => {
-                let mut shapes = Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes);
+            Table::Arrays {
+                geometry,
+                drawn,
+                batch_bytes,
+            } => {
+                let mut shapes =
+                    Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes);
                 Box::new(move |_| shapes.next_batch().inspect(|_| trim()))
             }
         };
         let interrupt = self.interrupt.clone();
-        let stream = Stream { schema: self.schema(), next_batch, interrupt, left: self.limit };
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(stream)), c"arrow_array_stream")
+        let stream = Stream {
+            schema: self.schema(),
+            next_batch,
+            interrupt,
+            left: self.limit,
+        };
+        PyCapsule::new_with_value(
+            py,
+            FFI_ArrowArrayStream::new(Box::new(stream)),
+            c"arrow_array_stream",
+        )
     }
 
     /// The columns, by the Arrow PyCapsule interface.
@@ -306,14 +398,21 @@ impl Catalog {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
     }
 
     /// By its sources and options: its folders are searched again. Readers have to be picklable.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let (function, sources, options) = &self.origin;
         let again = py.import("meshmap")?.getattr("_again")?;
-        Ok((again, (*function, sources.clone_ref(py), options.clone_ref(py)).into_pyobject(py)?))
+        Ok((
+            again,
+            (*function, sources.clone_ref(py), options.clone_ref(py)).into_pyobject(py)?,
+        ))
     }
 
     fn __repr__(&self) -> String {
@@ -360,7 +459,9 @@ impl Iterator for Stream {
         let batch = match made {
             Ok(Ok(batch)) => batch?,
             Ok(Err(error)) => return Some(self.stop(error)),
-            Err(error) => return Some(self.stop(ArrowError::from_external_error(Box::new(Raised(error))))),
+            Err(error) => {
+                return Some(self.stop(ArrowError::from_external_error(Box::new(Raised(error)))));
+            }
         };
         let batch = batch.slice(0, batch.num_rows().min(self.left));
         self.left = self.left.saturating_sub(batch.num_rows());

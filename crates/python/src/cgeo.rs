@@ -26,7 +26,9 @@ pub struct CGeoFile;
 fn proxy(file: &Bound<'_, CGeoFile>) -> PyResult<Proxy> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
-    file.as_cgeo().cloned().ok_or_else(|| PyValueError::new_err("the file is no CGeo file"))
+    file.as_cgeo()
+        .cloned()
+        .ok_or_else(|| PyValueError::new_err("the file is no CGeo file"))
 }
 
 /// Working memory of this thread.
@@ -63,7 +65,12 @@ fn triples(
         let mut values = Vec::new();
         Work::with(|work| decode(&mut values, &mut work.scratch))?;
         let count = values.len();
-        return buffer::of_bytes(py, Array::from_vec(values).into_bytes(), Scalar::F32, &shape(count));
+        return buffer::of_bytes(
+            py,
+            Array::from_vec(values).into_bytes(),
+            Scalar::F32,
+            &shape(count),
+        );
     };
     Work::with(|work| {
         decode(&mut work.values, &mut work.scratch)?;
@@ -102,7 +109,10 @@ impl CGeoFile {
     #[getter]
     fn snapshots(slf: Bound<'_, Self>) -> PyResult<Snapshots> {
         let count = proxy(&slf)?.snapshot_count();
-        Ok(Snapshots { file: slf.unbind(), count })
+        Ok(Snapshots {
+            file: slf.unbind(),
+            count,
+        })
     }
 
     /// The times of the snapshots; None if the file does not store them.
@@ -114,7 +124,9 @@ impl CGeoFile {
     /// The name of the object, if the file has one.
     #[getter]
     fn object_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
-        Ok(proxy(slf)?.object_name().map(|name| name.to_string_lossy().into_owned()))
+        Ok(proxy(slf)?
+            .object_name()
+            .map(|name| name.to_string_lossy().into_owned()))
     }
 
     /// The name of the material, if the file has one.
@@ -237,7 +249,11 @@ impl Snapshots {
     }
 
     /// A snapshot by its index, or a list of snapshots by a slice. Negative indices count from the end.
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.bind(py);
         let proxy = proxy(file)?;
         let file = file.as_super().get();
@@ -247,15 +263,27 @@ impl Snapshots {
             || format!("the file has {} snapshots", self.count),
             |index| {
                 let snapshot = file.run(py, || proxy.snapshot(index))?;
-                let again =
-                    move |file: &MeshFile| file.as_cgeo().map(|proxy| proxy.snapshot(index)).transpose();
-                Ok(Snapshot { snapshot: Living::new(file.handle.clone(), snapshot, again), index })
+                let again = move |file: &MeshFile| {
+                    file.as_cgeo()
+                        .map(|proxy| proxy.snapshot(index))
+                        .transpose()
+                };
+                Ok(Snapshot {
+                    snapshot: Living::new(file.handle.clone(), snapshot, again),
+                    index,
+                })
             },
         )
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        self.file.bind(py).as_super().get().handle.origin.part(py, &[("snapshots", None)])
+        self.file
+            .bind(py)
+            .as_super()
+            .get()
+            .handle
+            .origin
+            .part(py, &[("snapshots", None)])
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -276,7 +304,10 @@ pub struct Snapshot {
 
 impl Snapshot {
     fn stored(&self) -> Stored {
-        Stored { origin: Arc::clone(&self.snapshot.handle.origin), index: self.index }
+        Stored {
+            origin: Arc::clone(&self.snapshot.handle.origin),
+            index: self.index,
+        }
     }
 
     fn triples(
@@ -297,13 +328,15 @@ impl Snapshot {
             return out.fill(decoded.as_flattened(), &[decoded.len(), 3]);
         };
         let decoded = Work::with(|work| {
-            self.snapshot.run(py, |snapshot| match into(snapshot, memory, &mut work.scratch) {
-                // A wrong length is a mistake of the caller, not an error of the file.
-                Err(error) => match error.cause() {
-                    Cause::Length { expected, .. } => Ok(Some(*expected)),
-                    _ => Err(error),
-                },
-                Ok(()) => Ok(None),
+            self.snapshot.run(py, |snapshot| {
+                match into(snapshot, memory, &mut work.scratch) {
+                    // A wrong length is a mistake of the caller, not an error of the file.
+                    Err(error) => match error.cause() {
+                        Cause::Length { expected, .. } => Ok(Some(*expected)),
+                        _ => Err(error),
+                    },
+                    Ok(()) => Ok(None),
+                }
             })
         })?;
         match decoded {
@@ -330,13 +363,16 @@ impl Snapshot {
     /// True if it holds positions; False if it holds differences to the first snapshot.
     #[getter]
     fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
-        self.snapshot.run(py, |snapshot| snapshot.is_complete(&mut Scratch::default()))
+        self.snapshot
+            .run(py, |snapshot| snapshot.is_complete(&mut Scratch::default()))
     }
 
     /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.snapshot.run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
+        let counts = self
+            .snapshot
+            .run(py, |snapshot| snapshot.counts(&mut Scratch::default()))?;
         let dict = PyDict::new(py);
         dict.set_item("vertices", counts.vertices)?;
         dict.set_item("normals", counts.normals)?;
@@ -348,8 +384,12 @@ impl Snapshot {
     /// The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let bounds = self.snapshot.run(py, |snapshot| snapshot.bounding_box(&mut Scratch::default()))?;
-        bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
+        let bounds = self.snapshot.run(py, |snapshot| {
+            snapshot.bounding_box(&mut Scratch::default())
+        })?;
+        bounds
+            .map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3]))
+            .transpose()
     }
 
     /// The points that viewports show, `float32 [points, 3]`; None if there are none.
@@ -365,23 +405,34 @@ impl Snapshot {
     /// this `out` raise ValueError.
     #[pyo3(signature = (out=None))]
     fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::positions, |snapshot, values, scratch| {
-            snapshot.positions_into(values, scratch)
-        })
+        self.triples(
+            py,
+            out,
+            cgeo::Snapshot::positions,
+            |snapshot, values, scratch| snapshot.positions_into(values, scratch),
+        )
     }
 
     /// The normals, `float32 [normals, 3]`. `out` is filled as in `positions`.
     #[pyo3(signature = (out=None))]
     fn normals(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::normals, |snapshot, values, scratch| {
-            snapshot.normals_into(values, scratch)
-        })
+        self.triples(
+            py,
+            out,
+            cgeo::Snapshot::normals,
+            |snapshot, values, scratch| snapshot.normals_into(values, scratch),
+        )
     }
 
     /// The texture coordinates u, v, w of a set (a map channel), `float32 [coordinates, 3]`. `out` is filled as in
     /// `positions`.
     #[pyo3(signature = (set, out=None))]
-    fn texcoords(&self, py: Python<'_>, set: usize, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn texcoords(
+        &self,
+        py: Python<'_>,
+        set: usize,
+        out: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
         self.triples(
             py,
             out,
@@ -393,7 +444,10 @@ impl Snapshot {
     /// The triangles. A snapshot of differences has the triangles of the first one.
     fn triangles(&self, py: Python<'_>) -> PyResult<Triangles> {
         let triangles = self.snapshot.run(py, cgeo::Snapshot::triangles)?;
-        Ok(Triangles { triangles, stored: self.stored() })
+        Ok(Triangles {
+            triangles,
+            stored: self.stored(),
+        })
     }
 
     /// Everything of the snapshot, decoded at once; or, with `parts`, some of `positions`, `normals`, `texcoords` and `triangles`. The
@@ -401,7 +455,9 @@ impl Snapshot {
     #[pyo3(signature = (*, parts=None))]
     fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
         let parts = PartNames::parts(parts)?;
-        self.snapshot.run(py, |snapshot| snapshot.mesh(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
+        self.snapshot
+            .run(py, |snapshot| snapshot.mesh(parts))
+            .map(|mesh| Decoded::new(&mesh, self.stored()))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
@@ -422,7 +478,9 @@ impl Snapshot {
     /// First byte in the file, and the byte after the last one.
     #[getter]
     fn byte_range(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        self.snapshot.run(py, |snapshot| Ok((snapshot.range().start, snapshot.range().end)))
+        self.snapshot.run(py, |snapshot| {
+            Ok((snapshot.range().start, snapshot.range().end))
+        })
     }
 
     /// A picture of the snapshot, as PNG, for notebooks; None if it cannot be drawn.
@@ -433,12 +491,18 @@ impl Snapshot {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let index = PyTuple::new(py, [self.index])?;
-        self.snapshot.handle.origin.part(py, &[("snapshots", None), ("__getitem__", Some(index))])
+        self.snapshot
+            .handle
+            .origin
+            .part(py, &[("snapshots", None), ("__getitem__", Some(index))])
     }
 
     fn __repr__(&self) -> String {
-        let time =
-            self.snapshot.peek(cgeo::Snapshot::time).map(|time| format!(" at {time} s")).unwrap_or_default();
+        let time = self
+            .snapshot
+            .peek(cgeo::Snapshot::time)
+            .map(|time| format!(" at {time} s"))
+            .unwrap_or_default();
         format!("<meshmap.Snapshot {}{time}>", self.index)
     }
 }
@@ -454,7 +518,10 @@ impl Cache {
     /// The cache of this process: what a parent was decoding when it was forked never ends here.
     fn get(&self) -> PyResult<Arc<SnapshotCache>> {
         let process = std::process::id();
-        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if state.0 != process {
             // That of the parent is kept for ever, as letting go of it could wait for its threads.
             let fresh = Arc::new(SnapshotCache::new(self.max_bytes));
@@ -469,7 +536,10 @@ impl Cache {
     #[new]
     fn new(max_bytes: u64) -> Self {
         let cache = Arc::new(SnapshotCache::new(max_bytes));
-        Self { max_bytes, state: std::sync::Mutex::new((std::process::id(), cache)) }
+        Self {
+            max_bytes,
+            state: std::sync::Mutex::new((std::process::id(), cache)),
+        }
     }
 
     /// A snapshot of a file, decoded if the cache does not have it. With `parts` (some of `positions`, `normals`, `texcoords` and
@@ -484,7 +554,13 @@ impl Cache {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         let opened = file.as_super().get();
         let mesh = opened.run(file.py(), || cache.get(&proxy, index, parts))?;
-        Ok(Decoded::new(&mesh, Stored { origin: Arc::clone(&opened.handle.origin), index }))
+        Ok(Decoded::new(
+            &mesh,
+            Stored {
+                origin: Arc::clone(&opened.handle.origin),
+                index,
+            },
+        ))
     }
 
     /// Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are as in `get`.
@@ -522,7 +598,10 @@ impl Cache {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let cache = self.get()?;
         let stats = py.detach(|| cache.stats());
-        Ok(format!("<meshmap.SnapshotCache: {} of {} bytes>", stats.bytes_held, self.max_bytes))
+        Ok(format!(
+            "<meshmap.SnapshotCache: {} of {} bytes>",
+            stats.bytes_held, self.max_bytes
+        ))
     }
 
     /// `hits`, `misses`, `decodes`, `repeated_decodes`, `bytes_held` and `peak_bytes`: a dict.

@@ -68,8 +68,13 @@ impl Decoded {
         if self.parts.contains(part) {
             return Ok(());
         }
-        let name = PartNames::ALL.iter().find(|(_, known)| *known == part).map_or("", |(name, _)| name);
-        Err(PyValueError::new_err(format!("the {name} were not decoded: ask for them with `parts`")))
+        let name = PartNames::ALL
+            .iter()
+            .find(|(_, known)| *known == part)
+            .map_or("", |(name, _)| name);
+        Err(PyValueError::new_err(format!(
+            "the {name} were not decoded: ask for them with `parts`"
+        )))
     }
 
     pub(crate) fn new(mesh: &cgeo::Mesh, stored: Stored) -> Self {
@@ -105,20 +110,28 @@ impl Decoded {
     #[getter]
     fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         self.has(Parts::TEXCOORDS)?;
-        self.texcoords.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
+        self.texcoords
+            .iter()
+            .map(|channel| buffer::of_array(py, channel.clone()))
+            .collect()
     }
 
     /// The triangles.
     #[getter]
     fn triangles(&self) -> PyResult<Triangles> {
         self.has(Parts::TRIANGLES)?;
-        Ok(Triangles { triangles: self.triangles.clone(), stored: self.stored.clone() })
+        Ok(Triangles {
+            triangles: self.triangles.clone(),
+            stored: self.stored.clone(),
+        })
     }
 
     /// The names of the parts that were decoded. Reading another part raises ValueError.
     #[getter]
     fn parts(&self) -> Vec<&'static str> {
-        let there = PartNames::ALL.into_iter().filter(|(_, part)| self.parts.contains(*part));
+        let there = PartNames::ALL
+            .into_iter()
+            .filter(|(_, part)| self.parts.contains(*part));
         there.map(|(name, _)| name).collect()
     }
 
@@ -129,7 +142,9 @@ impl Decoded {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        self.stored.origin.decoded(py, self.stored.index, &self.parts())
+        self.stored
+            .origin
+            .decoded(py, self.stored.index, &self.parts())
     }
 
     fn __repr__(&self) -> String {
@@ -180,22 +195,32 @@ impl Triangles {
     /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let ids = py.detach(|| self.triangles.material_ids().map(|ids| Array::from_vec(ids.collect())));
+        let ids = py.detach(|| {
+            self.triangles
+                .material_ids()
+                .map(|ids| Array::from_vec(ids.collect()))
+        });
         buffer::of_optional(py, ids)
     }
 
     /// The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none.
     #[getter]
     fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let edges =
-            py.detach(|| self.triangles.edge_visibility().map(|edges| Array::from_vec(edges.collect())));
+        let edges = py.detach(|| {
+            self.triangles
+                .edge_visibility()
+                .map(|edges| Array::from_vec(edges.collect()))
+        });
         buffer::of_optional(py, edges)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let index = PyTuple::new(py, [self.stored.index])?;
-        let steps =
-            [("snapshots", None), ("__getitem__", Some(index)), ("triangles", Some(PyTuple::empty(py)))];
+        let steps = [
+            ("snapshots", None),
+            ("__getitem__", Some(index)),
+            ("triangles", Some(PyTuple::empty(py))),
+        ];
         self.stored.origin.part(py, &steps)
     }
 

@@ -37,7 +37,10 @@ impl Entry {
     pub(crate) fn new(entry: meshmap::MeshEntry) -> Self {
         let address = entry.address.to_string();
         let is_drawn_by_default = entry.is_drawn_by_default();
-        let (vertices, triangles) = entry.counts.map(|counts| (counts.vertices, counts.triangles)).unzip();
+        let (vertices, triangles) = entry
+            .counts
+            .map(|counts| (counts.vertices, counts.triangles))
+            .unzip();
         Self {
             address,
             name: entry.name,
@@ -139,7 +142,10 @@ impl FindingInfo {
             rule: finding.rule.id.to_owned(),
             severity: finding.severity().name().to_owned(),
             address: finding.address.as_ref().map(ToString::to_string),
-            byte_range: finding.byte_range.clone().map(|range| (range.start, range.end)),
+            byte_range: finding
+                .byte_range
+                .clone()
+                .map(|range| (range.start, range.end)),
             count: finding.count,
             message: format!("{}: {}", finding.rule.name, finding.detail),
         }

@@ -32,18 +32,30 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 
 /// The exception for an error: the one that a reader in Python raised, an `OSError` of the system, or `meshmap.Error`.
 pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
-    if let Some(cause) = error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
-        if let Some(raised) = cause.get_ref().and_then(|inner| inner.downcast_ref::<Raised>()) {
+    if let Some(cause) = error
+        .source()
+        .and_then(|source| source.downcast_ref::<io::Error>())
+    {
+        if let Some(raised) = cause
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Raised>())
+        {
             return raised.0.clone_ref(py);
         }
-        if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
-            && cause.raw_os_error().is_none()
+        if matches!(
+            cause.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+        ) && cause.raw_os_error().is_none()
         {
             return io::Error::new(cause.kind(), cause.to_string()).into();
         }
         if let Some(code) = cause.raw_os_error() {
             let text = cause.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            let text = text
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             return match error.path() {
                 Some(path) => PyOSError::new_err((code, text, path.as_os_str().to_owned())),
                 None => PyOSError::new_err((code, text)),
@@ -55,9 +67,18 @@ pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
         fields.set_item("kind", error.kind().name())?;
         fields.set_item("format", error.format().map(Format::name))?;
         fields.set_item("address", error.address().map(ToString::to_string))?;
-        fields.set_item("byte_range", error.byte_range().map(|range| (range.start, range.end)))?;
-        fields.set_item("decoded_range", error.decoded_range().map(|range| (range.start, range.end)))?;
-        fields.set_item("path", error.path().map(|path| path.to_string_lossy().into_owned()))?;
+        fields.set_item(
+            "byte_range",
+            error.byte_range().map(|range| (range.start, range.end)),
+        )?;
+        fields.set_item(
+            "decoded_range",
+            error.decoded_range().map(|range| (range.start, range.end)),
+        )?;
+        fields.set_item(
+            "path",
+            error.path().map(|path| path.to_string_lossy().into_owned()),
+        )?;
         make(py, format!("{error:#}"), &fields)
     };
     fields().unwrap_or_else(|failed| failed)
@@ -74,7 +95,11 @@ pub(crate) fn refuse(py: Python<'_>, kind: &str, message: String) -> PyErr {
 }
 
 fn make(py: Python<'_>, message: String, fields: &Bound<'_, PyDict>) -> PyResult<PyErr> {
-    Ok(PyErr::from_value(call(class(py)?, &PyTuple::new(py, [message])?, Some(fields))?))
+    Ok(PyErr::from_value(call(
+        class(py)?,
+        &PyTuple::new(py, [message])?,
+        Some(fields),
+    )?))
 }
 
 /// Results of the library as results of Python.
@@ -108,29 +133,52 @@ fn number_of(kind: std::io::ErrorKind) -> Option<i32> {
 pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyErr {
     match error {
         meshmap_export::Error::Read(error) => raise(py, error),
-        meshmap_export::Error::Write(error) => match error.raw_os_error().or(number_of(error.kind())) {
-            Some(code) => {
-                let text = error.to_string();
-                PyOSError::new_err((code, text.split(" (os error").next().unwrap_or_default().to_owned()))
+        meshmap_export::Error::Write(error) => {
+            match error.raw_os_error().or(number_of(error.kind())) {
+                Some(code) => {
+                    let text = error.to_string();
+                    PyOSError::new_err((
+                        code,
+                        text.split(" (os error")
+                            .next()
+                            .unwrap_or_default()
+                            .to_owned(),
+                    ))
+                }
+                None => PyOSError::new_err(error.to_string()),
             }
-            None => PyOSError::new_err(error.to_string()),
-        },
+        }
         meshmap_export::Error::Unused { .. } => PyValueError::new_err(error.to_string()),
         meshmap_export::Error::NonFinite { address, value } => {
-            let message = format!("{address} is {value}; zero_non_finite=True writes 0 in its place");
+            let message =
+                format!("{address} is {value}; zero_non_finite=True writes 0 in its place");
             refuse(py, "not_finite", message)
         }
-        meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
+        meshmap_export::Error::LimitExceeded {
+            what,
+            limit,
+            most,
+            needed,
+        } => {
             let raised = match limit {
                 Limit::Output => "raise the limit with max_output_bytes=",
                 _ => "leave some out with every=",
             };
-            let message = format!("{what}: expected at most {most} {limit}, found {needed}; {raised}");
+            let message =
+                format!("{what}: expected at most {most} {limit}, found {needed}; {raised}");
             refuse(py, "limit_exceeded", message)
         }
         meshmap_export::Error::NothingToConvert { has_unusable, .. } => {
-            let kind = if *has_unusable { "malformed" } else { "nothing_to_convert" };
-            refuse(py, kind, "nothing to convert: the file has no vertices".to_owned())
+            let kind = if *has_unusable {
+                "malformed"
+            } else {
+                "nothing_to_convert"
+            };
+            refuse(
+                py,
+                kind,
+                "nothing to convert: the file has no vertices".to_owned(),
+            )
         }
         _ => refuse(py, "not_held", error.to_string()),
     }

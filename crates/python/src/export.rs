@@ -24,7 +24,14 @@ pub(crate) fn file_of(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
 ) -> PyResult<(MeshFile, Handle, String, Option<PathBuf>)> {
-    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone(), file.stem(), file.folder()));
+    let parts = |file: &File| {
+        Ok((
+            file.get(py)?,
+            file.handle.clone(),
+            file.stem(),
+            file.folder(),
+        ))
+    };
     if let Ok(file) = source.cast::<File>() {
         return parts(file.get());
     }
@@ -38,19 +45,21 @@ pub(crate) fn file_of(
 fn send(files: &[PathBuf], write: &Bound<'_, PyAny>) -> PyResult<()> {
     const PART: usize = 1 << 20;
     let [path] = files else {
-        let message =
-            "this conversion writes several files: expected a path, or a target of one file such as 'glb'";
+        let message = "this conversion writes several files: expected a path, or a target of one file such as 'glb'";
         return Err(PyValueError::new_err(message));
     };
     let mut file = std::fs::File::open(path)?;
     let mut part = vec![0; PART];
     loop {
         let count = file.read(&mut part)?;
-        let Some(bytes) = part.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        let Some(bytes) = part.get(..count).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(());
+        };
         let mut left = PyBytes::new(write.py(), bytes).into_any();
         // A raw file object may take fewer bytes than it is given.
         while left.len()? > 0 {
-            let taken = call(write, &PyTuple::new(write.py(), [&left])?, None)?.extract::<Option<usize>>()?;
+            let taken = call(write, &PyTuple::new(write.py(), [&left])?, None)?
+                .extract::<Option<usize>>()?;
             left = left.get_item(PySlice::new(
                 write.py(),
                 isize::try_from(taken.unwrap_or(count)).unwrap_or(0),
@@ -76,15 +85,23 @@ fn value_of(value: &Bound<'_, PyAny>, is_element: bool) -> PyResult<Value> {
         return Ok(value.into());
     }
     if value.hasattr("__fspath__")? {
-        return Ok(value.call_method0("__fspath__")?.extract::<String>()?.into());
+        return Ok(value
+            .call_method0("__fspath__")?
+            .extract::<String>()?
+            .into());
     }
     if let Ok(value) = value.extract::<f64>() {
         let number = serde_json::Number::from_f64(value).map(Value::Number);
         return number.ok_or_else(|| PyValueError::new_err("expected a finite number"));
     }
     match value.cast::<PySequence>() {
-        Ok(elements) if !is_element => elements.try_iter()?.map(|value| value_of(&value?, true)).collect(),
-        _ => Err(PyTypeError::new_err("expected a number, a text or a sequence of these")),
+        Ok(elements) if !is_element => elements
+            .try_iter()?
+            .map(|value| value_of(&value?, true))
+            .collect(),
+        _ => Err(PyTypeError::new_err(
+            "expected a number, a text or a sequence of these",
+        )),
     }
 }
 
@@ -98,7 +115,9 @@ fn in_python(error: &serde_json::Error) -> String {
         ("f64", "a number"),
     ];
     let end = |why: &str| {
-        NAMES.into_iter().find_map(|(name, words)| Some((why.strip_suffix(name)?.to_owned(), words)))
+        NAMES
+            .into_iter()
+            .find_map(|(name, words)| Some((why.strip_suffix(name)?.to_owned(), words)))
     };
     let why = error.to_string();
     end(&why).map_or(why, |(why, words)| why + words)
@@ -126,9 +145,16 @@ pub(crate) fn target_of(name: Option<&str>, path: &Path) -> PyResult<Target> {
 }
 
 /// The options of these keyword arguments. An argument that is None counts as not given.
-fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<T> {
+fn read_options<T: DeserializeOwned>(
+    function: &str,
+    arguments: Option<&Bound<'_, PyDict>>,
+) -> PyResult<T> {
     let mut options = serde_json::Map::new();
-    for (name, argument) in arguments.into_iter().flatten().filter(|(_, argument)| !argument.is_none()) {
+    for (name, argument) in arguments
+        .into_iter()
+        .flatten()
+        .filter(|(_, argument)| !argument.is_none())
+    {
         let name: String = name.extract()?;
         let (py, shown) = (argument.py(), argument.repr()?);
         let wrong = |why: &dyn Display| format!("{name} is {shown}: {why}");
@@ -140,10 +166,13 @@ fn read_options<T: DeserializeOwned>(function: &str, arguments: Option<&Bound<'_
             Ok(_) => drop(options.insert(name, value)),
             Err(why) if why.starts_with("unknown field") => {
                 let names = why.split_once(", ").map_or("", |(_, names)| names);
-                let message = format!("{function}() got an unexpected keyword argument '{name}': {names}");
+                let message =
+                    format!("{function}() got an unexpected keyword argument '{name}': {names}");
                 return Err(PyTypeError::new_err(message));
             }
-            Err(why) if why.starts_with("invalid type") => return Err(PyTypeError::new_err(wrong(&why))),
+            Err(why) if why.starts_with("invalid type") => {
+                return Err(PyTypeError::new_err(wrong(&why)));
+            }
             Err(why) => return Err(PyValueError::new_err(wrong(&why))),
         }
     }
@@ -207,18 +236,35 @@ pub(crate) fn convert<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let write = output.getattr_opt("write")?;
-    let path: PathBuf = if write.is_some() { PathBuf::new() } else { output.extract()? };
+    let path: PathBuf = if write.is_some() {
+        PathBuf::new()
+    } else {
+        output.extract()?
+    };
     crate::source::check_output(&path)?;
-    let shown = if write.is_some() { PathBuf::from(output.to_string()) } else { path.clone() };
+    let shown = if write.is_some() {
+        PathBuf::from(output.to_string())
+    } else {
+        path.clone()
+    };
     let target = target_of(to, &shown)?;
-    let convert = Convert { target, ..options_of(options)? };
+    let convert = Convert {
+        target,
+        ..options_of(options)?
+    };
     let (file, handle, name, folder) = file_of(py, source)?;
     if write.is_some() {
-        convert.check_stream().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        convert
+            .check_stream()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
     }
     // A file object has no place from which paths could lead to images.
     let folder = folder.filter(|_| write.is_none() || convert.embed_textures);
-    let convert = Convert { name, folder, ..convert };
+    let convert = Convert {
+        name,
+        folder,
+        ..convert
+    };
     let outcome = match &write {
         None => handle.detached(py, true, || convert.write_file(&file, &path))?,
         Some(write) => {
@@ -309,7 +355,10 @@ pub(crate) fn render<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Py<PyAny>> {
     let render: Render = read_options("render", options)?;
-    let render = Render { size: render.size.or(Some([1024, 1024])), ..render };
+    let render = Render {
+        size: render.size.or(Some([1024, 1024])),
+        ..render
+    };
     let (file, handle, ..) = file_of(py, source)?;
     if let Some(output) = output {
         crate::source::check_output(&output)?;
@@ -325,8 +374,9 @@ pub(crate) fn render<'py>(
         dict.set_item("notes", rendered.notes)?;
         return Ok(dict.into_any().unbind());
     }
-    let (picture, _) =
-        handle.detached(py, true, || render.picture(&file))?.map_err(|error| raise_export(py, &error))?;
+    let (picture, _) = handle
+        .detached(py, true, || render.picture(&file))?
+        .map_err(|error| raise_export(py, &error))?;
     let shape = [picture.height() as usize, picture.width() as usize, 3];
     let bytes = bytes::Bytes::copy_from_slice(picture.bytes());
     buffer::of_bytes(py, bytes, meshmap::Scalar::U8, &shape)

@@ -35,7 +35,11 @@ pub struct File {
 
 impl File {
     pub(crate) fn new(opened: Opened, handle: Handle, file: MeshFile) -> Self {
-        Self { opened, handle, state: Mutex::new(Some((std::process::id(), file))) }
+        Self {
+            opened,
+            handle,
+            state: Mutex::new(Some((std::process::id(), file))),
+        }
     }
 
     /// The file, as this process may use it.
@@ -65,22 +69,29 @@ impl File {
     /// The file's name without its extension, which outputs have; empty for memory and readers. The name of a file at a URL is the last part
     /// of the path of the URL: a query string may be a signature.
     pub(crate) fn stem(&self) -> String {
-        let Some(path) = &self.opened.path else { return String::new() };
+        let Some(path) = &self.opened.path else {
+            return String::new();
+        };
         Input::named(path).stem()
     }
 
     /// The folder that has the file.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
-        let path = self.opened.path.as_deref().map(Path::new).filter(|path| path.is_file())?;
+        let path = self
+            .opened
+            .path
+            .as_deref()
+            .map(Path::new)
+            .filter(|path| path.is_file())?;
         path.parent().map(Path::to_owned)
     }
 
     /// The path, or the URL without its secrets, as text for people.
     fn shown(&self) -> String {
-        self.opened
-            .path
-            .as_ref()
-            .map_or_else(|| "memory".to_owned(), |path| format!("{:?}", shown_path(path)))
+        self.opened.path.as_ref().map_or_else(
+            || "memory".to_owned(),
+            |path| format!("{:?}", shown_path(path)),
+        )
     }
 
     fn entries(&self, py: Python<'_>) -> PyResult<Vec<Entry>> {
@@ -102,7 +113,9 @@ impl File {
             })?;
             return match found {
                 Some(address) => Ok(address),
-                None => text.parse::<Address>().map_err(|_| PyKeyError::new_err(text.to_owned())),
+                None => text
+                    .parse::<Address>()
+                    .map_err(|_| PyKeyError::new_err(text.to_owned())),
             };
         }
         if key.is_instance_of::<pyo3::types::PyInt>() {
@@ -110,11 +123,16 @@ impl File {
             let found = self.run(py, || {
                 let mut entries = file.meshes()?;
                 let index = place(index, entries.len());
-                Ok(index.and_then(|index| entries.nth(index)).map(|entry| entry.address))
+                Ok(index
+                    .and_then(|index| entries.nth(index))
+                    .map(|entry| entry.address))
             })?;
-            return found.ok_or_else(|| PyIndexError::new_err(format!("the file has no mesh {index}")));
+            return found
+                .ok_or_else(|| PyIndexError::new_err(format!("the file has no mesh {index}")));
         }
-        Err(PyTypeError::new_err("a mesh is meant by its index, its address or its name"))
+        Err(PyTypeError::new_err(
+            "a mesh is meant by its index, its address or its name",
+        ))
     }
 }
 
@@ -144,19 +162,29 @@ pub(crate) fn items<'py, T: IntoPyObject<'py, Error: Into<PyErr>>>(
     let py = key.py();
     if let Ok(slice) = key.cast::<PySlice>() {
         let range = slice.indices(isize::try_from(count).unwrap_or(isize::MAX))?;
-        let indices =
-            (0..range.slicelength).map(|step| range.start + isize::try_from(step).unwrap_or(0) * range.step);
-        let found = indices.map(|index| item(index.unsigned_abs())).collect::<PyResult<Vec<T>>>()?;
+        let indices = (0..range.slicelength)
+            .map(|step| range.start + isize::try_from(step).unwrap_or(0) * range.step);
+        let found = indices
+            .map(|index| item(index.unsigned_abs()))
+            .collect::<PyResult<Vec<T>>>()?;
         return Ok(PyList::new(py, found)?.into_any());
     }
     let index = key.extract::<isize>()?;
     let index = place(index, count).ok_or_else(|| PyIndexError::new_err(what()))?;
-    Ok(item(index)?.into_pyobject(py).map_err(Into::into)?.into_any().into_bound())
+    Ok(item(index)?
+        .into_pyobject(py)
+        .map_err(Into::into)?
+        .into_any()
+        .into_bound())
 }
 
 /// The place in a list of `count` elements that an index means; negative ones count from the end.
 pub(crate) fn place(index: isize, count: usize) -> Option<usize> {
-    let index = if index < 0 { count.checked_sub(index.unsigned_abs())? } else { index.unsigned_abs() };
+    let index = if index < 0 {
+        count.checked_sub(index.unsigned_abs())?
+    } else {
+        index.unsigned_abs()
+    };
     (index < count).then_some(index)
 }
 
@@ -179,7 +207,11 @@ impl File {
     ) -> PyResult<Py<PyAny>> {
         static OPEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = cls.py();
-        let file = call(imported(py, &OPEN, "meshmap", "open")?, &PyTuple::new(py, [source])?, options)?;
+        let file = call(
+            imported(py, &OPEN, "meshmap", "open")?,
+            &PyTuple::new(py, [source])?,
+            options,
+        )?;
         if !file.is_instance(cls)? {
             let found = file.cast::<Self>()?.get().handle.format;
             return Err(refuse(
@@ -217,7 +249,10 @@ impl File {
     /// True if `close` was called.
     #[getter]
     fn closed(&self) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
     }
 
     /// The conventions of the format: axes, winding, texture origin and unit, as a dict of `up`, `front_face`, `v_origin` and
@@ -230,13 +265,22 @@ impl File {
     /// Rules of the format that the file breaks, as far as they are found by opening it.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
-        Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
+        Ok(self
+            .get(py)?
+            .findings()
+            .iter()
+            .map(FindingInfo::new)
+            .collect())
     }
 
     /// Checks every value of the file. Gives all findings; one that is `unusable` stands for a part that cannot be decoded.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
         let file = self.get(py)?;
-        Ok(self.run(py, || file.validate())?.iter().map(FindingInfo::new).collect())
+        Ok(self
+            .run(py, || file.validate())?
+            .iter()
+            .map(FindingInfo::new)
+            .collect())
     }
 
     /// The object that `meshmap info --json` prints, as a dict. `full` decodes and checks everything.
@@ -244,7 +288,12 @@ impl File {
     fn info(&self, py: Python<'_>, full: bool) -> PyResult<Py<PyAny>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let file = self.get(py)?;
-        let path = self.opened.path.as_deref().map(shown_path).unwrap_or_default();
+        let path = self
+            .opened
+            .path
+            .as_deref()
+            .map(shown_path)
+            .unwrap_or_default();
         let source = &self.opened.source;
         // Always in the pool: parts of it are looked at with options of their own.
         let text = self
@@ -255,20 +304,31 @@ impl File {
             })
             .or_raise(py)?;
         let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(call(imported(py, &LOADS, "json", "loads")?, &PyTuple::new(py, [text])?, None)?.unbind())
+        Ok(call(
+            imported(py, &LOADS, "json", "loads")?,
+            &PyTuple::new(py, [text])?,
+            None,
+        )?
+        .unbind())
     }
 
     /// Every array of the file, in its order: address, type, shape and encoding. Raises `Error` if a part of the file is damaged
     /// so that its arrays are unknown.
     fn arrays(&self, py: Python<'_>) -> PyResult<Vec<ArrayInfo>> {
         let file = self.get(py)?;
-        self.run(py, || file.arrays().map(|array| Ok(ArrayInfo::new(&array?))).collect())
+        self.run(py, || {
+            file.arrays()
+                .map(|array| Ok(ArrayInfo::new(&array?)))
+                .collect()
+        })
     }
 
     /// The array at an address such as `snapshots[3].positions`: a NumPy array of the type and shape that `arrays` lists.
     fn array(&self, py: Python<'_>, address: &str) -> PyResult<Py<PyAny>> {
         let file = self.get(py)?;
-        let parsed = address.parse::<Address>().map_err(|_| PyKeyError::new_err(address.to_owned()))?;
+        let parsed = address
+            .parse::<Address>()
+            .map_err(|_| PyKeyError::new_err(address.to_owned()))?;
         let data = match self.run(py, || match file.array(&parsed) {
             Err(error) if error.kind() == meshmap::ErrorKind::OutOfRange => Ok(None),
             data => data.map(Some),
@@ -277,8 +337,9 @@ impl File {
             None => return Err(PyKeyError::new_err(address.to_owned())),
         };
         let shape = data.shape().iter().map(|number| usize::try_from(*number));
-        let shape =
-            shape.collect::<Result<Vec<_>, _>>().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let shape = shape
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let scalar = data.scalar();
         buffer::of_bytes(py, data.into_bytes(), scalar, &shape)
     }
@@ -296,7 +357,9 @@ impl File {
     /// The numbers of stored positions and of triangles of the mesh at an address.
     fn counts(&self, py: Python<'_>, address: &str) -> PyResult<(u64, u64)> {
         let file = self.get(py)?;
-        let address = address.parse::<Address>().map_err(|_| PyKeyError::new_err(address.to_owned()))?;
+        let address = address
+            .parse::<Address>()
+            .map_err(|_| PyKeyError::new_err(address.to_owned()))?;
         let counts = self.run(py, || file.counts(&address))?;
         Ok((counts.vertices, counts.triangles))
     }
@@ -326,7 +389,8 @@ impl File {
 
     /// Like `mesh`. Raises KeyError if no mesh has this address or name.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Mesh> {
-        self.lookup(py, key)?.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
+        self.lookup(py, key)?
+            .ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
     }
 
     /// Like `file[key]`; `default` if no mesh has this address or name.
@@ -357,7 +421,9 @@ impl File {
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(key) = key.cast::<PyString>() else { return Ok(false) };
+        let Ok(key) = key.cast::<PyString>() else {
+            return Ok(false);
+        };
         let key = key.to_str()?;
         Ok(self
             .entries(py)?
@@ -367,20 +433,28 @@ impl File {
 
     /// The addresses of the meshes.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.entries(py)?.into_iter().map(|entry| entry.address).collect())
+        Ok(self
+            .entries(py)?
+            .into_iter()
+            .map(|entry| entry.address)
+            .collect())
     }
 
     /// The meshes, one after the other.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let keys = slf.get().keys(slf.py())?;
-        slf.py().import("builtins")?.call_method1("map", (slf.getattr("mesh")?, keys))
+        slf.py()
+            .import("builtins")?
+            .call_method1("map", (slf.getattr("mesh")?, keys))
     }
 
     /// Pairs of address and mesh, one after the other.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let keys = slf.get().keys(slf.py())?;
         let meshes = Self::values(slf)?;
-        slf.py().import("builtins")?.call_method1("zip", (keys, meshes))
+        slf.py()
+            .import("builtins")?
+            .call_method1("zip", (keys, meshes))
     }
 
     /// Bytes of the file, `uint8 [stop - start]`, read-only; of a map, the pages of the file themselves.
@@ -458,12 +532,18 @@ fn holds(file: &MeshFile) -> String {
     };
     if let Some(proxy) = file.as_cgeo() {
         let count = proxy.snapshot_count();
-        let name =
-            proxy.object_name().map(|name| format!("{:?}, ", name.to_string_lossy())).unwrap_or_default();
+        let name = proxy
+            .object_name()
+            .map(|name| format!("{:?}, ", name.to_string_lossy()))
+            .unwrap_or_default();
         let seconds = |timing: meshmap::cgeo::Timing| {
             format!(", {} s", timing.step() * (count.saturating_sub(1)) as f64)
         };
-        let time = proxy.timing().map(seconds).filter(|_| count > 1).unwrap_or_default();
+        let time = proxy
+            .timing()
+            .map(seconds)
+            .filter(|_| count > 1)
+            .unwrap_or_default();
         return format!("Corona proxy, {name}{}{time}", many(count, "snapshot"));
     }
     if let Some(model) = file.as_iqm() {
@@ -481,9 +561,17 @@ fn holds(file: &MeshFile) -> String {
         let count = bodies.meshes().len();
         let of = bodies.mesh(0).map(|mesh| {
             let method = format!("{:?}", mesh.method()).to_uppercase();
-            format!(" {method}, {} vertices, {} triangles", mesh.vertex_count(), mesh.triangle_count())
+            format!(
+                " {method}, {} vertices, {} triangles",
+                mesh.vertex_count(),
+                mesh.triangle_count()
+            )
         });
-        let others = if count > 1 { format!(", {}", many(count, "body")) } else { String::new() };
+        let others = if count > 1 {
+            format!(", {}", many(count, "body"))
+        } else {
+            String::new()
+        };
         return format!("OpenCTM{}{others}", of.unwrap_or_default());
     }
     if let Some(asset) = file.as_slmesh() {

@@ -19,7 +19,9 @@ pub struct IqmFile;
 fn model(file: &Bound<'_, IqmFile>) -> PyResult<Model> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
-    file.as_iqm().cloned().ok_or_else(|| PyValueError::new_err("the file is no IQM file"))
+    file.as_iqm()
+        .cloned()
+        .ok_or_else(|| PyValueError::new_err("the file is no IQM file"))
 }
 
 fn text(text: &meshmap::Text) -> String {
@@ -36,7 +38,11 @@ fn ten(py: Python<'_>, transforms: Vec<Trs>, shape: &[usize]) -> PyResult<Py<PyA
 }
 
 fn matrices(py: Python<'_>, matrices: &[iqm::Matrix]) -> PyResult<Py<PyAny>> {
-    buffer::of_floats(py, matrices.as_flattened().as_flattened().to_vec(), &[matrices.len(), 3, 4])
+    buffer::of_floats(
+        py,
+        matrices.as_flattened().as_flattened().to_vec(),
+        &[matrices.len(), 3, 4],
+    )
 }
 
 #[pymethods]
@@ -119,7 +125,10 @@ impl IqmFile {
     fn joints(slf: &Bound<'_, Self>) -> PyResult<Vec<Joint>> {
         Ok(model(slf)?
             .joints()
-            .map(|joint| Joint { name: text(&joint.name), parent: joint.parent })
+            .map(|joint| Joint {
+                name: text(&joint.name),
+                parent: joint.parent,
+            })
             .collect())
     }
 
@@ -172,14 +181,18 @@ impl IqmFile {
         const MOST: u64 = 1 << 30;
         let py = slf.py();
         let frames = match animation {
-            Some(animation) => model(slf)?.attach(&model(animation)?).or_raise(py)?.frames(),
+            Some(animation) => model(slf)?
+                .attach(&model(animation)?)
+                .or_raise(py)?
+                .frames(),
             None => model(slf)?.frames(),
         };
         let stop = stop.unwrap_or(frames.len());
         let count = usize::try_from(stop.saturating_sub(start)).unwrap_or(usize::MAX);
         let poses = count.saturating_mul(frames.pose_count());
         if (poses as u64).saturating_mul(size_of::<Trs>() as u64) > MOST {
-            let message = format!("iqm: {count} frames take more than {MOST} bytes: ask for fewer at a time");
+            let message =
+                format!("iqm: {count} frames take more than {MOST} bytes: ask for fewer at a time");
             return Err(refuse(py, "limit_exceeded", message));
         }
         let decoded = slf.as_super().get().run(py, || {
@@ -191,7 +204,8 @@ impl IqmFile {
             frames.read_range_into(start..stop.max(start), &mut transforms)?;
             Ok(Some(transforms))
         })?;
-        let transforms = decoded.ok_or_else(|| PyMemoryError::new_err("no memory for the frames"))?;
+        let transforms =
+            decoded.ok_or_else(|| PyMemoryError::new_err("no memory for the frames"))?;
         ten(py, transforms, &[count, frames.pose_count(), 10])
     }
 
@@ -207,10 +221,16 @@ impl IqmFile {
     /// The names of the joints of this file that frames of `animation` do not move, which keep their places. Raises `Error` of the
     /// kind `mismatch` if they cannot move this file: joints are matched by their names and the names of their parents or, without names,
     /// by their order. `animation` can be this file.
-    fn check_animation(slf: &Bound<'_, Self>, animation: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+    fn check_animation(
+        slf: &Bound<'_, Self>,
+        animation: &Bound<'_, Self>,
+    ) -> PyResult<Vec<String>> {
         let joined = model(slf)?.attach(&model(animation)?).or_raise(slf.py())?;
         let names: Vec<String> = joined.joints().map(|joint| text(&joint.name)).collect();
-        Ok(joined.resting_joints().filter_map(|joint| names.get(joint).cloned()).collect())
+        Ok(joined
+            .resting_joints()
+            .filter_map(|joint| names.get(joint).cloned())
+            .collect())
     }
 
     /// The skeleton; None if the file has no joints.
@@ -218,11 +238,14 @@ impl IqmFile {
     fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
         let model = model(slf)?;
         let handle = &slf.as_super().get().handle;
-        Ok(slf.py().detach(|| model.skeleton()).map(|skeleton| Skeleton {
-            skeleton,
-            model,
-            handle: handle.clone(),
-        }))
+        Ok(slf
+            .py()
+            .detach(|| model.skeleton())
+            .map(|skeleton| Skeleton {
+                skeleton,
+                model,
+                handle: handle.clone(),
+            }))
     }
 }
 
@@ -300,14 +323,19 @@ impl VertexArray {
     fn values(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let file = self.file.bind(py);
         let model = model(file)?;
-        let attribute = file.as_super().get().run(py, || model.vertex_array(self.index))?;
+        let attribute = file
+            .as_super()
+            .get()
+            .run(py, || model.vertex_array(self.index))?;
         mesh::stored(py, attribute)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let index = PyTuple::new(py, [self.index])?;
         let handle = &self.file.bind(py).as_super().get().handle;
-        handle.origin.part(py, &[("vertex_arrays", None), ("__getitem__", Some(index))])
+        handle
+            .origin
+            .part(py, &[("vertex_arrays", None), ("__getitem__", Some(index))])
     }
 
     fn __repr__(&self) -> String {
@@ -335,7 +363,10 @@ impl Skeleton {
     }
 
     fn __repr__(&self) -> String {
-        format!("<meshmap.Skeleton: {} joints>", self.skeleton.parents().len())
+        format!(
+            "<meshmap.Skeleton: {} joints>",
+            self.skeleton.parents().len()
+        )
     }
 
     /// The index of the joint that each hangs on; None for roots.
@@ -368,7 +399,11 @@ impl Skeleton {
         animation: Option<&Bound<'_, IqmFile>>,
     ) -> PyResult<Py<PyAny>> {
         let joined = match animation {
-            Some(animation) => self.model.attach(&model(animation)?).or_raise(py)?.skeleton(),
+            Some(animation) => self
+                .model
+                .attach(&model(animation)?)
+                .or_raise(py)?
+                .skeleton(),
             None => None,
         };
         let skeleton = joined.as_ref().unwrap_or(&self.skeleton);
@@ -378,9 +413,10 @@ impl Skeleton {
             [_, 10] => {}
             [_, joints, 10] if joints == self.skeleton.parents().len() => {}
             _ => {
-                return Err(
-                    frame.expected_shape(&[self.skeleton.parents().len().to_string(), "10".to_owned()])
-                );
+                return Err(frame.expected_shape(&[
+                    self.skeleton.parents().len().to_string(),
+                    "10".to_owned(),
+                ]));
             }
         }
         let numbers = frame.to_vec()?;
@@ -395,11 +431,17 @@ impl Skeleton {
             2 => skeleton.skinning_matrices(&transforms),
             _ => {
                 let mut palettes = vec![iqm::Matrix::default(); transforms.len()];
-                skeleton.palettes_into(&transforms, &mut palettes).map(|()| palettes)
+                skeleton
+                    .palettes_into(&transforms, &mut palettes)
+                    .map(|()| palettes)
             }
         });
         shape.pop();
         shape.extend([3, 4]);
-        buffer::of_floats(py, made.or_raise(py)?.into_flattened().into_flattened(), &shape)
+        buffer::of_floats(
+            py,
+            made.or_raise(py)?.into_flattened().into_flattened(),
+            &shape,
+        )
     }
 }

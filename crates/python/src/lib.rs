@@ -103,7 +103,10 @@ use pyo3::types::{PyDict, PyTuple};
     source=None, /, *, reader=None, size=None, mmap=false, strict=false, parallel=true, checksums=true,
     max_block_bytes=None, max_total_bytes=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each has a name and a default in Python"
+)]
 fn open(
     py: Python<'_>,
     source: Option<&Bound<'_, PyAny>>,
@@ -116,7 +119,14 @@ fn open(
     max_block_bytes: Option<u64>,
     max_total_bytes: Option<u64>,
 ) -> PyResult<Py<PyAny>> {
-    let how = again::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
+    let how = again::How::new(
+        mmap,
+        strict,
+        parallel,
+        checksums,
+        max_block_bytes,
+        max_total_bytes,
+    );
     opening::open(py, source::open(py, source, reader, size, how)?)
 }
 
@@ -131,7 +141,9 @@ fn run(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
 #[cfg(not(feature = "command"))]
 fn run(arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
     drop(arguments);
-    Err(pyo3::exceptions::PyNotImplementedError::new_err("this build of the package has no command"))
+    Err(pyo3::exceptions::PyNotImplementedError::new_err(
+        "this build of the package has no command",
+    ))
 }
 
 #[pymodule(gil_used = false)]
@@ -140,7 +152,10 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open, module)?)?;
     let formats = PyDict::new(module.py());
     for format in meshmap::Format::ALL {
-        formats.set_item(format.name(), PyTuple::new(module.py(), format.extensions())?)?;
+        formats.set_item(
+            format.name(),
+            PyTuple::new(module.py(), format.extensions())?,
+        )?;
     }
     module.add("FORMATS", formats)?;
     module.add_function(wrap_pyfunction!(source::is_address, module)?)?;

@@ -33,12 +33,26 @@ impl Handle {
         origin: Arc<Origin>,
     ) -> meshmap::Result<(Self, MeshFile)> {
         const LARGE: u64 = 256 << 10;
-        let is_large =
-            options.parallelism != Parallelism::Off && source.len()?.is_none_or(|bytes| bytes > LARGE);
-        let parallelism = if is_large { Parallelism::Rayon } else { Parallelism::Off };
+        let is_large = options.parallelism != Parallelism::Off
+            && source.len()?.is_none_or(|bytes| bytes > LARGE);
+        let parallelism = if is_large {
+            Parallelism::Rayon
+        } else {
+            Parallelism::Off
+        };
         let options = options.with_parallelism(parallelism);
         let file = MeshFile::from_source(source.clone(), &options)?;
-        Ok((Self { source, reading, options, origin, format: file.format(), is_large }, file))
+        Ok((
+            Self {
+                source,
+                reading,
+                options,
+                origin,
+                format: file.format(),
+                is_large,
+            },
+            file,
+        ))
     }
 
     /// The conventions of the format: axes, winding, texture origin and unit.
@@ -98,7 +112,9 @@ pub(crate) fn detached<T: Send>(
     is_large: bool,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let Some(reading) = reading else { return pool::detached(py, is_large, work) };
+    let Some(reading) = reading else {
+        return pool::detached(py, is_large, work);
+    };
     reading.refuse_reentry(py)?;
     let done = pool::detached(py, is_large, work);
     reading.interrupt.take().map_or(done, Err)
@@ -123,7 +139,11 @@ impl<T: Clone + Send + Sync> Living<T> {
         value: T,
         make: impl Fn(&MeshFile) -> meshmap::Result<Option<T>> + Send + Sync + 'static,
     ) -> Self {
-        Self { handle, make: Box::new(make), state: Mutex::new((std::process::id(), value)) }
+        Self {
+            handle,
+            make: Box::new(make),
+            state: Mutex::new((std::process::id(), value)),
+        }
     }
 
     /// Runs `work` on it, as [`Handle::run`] does.
@@ -151,8 +171,9 @@ impl<T: Clone + Send + Sync> Living<T> {
         }
         let Self { handle, make, .. } = self;
         let made = handle.run(py, || make(&handle.open()?))?;
-        let value =
-            made.ok_or_else(|| PyValueError::new_err("the file has been changed since it was opened"))?;
+        let value = made.ok_or_else(|| {
+            PyValueError::new_err("the file has been changed since it was opened")
+        })?;
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (process, value.clone());
         Ok(value)
     }

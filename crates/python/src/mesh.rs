@@ -32,13 +32,23 @@ impl Mesh {
         let at = address.clone();
         let again = move |file: &MeshFile| {
             let view = file.mesh(&at)?;
-            if by_material { view.by_material().map(Some) } else { Ok(Some(view)) }
+            if by_material {
+                view.by_material().map(Some)
+            } else {
+                Ok(Some(view))
+            }
         };
-        Self { view: Living::new(handle, view, again), address, by_material }
+        Self {
+            view: Living::new(handle, view, again),
+            address,
+            by_material,
+        }
     }
 
     fn attribute(&self, py: Python<'_>, name: &str) -> PyResult<Option<Attribute>> {
-        let Ok(semantic) = name.parse::<Semantic>() else { return Ok(None) };
+        let Ok(semantic) = name.parse::<Semantic>() else {
+            return Ok(None);
+        };
         self.view.run(py, |view| view.attribute(&semantic))
     }
 }
@@ -102,7 +112,13 @@ impl Mesh {
 
     /// The names of the attributes, in the order of the file.
     fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.view.get(py)?.attributes().iter().map(|info| info.semantic.to_string()).collect())
+        Ok(self
+            .view
+            .get(py)?
+            .attributes()
+            .iter()
+            .map(|info| info.semantic.to_string())
+            .collect())
     }
 
     /// The names of the attributes, and what is stored of each: `{"position": "float32x3"}`.
@@ -122,7 +138,8 @@ impl Mesh {
     /// floats are converted, normalized integers are scaled to their range. Integers that are numbers of something, such
     /// as joints, stay integers. Raises KeyError if the mesh has no such attribute.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        self.lookup(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        self.lookup(py, name)?
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
     /// Like `mesh[name]`; `default` if the mesh does not have it.
@@ -139,20 +156,28 @@ impl Mesh {
     /// An attribute as stored: its own type, `[vertices, components]`, in place if the file is mapped or in memory, and
     /// not compressed.
     fn raw(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let attribute = self
+            .attribute(py, name)?
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         stored(py, attribute)
     }
 
     /// The scale and the offset of the integers of an attribute: `value * scale + offset` for each component; None
     /// if they have no such scale.
     fn dequantization(&self, py: Python<'_>, name: &str) -> PyResult<Option<([f32; 4], [f32; 4])>> {
-        let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
-        Ok(attribute.dequant().map(|dequant| (dequant.scale, dequant.offset)))
+        let attribute = self
+            .attribute(py, name)?
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(attribute
+            .dequant()
+            .map(|dequant| (dequant.scale, dequant.offset)))
     }
 
     fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         let view = self.view.get(py)?;
-        Ok(name.parse::<Semantic>().is_ok_and(|semantic| view.has(&semantic)))
+        Ok(name
+            .parse::<Semantic>()
+            .is_ok_and(|semantic| view.has(&semantic)))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -169,7 +194,10 @@ impl Mesh {
 
     /// The arrays of the attributes.
     fn values(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        self.keys(py)?.iter().map(|name| self.__getitem__(py, name)).collect()
+        self.keys(py)?
+            .iter()
+            .map(|name| self.__getitem__(py, name))
+            .collect()
     }
 
     /// Pairs of name and array.
@@ -197,7 +225,10 @@ impl Mesh {
                 return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U16, &[count, 3]);
             }
         }
-        let copied = self.view.handle.run(py, || Ok(meshmap::Array::from_vec(indices.to_vec())))?;
+        let copied = self
+            .view
+            .handle
+            .run(py, || Ok(meshmap::Array::from_vec(indices.to_vec())))?;
         buffer::of_bytes(py, copied.into_bytes(), Scalar::U32, &[count, 3])
     }
 
@@ -231,7 +262,9 @@ impl Mesh {
     #[getter]
     fn bounds(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let bounds = self.view.run(py, MeshView::bounds)?;
-        bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
+        bounds
+            .map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3]))
+            .transpose()
     }
 
     /// The joints that move each vertex, as programs draw them, of a skeleton of `joint_count` joints. None if the mesh has no joints or
@@ -240,13 +273,25 @@ impl Mesh {
     /// A dict of `joints` (`uint16 [vertices, 4]`) and `weights` (`float32 [vertices, 4]`): four of each a vertex, which exist, and
     /// have the sum 1. Vertices that no joint moves follow the joint `joint_count`, which rests. `resting` is the number of these, and
     /// `scaled`, `not_finite`, `beyond`, `clamped` and `dropped` count what was changed, as in the library.
-    fn influences<'py>(&self, py: Python<'py>, joint_count: u16) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(found) = self.view.run(py, |view| view.influences(joint_count))? else { return Ok(None) };
+    fn influences<'py>(
+        &self,
+        py: Python<'py>,
+        joint_count: u16,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = self.view.run(py, |view| view.influences(joint_count))? else {
+            return Ok(None);
+        };
         let dict = PyDict::new(py);
         let count = found.joints.len();
         let joints = meshmap::Array::from_vec(found.joints.into_flattened()).into_bytes();
-        dict.set_item("joints", buffer::of_bytes(py, joints, Scalar::U16, &[count, 4])?)?;
-        dict.set_item("weights", buffer::of_floats(py, found.weights.into_flattened(), &[count, 4])?)?;
+        dict.set_item(
+            "joints",
+            buffer::of_bytes(py, joints, Scalar::U16, &[count, 4])?,
+        )?;
+        dict.set_item(
+            "weights",
+            buffer::of_floats(py, found.weights.into_flattened(), &[count, 4])?,
+        )?;
         for (name, number) in [
             ("resting", found.resting),
             ("scaled", found.scaled),
@@ -269,8 +314,12 @@ impl Mesh {
                 return Ok(None);
             }
             let file = handle.open()?;
-            let Some(asset) = file.as_slmesh() else { return Ok(None) };
-            let Some(skin) = asset.skin()? else { return Ok(None) };
+            let Some(asset) = file.as_slmesh() else {
+                return Ok(None);
+            };
+            let Some(skin) = asset.skin()? else {
+                return Ok(None);
+            };
             Ok(skin.bind_shape().map(|shape| *shape.rows()))
         })
     }
@@ -278,7 +327,13 @@ impl Mesh {
     /// Rules of the format that the mesh breaks.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
-        Ok(self.view.get(py)?.findings().iter().map(FindingInfo::new).collect())
+        Ok(self
+            .view
+            .get(py)?
+            .findings()
+            .iter()
+            .map(FindingInfo::new)
+            .collect())
     }
 
     /// The conventions of the file: as `File.conventions`.
@@ -330,12 +385,23 @@ impl Mesh {
         let mesh = ("mesh", Some(PyTuple::new(py, [self.address.to_string()])?));
         let sorted = ("by_material", Some(PyTuple::empty(py)));
         let steps = [mesh, sorted];
-        self.view.handle.origin.part(py, if self.by_material { &steps } else { &steps[..1] })
+        self.view.handle.origin.part(
+            py,
+            if self.by_material {
+                &steps
+            } else {
+                &steps[..1]
+            },
+        )
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let view = self.view.get(py)?;
-        let name = if view.name().is_empty() { String::new() } else { format!(" {:?}", view.name()) };
+        let name = if view.name().is_empty() {
+            String::new()
+        } else {
+            format!(" {:?}", view.name())
+        };
         Ok(format!(
             "<meshmap.Mesh {}{name}: {} vertices, {} triangles, {}>",
             self.address,
@@ -348,9 +414,12 @@ impl Mesh {
 
 impl Mesh {
     fn lookup(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
-        let Some(attribute) = self.attribute(py, name)? else { return Ok(None) };
+        let Some(attribute) = self.attribute(py, name)? else {
+            return Ok(None);
+        };
         let format = attribute.format();
-        let is_number = !format.scalar.is_float() && !format.normalized && attribute.dequant().is_none();
+        let is_number =
+            !format.scalar.is_float() && !format.normalized && attribute.dequant().is_none();
         let is_plain = format.scalar == Scalar::F32 && attribute.dequant().is_none();
         if is_number || is_plain {
             return stored(py, attribute).map(Some);
@@ -379,13 +448,22 @@ fn adapted<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = mesh.py();
-    call(&py.import("meshmap._adapters")?.getattr(function)?, &PyTuple::new(py, [mesh])?, options)
+    call(
+        &py.import("meshmap._adapters")?.getattr(function)?,
+        &PyTuple::new(py, [mesh])?,
+        options,
+    )
 }
 
 /// The elements as they are in the file.
 pub(crate) fn stored(py: Python<'_>, attribute: Attribute) -> PyResult<Py<PyAny>> {
     let (count, format) = (attribute.len(), attribute.format());
-    buffer::of_bytes(py, attribute.into_bytes(), format.scalar, &[count, format.components as usize])
+    buffer::of_bytes(
+        py,
+        attribute.into_bytes(),
+        format.scalar,
+        &[count, format.components as usize],
+    )
 }
 
 value! {

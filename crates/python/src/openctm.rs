@@ -19,7 +19,9 @@ pub struct OpenCtmFile;
 fn bodies(file: &Bound<'_, OpenCtmFile>) -> PyResult<Container> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
-    file.as_openctm().cloned().ok_or_else(|| PyValueError::new_err("the file is no OpenCTM file"))
+    file.as_openctm()
+        .cloned()
+        .ok_or_else(|| PyValueError::new_err("the file is no OpenCTM file"))
 }
 
 #[pymethods]
@@ -31,9 +33,15 @@ impl OpenCtmFile {
         let bodies = bodies(slf)?;
         let body = |(index, mesh): (usize, &openctm::Mesh)| {
             let again = move |file: &MeshFile| {
-                Ok(file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).cloned())
+                Ok(file
+                    .as_openctm()
+                    .and_then(|bodies| bodies.mesh(index).ok())
+                    .cloned())
             };
-            Body { mesh: Living::new(file.handle.clone(), mesh.clone(), again), index }
+            Body {
+                mesh: Living::new(file.handle.clone(), mesh.clone(), again),
+                index,
+            }
         };
         Ok(bodies.meshes().enumerate().map(body).collect())
     }
@@ -57,7 +65,11 @@ impl Body {
     /// The comment, empty if there is none.
     #[getter]
     fn comment(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.mesh.run(py, openctm::Mesh::comment)?.to_string_lossy().into_owned())
+        Ok(self
+            .mesh
+            .run(py, openctm::Mesh::comment)?
+            .to_string_lossy()
+            .into_owned())
     }
 
     /// The number of vertices.
@@ -130,36 +142,59 @@ impl Body {
         if let Some(normals) = arrays.normals {
             dict.set_item("normals", buffer::of_array(py, normals)?)?;
         }
-        let maps = arrays.texcoords.into_iter().map(|map| buffer::of_array(py, map));
+        let maps = arrays
+            .texcoords
+            .into_iter()
+            .map(|map| buffer::of_array(py, map));
         dict.set_item("texcoords", maps.collect::<PyResult<Vec<_>>>()?)?;
-        let maps = arrays.attribute_maps.into_iter().map(|map| buffer::of_array(py, map));
+        let maps = arrays
+            .attribute_maps
+            .into_iter()
+            .map(|map| buffer::of_array(py, map));
         dict.set_item("attribute_maps", maps.collect::<PyResult<Vec<_>>>()?)?;
         Ok(dict)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let index = PyTuple::new(py, [self.index])?;
-        self.mesh.handle.origin.part(py, &[("bodies", None), ("__getitem__", Some(index))])
+        self.mesh
+            .handle
+            .origin
+            .part(py, &[("bodies", None), ("__getitem__", Some(index))])
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mesh = self.mesh.get(py)?;
         let method = format!("{:?}", mesh.method()).to_uppercase();
         let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
-        Ok(format!("<meshmap.Body {}: {method}, {vertices} vertices, {triangles} triangles>", self.index))
+        Ok(format!(
+            "<meshmap.Body {}: {method}, {vertices} vertices, {triangles} triangles>",
+            self.index
+        ))
     }
 
     /// Checks every value of the body. Gives all findings.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
-        Ok(self.mesh.run(py, openctm::Mesh::validate)?.iter().map(FindingInfo::new).collect())
+        Ok(self
+            .mesh
+            .run(py, openctm::Mesh::validate)?
+            .iter()
+            .map(FindingInfo::new)
+            .collect())
     }
 
     /// Raises `Error` for the first finding that makes the body unusable.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let findings = self.mesh.run(py, openctm::Mesh::validate)?;
-        match findings.iter().find(|finding| finding.severity() == Severity::Unusable) {
+        match findings
+            .iter()
+            .find(|finding| finding.severity() == Severity::Unusable)
+        {
             Some(finding) => {
-                let message = format!("openctm: malformed {}: {}", finding.rule.name, finding.detail);
+                let message = format!(
+                    "openctm: malformed {}: {}",
+                    finding.rule.name, finding.detail
+                );
                 Err(crate::error::refuse(py, "malformed", message))
             }
             None => Ok(()),
@@ -191,17 +226,29 @@ impl Map {
     fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (body, index) = (self.body.get(), self.index);
         if self.is_uv {
-            let coords =
-                body.mesh.run(py, |mesh| mesh.uv_maps().nth(index).map(|map| map.read()).transpose())?;
+            let coords = body.mesh.run(py, |mesh| {
+                mesh.uv_maps().nth(index).map(|map| map.read()).transpose()
+            })?;
             return buffer::of_optional(py, coords);
         }
-        let values =
-            body.mesh.run(py, |mesh| mesh.attribute_maps().nth(index).map(|map| map.read()).transpose())?;
+        let values = body.mesh.run(py, |mesh| {
+            mesh.attribute_maps()
+                .nth(index)
+                .map(|map| map.read())
+                .transpose()
+        })?;
         buffer::of_optional(py, values)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let (body, maps) = (self.body.get(), if self.is_uv { "uv_maps" } else { "attribute_maps" });
+        let (body, maps) = (
+            self.body.get(),
+            if self.is_uv {
+                "uv_maps"
+            } else {
+                "attribute_maps"
+            },
+        );
         let index = |index: usize| PyTuple::new(py, [index]).map(Some);
         let steps = [
             ("bodies", None),

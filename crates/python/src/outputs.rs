@@ -34,12 +34,20 @@ impl Source {
             return absolute(&self.path).to_string_lossy().into_owned();
         };
         let address = text::without_secrets(address);
-        address.split(['?', '#']).next().unwrap_or_default().to_owned()
+        address
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// A path that two files have only if they are the same.
     fn identity(&self) -> PathBuf {
-        if self.address().is_some() { self.path.clone() } else { absolute(&self.path) }
+        if self.address().is_some() {
+            self.path.clone()
+        } else {
+            absolute(&self.path)
+        }
     }
 
     fn address(&self) -> Option<&str> {
@@ -49,7 +57,10 @@ impl Source {
     /// The version of the file that is read now. `None` if the file may change unnoticed.
     fn origin(&self, version: Option<&str>) -> Option<Origin> {
         match self.address() {
-            Some(address) => Some(Origin::of_address(&text::without_signature(address), version?)),
+            Some(address) => Some(Origin::of_address(
+                &text::without_signature(address),
+                version?,
+            )),
             None => Origin::of_path(&self.path),
         }
     }
@@ -69,28 +80,47 @@ impl Outputs {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let target = target_of(Some(to), &folder)?;
-        let mut convert = Convert { target, ..options_of(options)? };
+        let mut convert = Convert {
+            target,
+            ..options_of(options)?
+        };
         // Another working directory has other folders.
         for folder in &mut convert.textures {
             *folder = absolute(folder);
         }
         let outputs = meshmap_outputs::Outputs::below(&folder);
         let place = |below: PathBuf| outputs.place(with_added_ending(&below, target.name())).ok();
-        let files: Vec<Source> =
-            files.into_iter().map(|(path, below)| Source { path, place: below.and_then(place) }).collect();
+        let files: Vec<Source> = files
+            .into_iter()
+            .map(|(path, below)| Source {
+                path,
+                place: below.and_then(place),
+            })
+            .collect();
         let names: Vec<Names> = files
             .iter()
-            .map(|file| file.place.as_ref().map(|place| convert.names(place.below())).unwrap_or_default())
+            .map(|file| {
+                file.place
+                    .as_ref()
+                    .map(|place| convert.names(place.below()))
+                    .unwrap_or_default()
+            })
             .collect();
         let source = |number: usize| files.get(number).map(Source::identity);
         if let Some(found) = find_conflict(&names, |a, b| source(a) == source(b), |_| true) {
-            let [a, b] = found.outputs.map(|number| files.get(number).map(Source::shown).unwrap_or_default());
+            let [a, b] = found
+                .outputs
+                .map(|number| files.get(number).map(Source::shown).unwrap_or_default());
             return Err(both_written(&a, &b, &folder.join(found.path)));
         }
         let places = files.iter().filter_map(|file| file.place.as_ref());
         let identity = convert.identity();
         let record = py.detach(|| Record::read(&outputs, &identity, Some(&[]), places));
-        Ok(Self { convert, record, files })
+        Ok(Self {
+            convert,
+            record,
+            files,
+        })
     }
 
     /// Converts the file of this number, unless its output is up to date. `version` is the version of a file in a store. With `is_named`, the
@@ -104,12 +134,18 @@ impl Outputs {
         version: Option<&str>,
         is_named: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let file = self.files.get(number).ok_or_else(|| PyValueError::new_err("no such file"))?;
-        let Some(place) = &file.place else { return Err(PyValueError::new_err("the file has no output")) };
+        let file = self
+            .files
+            .get(number)
+            .ok_or_else(|| PyValueError::new_err("no such file"))?;
+        let Some(place) = &file.place else {
+            return Err(PyValueError::new_err("the file has no output"));
+        };
         let dict = PyDict::new(py);
         dict.set_item("output", place.path())?;
         let fingerprint = py.detach(|| self.record.fingerprint(&file.origin(version)?));
-        let is_up_to_date = |made: &str| py.detach(|| find_up_to_date(&self.record, place, made).is_some());
+        let is_up_to_date =
+            |made: &str| py.detach(|| find_up_to_date(&self.record, place, made).is_some());
         if fingerprint.as_deref().is_some_and(is_up_to_date) {
             dict.set_item("state", "up_to_date")?;
             return Ok(dict);
@@ -120,18 +156,32 @@ impl Outputs {
         }
         let source = file.path.as_os_str().into_pyobject(py)?;
         let (mesh, handle, name, folder) = file_of(py, source.as_any())?;
-        let convert = Convert { name, folder, ..self.convert.clone() };
+        let convert = Convert {
+            name,
+            folder,
+            ..self.convert.clone()
+        };
         let write = || {
             place.prepare().map_err(meshmap_export::Error::Write)?;
             convert.write(&mesh, place)
         };
-        let outcome = handle.detached(py, true, write)?.map_err(|error| raise_export(py, &error))?;
+        let outcome = handle
+            .detached(py, true, write)?
+            .map_err(|error| raise_export(py, &error))?;
         if let Some(fingerprint) = fingerprint {
             let (files, looked_for) = (outcome.files.clone(), outcome.textures.to_record());
-            let made = Made { fingerprint, source: shown.clone(), files, looked_for, report: String::new() };
+            let made = Made {
+                fingerprint,
+                source: shown.clone(),
+                files,
+                looked_for,
+                report: String::new(),
+            };
             let added = py.detach(|| self.record.add(place, made));
             added.map_err(|why| PyOSError::new_err(text::line(&why)))?;
-            if is_named && let Some(other) = py.detach(|| self.record.source_meanwhile(place, &shown)) {
+            if is_named
+                && let Some(other) = py.detach(|| self.record.source_meanwhile(place, &shown))
+            {
                 return Err(both_written(&other, &shown, &place.path()));
             }
         }

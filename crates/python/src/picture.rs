@@ -14,11 +14,19 @@ pub(crate) fn picture<'py>(
     mesh: Option<Address>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let meshes = mesh.into_iter().collect();
-    let render = Render { size: Some([384, 384]), zero_non_finite: true, meshes, ..Render::default() };
+    let render = Render {
+        size: Some([384, 384]),
+        zero_non_finite: true,
+        meshes,
+        ..Render::default()
+    };
     let draw = || -> meshmap_export::Result<Vec<u8>> {
         let mut png = Vec::new();
         render.picture(&handle.open()?)?.0.write_png(&mut png)?;
         Ok(png)
     };
-    Ok(handle.detached(py, true, draw)?.ok().map(|png| PyBytes::new(py, &png)))
+    Ok(handle
+        .detached(py, true, draw)?
+        .ok()
+        .map(|png| PyBytes::new(py, &png)))
 }

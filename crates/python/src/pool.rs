@@ -24,7 +24,10 @@ fn pool() -> PyResult<&'static ThreadPool> {
     let known = POOL.load(Ordering::Acquire);
     let process = std::process::id();
     // SAFETY: a pointer that is not null points to a leaked box, which is never freed or changed.
-    #[allow(unsafe_code, reason = "a lock could be held by another thread while the process is forked")]
+    #[allow(
+        unsafe_code,
+        reason = "a lock could be held by another thread while the process is forked"
+    )]
     if let Some(pool) = unsafe { known.as_ref() }
         && pool.process == process
     {

@@ -37,7 +37,9 @@ impl Interrupt {
 
     /// Ends a read before it begins.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock().as_ref().map_or(Ok(()), |error| Err(error.clone_ref(py)))
+        self.lock()
+            .as_ref()
+            .map_or(Ok(()), |error| Err(error.clone_ref(py)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
@@ -60,21 +62,27 @@ pub(crate) struct Reading {
 
 impl Reading {
     fn new(object: &Bound<'_, PyAny>, interrupt: Interrupt) -> Self {
-        Self { object: object.as_ptr() as usize, interrupt }
+        Self {
+            object: object.as_ptr() as usize,
+            interrupt,
+        }
     }
 
     /// Returns an error if the calling thread is in a call of this reader.
     pub(crate) fn refuse_reentry(&self, py: Python<'_>) -> PyResult<()> {
         if RUNNING.with_borrow(|running| running.contains(&self.object)) {
-            let text =
-                "cannot read file: the reader uses the file that it reads, which would wait for the reader";
+            let text = "cannot read file: the reader uses the file that it reads, which would wait for the reader";
             return Err(refuse(py, "io", text.to_owned()));
         }
         Ok(())
     }
 
     /// Calls Python to read.
-    fn read(&self, may_reenter: bool, work: impl FnOnce(Python<'_>) -> PyResult<Bytes>) -> io::Result<Bytes> {
+    fn read(
+        &self,
+        may_reenter: bool,
+        work: impl FnOnce(Python<'_>) -> PyResult<Bytes>,
+    ) -> io::Result<Bytes> {
         attached(|py| {
             let read = || {
                 self.interrupt.check(py)?;
@@ -86,7 +94,11 @@ impl Reading {
             };
             read().map_err(|error: PyErr| {
                 let is_gone = error.is_instance_of::<PyFileNotFoundError>(py);
-                let kind = if is_gone { io::ErrorKind::NotFound } else { io::ErrorKind::Other };
+                let kind = if is_gone {
+                    io::ErrorKind::NotFound
+                } else {
+                    io::ErrorKind::Other
+                };
                 io::Error::new(kind, Raised(error))
             })
         })
@@ -115,7 +127,14 @@ pub(crate) fn of_reader(
     interrupt: Interrupt,
 ) -> (ReaderSource, Reading) {
     let reading = Reading::new(read, interrupt);
-    (ReaderSource { read: Arc::new(read.clone().unbind()), size, reading: reading.clone() }, reading)
+    (
+        ReaderSource {
+            read: Arc::new(read.clone().unbind()),
+            size,
+            reading: reading.clone(),
+        },
+        reading,
+    )
 }
 
 /// A callable in Python that reads a range.
@@ -161,8 +180,12 @@ pub(crate) fn of_file_object(file: &Bound<'_, PyAny>) -> PyResult<(Source, Readi
     reading.refuse_reentry(file.py())?;
     let seek = file.getattr(intern!(file.py(), "seek"))?;
     let size: u64 = call(&seek, &PyTuple::new(file.py(), [0, 2])?, None)?.extract()?;
-    let file =
-        FileObject { file: file.clone().unbind(), size, position: Mutex::new(()), reading: reading.clone() };
+    let file = FileObject {
+        file: file.clone().unbind(),
+        size,
+        position: Mutex::new(()),
+        reading: reading.clone(),
+    };
     Ok((Source::ranged(file), reading))
 }
 
@@ -183,7 +206,10 @@ impl ReadRange for FileObject {
         // A second read on the same thread would move the position that the first one reads at.
         self.reading.read(false, |py| {
             // Another thread may be between its seek and its read, without the GIL.
-            let _guard = self.position.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            let _guard = self
+                .position
+                .lock_py_attached(py)
+                .unwrap_or_else(PoisonError::into_inner);
             let file = self.file.bind(py);
             let seek = file.getattr(intern!(py, "seek"))?;
             call(&seek, &PyTuple::new(py, [range.start])?, None)?;

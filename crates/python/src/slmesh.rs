@@ -19,16 +19,21 @@ pub struct SlMeshFile;
 fn asset(file: &Bound<'_, SlMeshFile>) -> PyResult<Asset> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
-    file.as_slmesh().cloned().ok_or_else(|| PyValueError::new_err("the file is no Second Life mesh"))
+    file.as_slmesh()
+        .cloned()
+        .ok_or_else(|| PyValueError::new_err("the file is no Second Life mesh"))
 }
 
 fn lod_named(name: &str) -> PyResult<Lod> {
     let full = format!("{name}_lod");
-    Lod::ALL.into_iter().find(|lod| lod.name() == name || lod.name() == full).ok_or_else(|| {
-        PyValueError::new_err(format!(
-            "there is no level of detail {name:?}: expected 'high', 'medium', 'low' or 'lowest'"
-        ))
-    })
+    Lod::ALL
+        .into_iter()
+        .find(|lod| lod.name() == name || lod.name() == full)
+        .ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "there is no level of detail {name:?}: expected 'high', 'medium', 'low' or 'lowest'"
+            ))
+        })
 }
 
 #[pymethods]
@@ -50,7 +55,11 @@ impl SlMeshFile {
         let (asset, lod) = (asset(slf)?, lod_named(name)?);
         let file = slf.as_super().get();
         let mesh = file.run(slf.py(), || asset.lod(lod))?;
-        Ok(mesh.map(|mesh| Block { mesh, name: lod.name(), handle: file.handle.clone() }))
+        Ok(mesh.map(|mesh| Block {
+            mesh,
+            name: lod.name(),
+            handle: file.handle.clone(),
+        }))
     }
 
     /// The mesh for physics; None if the asset has none.
@@ -59,7 +68,11 @@ impl SlMeshFile {
         let asset = asset(slf)?;
         let file = slf.as_super().get();
         let mesh = file.run(slf.py(), || asset.physics_mesh())?;
-        Ok(mesh.map(|mesh| Block { mesh, name: PHYSICS, handle: file.handle.clone() }))
+        Ok(mesh.map(|mesh| Block {
+            mesh,
+            name: PHYSICS,
+            handle: file.handle.clone(),
+        }))
     }
 
     /// The hulls for physics; None if the asset has none.
@@ -92,7 +105,11 @@ impl SlMeshFile {
     fn blocks<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(slf.py());
         for entry in asset(slf)?.entries() {
-            let range = entry.range().ok().flatten().map(|range| (range.start, range.end));
+            let range = entry
+                .range()
+                .ok()
+                .flatten()
+                .map(|range| (range.start, range.end));
             dict.set_item(entry.name().to_string_lossy(), range)?;
         }
         Ok(dict)
@@ -101,8 +118,14 @@ impl SlMeshFile {
     /// Compares the hash of each block in the header with the hash of its bytes. Returns a finding for each hash that differs.
     fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::entry::FindingInfo>> {
         let asset = asset(slf)?;
-        let findings = slf.as_super().get().run(slf.py(), || asset.check_hashes())?;
-        Ok(findings.iter().map(crate::entry::FindingInfo::new).collect())
+        let findings = slf
+            .as_super()
+            .get()
+            .run(slf.py(), || asset.check_hashes())?;
+        Ok(findings
+            .iter()
+            .map(crate::entry::FindingInfo::new)
+            .collect())
     }
 }
 
@@ -131,7 +154,10 @@ impl Block {
         };
         match face {
             None => handle.origin.part(py, &[block]),
-            Some(face) => handle.origin.part(py, &[block, ("__getitem__", Some(PyTuple::new(py, [face])?))]),
+            Some(face) => handle.origin.part(
+                py,
+                &[block, ("__getitem__", Some(PyTuple::new(py, [face])?))],
+            ),
         }
     }
 }
@@ -143,13 +169,23 @@ impl Block {
     }
 
     /// A face by its index, or a list of faces by a slice. Negative indices count from the end.
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let count = self.mesh.faces().len();
         items(
             index,
             count,
             || format!("{} has {count} faces", self.name),
-            |index| Ok(Face(self.mesh.face(index).or_raise(py)?, self.name, self.handle.clone())),
+            |index| {
+                Ok(Face(
+                    self.mesh.face(index).or_raise(py)?,
+                    self.name,
+                    self.handle.clone(),
+                ))
+            },
         )
     }
 
@@ -313,8 +349,18 @@ impl Face {
 }
 
 impl Face {
-    fn weights(&self, py: Python<'_>, scale: WeightScale) -> PyResult<Option<slmesh::WeightArrays>> {
-        py.detach(|| self.0.weights().map(|weights| weights.arrays(scale)).transpose()).or_raise(py)
+    fn weights(
+        &self,
+        py: Python<'_>,
+        scale: WeightScale,
+    ) -> PyResult<Option<slmesh::WeightArrays>> {
+        py.detach(|| {
+            self.0
+                .weights()
+                .map(|weights| weights.arrays(scale))
+                .transpose()
+        })
+        .or_raise(py)
     }
 }
 
@@ -328,7 +374,10 @@ impl Hulls {
     #[getter]
     fn hull_sizes(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let narrow = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
-        let sizes = self.0.hull_sizes().map(|sizes| Array::from_vec(sizes.map(narrow).collect()));
+        let sizes = self
+            .0
+            .hull_sizes()
+            .map(|sizes| Array::from_vec(sizes.map(narrow).collect()));
         buffer::of_optional(py, sizes)
     }
 
@@ -347,12 +396,16 @@ impl Hulls {
     /// The points of each hull, `float32 [points, 3]`.
     #[getter]
     fn hulls(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        let Some(points) = py.detach(|| self.0.hull_points()).or_raise(py)? else { return Ok(Vec::new()) };
+        let Some(points) = py.detach(|| self.0.hull_points()).or_raise(py)? else {
+            return Ok(Vec::new());
+        };
         let mut first = 0_usize;
         let mut hulls = Vec::new();
         for size in self.0.hull_sizes().into_iter().flatten() {
             let end = first.saturating_add(size);
-            let Some(hull) = points.slice(first..end) else { break };
+            let Some(hull) = points.slice(first..end) else {
+                break;
+            };
             hulls.push(buffer::of_array(py, hull)?);
             first = end;
         }
@@ -378,7 +431,12 @@ impl Skin {
     /// The names of the joints; empty if the skin has none.
     #[getter]
     fn joint_names(&self) -> Vec<String> {
-        self.0.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned()).collect()
+        self.0
+            .joint_names
+            .iter()
+            .flatten()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
     }
 
     /// For each joint, the index of the nearest joint above it in the viewer's avatar that the skin also has; None for joints
@@ -395,12 +453,24 @@ impl Skin {
     /// parents, `inverses` of the places. `replaced` has the joints whose stored matrix is sheared or has no inverse: they have another
     /// one, with which the mesh rests in the bind pose.
     fn bind_pose<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(pose) = self.0.bind_pose() else { return Ok(None) };
+        let Some(pose) = self.0.bind_pose() else {
+            return Ok(None);
+        };
         let dict = PyDict::new(py);
         let matrices = |of: fn(&slmesh::BoundJoint) -> [f32; 16]| {
-            buffer::of_floats(py, pose.joints.iter().flat_map(of).collect(), &[pose.joints.len(), 16])
+            buffer::of_floats(
+                py,
+                pose.joints.iter().flat_map(of).collect(),
+                &[pose.joints.len(), 16],
+            )
         };
-        dict.set_item("parents", pose.joints.iter().map(|joint| joint.parent).collect::<Vec<_>>())?;
+        dict.set_item(
+            "parents",
+            pose.joints
+                .iter()
+                .map(|joint| joint.parent)
+                .collect::<Vec<_>>(),
+        )?;
         dict.set_item("places", matrices(|joint| joint.place)?)?;
         dict.set_item("locals", matrices(|joint| joint.local)?)?;
         dict.set_item("inverses", matrices(|joint| joint.inverse)?)?;
@@ -411,7 +481,10 @@ impl Skin {
     /// `float32 [16]`, in the order of the file; None if there is none.
     #[getter]
     fn bind_shape_matrix(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.0.bind_shape_matrix.map(|matrix| buffer::of_floats(py, matrix.to_vec(), &[16])).transpose()
+        self.0
+            .bind_shape_matrix
+            .map(|matrix| buffer::of_floats(py, matrix.to_vec(), &[16]))
+            .transpose()
     }
 
     /// `float32 [joints, 16]`, in the order of the file; None if there are none.
@@ -437,6 +510,9 @@ impl Skin {
     }
 
     fn __repr__(&self) -> String {
-        format!("<meshmap.Skin: {} joints>", self.0.joint_names.iter().flatten().count())
+        format!(
+            "<meshmap.Skin: {} joints>",
+            self.0.joint_names.iter().flatten().count()
+        )
     }
 }

@@ -40,7 +40,12 @@ pub(crate) fn open(
     let mmap = how.mmap;
     let opened = |source, reading, path: Option<PathBuf>, object: &Bound<'_, PyAny>| {
         let origin = Origin::new(object, path.as_deref(), reader.is_some(), size, how)?;
-        Ok(Opened { source, reading, path, origin })
+        Ok(Opened {
+            source,
+            reading,
+            path,
+            origin,
+        })
     };
     let source = match (source, reader) {
         (Some(source), None) => source,
@@ -48,20 +53,33 @@ pub(crate) fn open(
             let (made, reading) = of_reader(reader, size, Interrupt::default());
             return opened(made.source(), Some(reading), None, reader);
         }
-        (None, Some(_)) => return Err(PyTypeError::new_err("reader must be callable: reader(start, stop)")),
+        (None, Some(_)) => {
+            return Err(PyTypeError::new_err(
+                "reader must be callable: reader(start, stop)",
+            ));
+        }
         _ => return Err(PyTypeError::new_err("open() takes a source or a reader")),
     };
     if size.is_some() {
-        return Err(PyTypeError::new_err("size is for readers: open(reader=.., size=..)"));
+        return Err(PyTypeError::new_err(
+            "size is for readers: open(reader=.., size=..)",
+        ));
     }
     if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
-        if let Some(address) =
-            source.extract::<String>().ok().filter(|text| meshmap_catalog::is_address(text))
+        if let Some(address) = source
+            .extract::<String>()
+            .ok()
+            .filter(|text| meshmap_catalog::is_address(text))
         {
             if mmap {
                 return Err(PyValueError::new_err(FOR_PATHS));
             }
-            return opened(at_address(py, &address)?, None, Some(address.into()), source);
+            return opened(
+                at_address(py, &address)?,
+                None,
+                Some(address.into()),
+                source,
+            );
         }
         let path: PathBuf = source.extract()?;
         if path.to_str().is_some_and(text::has_scheme) && !path.exists() {
@@ -100,7 +118,10 @@ pub(crate) fn open(
     if source.hasattr(intern!(py, "read"))? && source.hasattr(intern!(py, "seek"))? {
         let (made, reading) = of_file_object(source)?;
         let name = unless_raised(py, source.getattr(intern!(py, "name")))?;
-        let name = name.map(|name| unless_raised(py, name.extract::<PathBuf>())).transpose()?.flatten();
+        let name = name
+            .map(|name| unless_raised(py, name.extract::<PathBuf>()))
+            .transpose()?
+            .flatten();
         return opened(made, Some(reading), name, source);
     }
     let kind = source.get_type().name()?;
@@ -120,7 +141,9 @@ impl AsRef<[u8]> for Unchanging {
         reason = "the caller asked for the memory itself, which the documentation of `open` warns of"
     )]
     fn as_ref(&self) -> &[u8] {
-        let Some(start) = self.0.as_slice_ptr() else { return &[] };
+        let Some(start) = self.0.as_slice_ptr() else {
+            return &[];
+        };
         // SAFETY: the buffer is contiguous, and stays in place as long as `self` holds it. Callers who say mmap=True promise that nobody
         // writes into it; the documentation of `open` says so.
         unsafe { start.as_ref() }
@@ -183,7 +206,11 @@ pub(crate) fn is_address(text: &str) -> bool {
 #[pyo3(signature = (address, after=""))]
 pub(crate) fn list_address(py: Python<'_>, address: &str, after: &str) -> PyResult<Py<PyAny>> {
     #[cfg(feature = "stores")]
-    return Ok(Py::new(py, detached(py, false, || crate::store::list(address, after))??)?.into_any());
+    return Ok(Py::new(
+        py,
+        detached(py, false, || crate::store::list(address, after))??,
+    )?
+    .into_any());
     #[cfg(not(feature = "stores"))]
     {
         let _ = after;
@@ -201,7 +228,10 @@ pub(crate) fn head_of_address(py: Python<'_>, address: &str) -> PyResult<(u64, O
 }
 
 fn map(path: &Path) -> meshmap::Result<Source> {
-    #[allow(unsafe_code, reason = "the caller asked for a map, and was told what that takes")]
+    #[allow(
+        unsafe_code,
+        reason = "the caller asked for a map, and was told what that takes"
+    )]
     // SAFETY: whoever says mmap=True promises that the file does not change; the documentation of `open` says so.
     let mapped = unsafe { Source::map(path) };
     mapped

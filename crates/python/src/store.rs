@@ -17,7 +17,10 @@ use crate::pool::detached;
 
 /// The file at an address such as `https://..` or `s3://..`.
 pub(crate) fn at(address: &str) -> io::Result<Source> {
-    let stored = Stored { file: Blocking::at_with(address, network()?.settings())?, process: process::id() };
+    let stored = Stored {
+        file: Blocking::at_with(address, network()?.settings())?,
+        process: process::id(),
+    };
     // A file that is not there is said at once, and not as an error of its headers.
     stored.len()?;
     Ok(Source::ranged(stored))
@@ -31,7 +34,9 @@ pub(crate) fn head(address: &str) -> io::Result<(u64, Option<String>)> {
 /// The files below an address whose keys are greater than `after`.
 pub(crate) fn list(address: &str, after: &str) -> io::Result<List> {
     let list = Blocking::list(address, after, &network()?.settings())?;
-    Ok(List { list: Mutex::new(list) })
+    Ok(List {
+        list: Mutex::new(list),
+    })
 }
 
 /// The address, the key, the size and the version of a file.
@@ -50,30 +55,48 @@ impl List {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Vec<Listed>>> {
-        let next = || self.list.lock().unwrap_or_else(PoisonError::into_inner).next_page();
+        let next = || {
+            self.list
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next_page()
+        };
         let page = detached(py, false, next)?.map_err(io::Error::from)?;
-        let page: Vec<Listed> =
-            page.into_iter().map(|file| (file.address, file.key, file.bytes, file.version)).collect();
+        let page: Vec<Listed> = page
+            .into_iter()
+            .map(|file| (file.address, file.key, file.bytes, file.version))
+            .collect();
         Ok(Some(page).filter(|page| !page.is_empty()))
     }
 }
 
 /// The settings of requests. They come from the environment, as keys do, and so reach the workers of engines.
 pub(crate) fn network() -> io::Result<Network> {
-    fn set<T>(name: &str, expected: &str, parse: impl FnOnce(&str) -> Option<T>) -> io::Result<Option<T>> {
-        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    fn set<T>(
+        name: &str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> io::Result<Option<T>> {
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
         let parsed = value.to_str().and_then(parse).map(Some);
         let wrong = || format!("{name} is {}: expected {expected}", value.display());
         parsed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, wrong()))
     }
     let seconds = |text: &str| {
-        let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = text
+            .parse()
+            .ok()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.filter(|time| !time.is_zero())
     };
     Ok(Network {
         timeout: set("MESHMAP_TIMEOUT", "seconds, such as 30", seconds)?,
         deadline: set("MESHMAP_DEADLINE", "seconds, such as 1800", seconds)?,
-        retries: set("MESHMAP_RETRIES", "a number, such as 10", |text| text.parse().ok())?,
+        retries: set("MESHMAP_RETRIES", "a number, such as 10", |text| {
+            text.parse().ok()
+        })?,
         ..Network::default()
     })
 }

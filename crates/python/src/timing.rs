@@ -83,6 +83,8 @@ pub(crate) fn wrap(name: &str) -> PyResult<Wrap> {
         "clamp" => Ok(Wrap::Clamp),
         "loop" => Ok(Wrap::Loop),
         "ping-pong" => Ok(Wrap::PingPong),
-        _ => Err(PyValueError::new_err(format!("wrap is {name:?}: expected 'clamp', 'loop' or 'ping-pong'"))),
+        _ => Err(PyValueError::new_err(format!(
+            "wrap is {name:?}: expected 'clamp', 'loop' or 'ping-pong'"
+        ))),
     }
 }

@@ -18,7 +18,9 @@ pub struct TmfFile;
 fn document(file: &Bound<'_, TmfFile>) -> PyResult<Document> {
     let py = file.py();
     let file = file.as_super().get().get(py)?;
-    file.as_tmf().cloned().ok_or_else(|| PyValueError::new_err("the file is no TMF file"))
+    file.as_tmf()
+        .cloned()
+        .ok_or_else(|| PyValueError::new_err("the file is no TMF file"))
 }
 
 #[pymethods]
@@ -29,9 +31,13 @@ impl TmfFile {
         let file = slf.as_super().get();
         let document = document(slf)?;
         let stored = |(index, mesh)| {
-            let again =
-                move |file: &MeshFile| Ok(file.as_tmf().and_then(|document| document.mesh(index).ok()));
-            Stored { mesh: Living::new(file.handle.clone(), mesh, again), index }
+            let again = move |file: &MeshFile| {
+                Ok(file.as_tmf().and_then(|document| document.mesh(index).ok()))
+            };
+            Stored {
+                mesh: Living::new(file.handle.clone(), mesh, again),
+                index,
+            }
         };
         Ok(document.meshes().enumerate().map(stored).collect())
     }
@@ -50,7 +56,9 @@ impl Stored {
         py: Python<'_>,
         packed: impl FnOnce(&tmf::Mesh) -> Option<Packed<T>>,
     ) -> PyResult<Option<Py<PyAny>>> {
-        let Some(packed) = packed(&self.mesh.get(py)?) else { return Ok(None) };
+        let Some(packed) = packed(&self.mesh.get(py)?) else {
+            return Ok(None);
+        };
         let array = self.mesh.handle.run(py, || packed.read())?;
         buffer::of_array(py, array).map(Some)
     }
@@ -126,9 +134,9 @@ impl Stored {
             for custom in mesh.custom()? {
                 let name = custom.name.to_string_lossy().into_owned();
                 let values = match custom.values {
-                    CustomValues::Float(values) => {
-                        Values::One(Array::from_vec(values.read()?.iter().map(|value| [value]).collect()))
-                    }
+                    CustomValues::Float(values) => Values::One(Array::from_vec(
+                        values.read()?.iter().map(|value| [value]).collect(),
+                    )),
                     CustomValues::ColorRgba(values) => Values::Four(values.read()?),
                     CustomValues::Index(values) | CustomValues::Integer(values) => {
                         Values::Whole(values.read()?)
@@ -173,7 +181,10 @@ impl Stored {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         let index = PyTuple::new(py, [self.index])?;
-        self.mesh.handle.origin.part(py, &[("stored_meshes", None), ("__getitem__", Some(index))])
+        self.mesh
+            .handle
+            .origin
+            .part(py, &[("stored_meshes", None), ("__getitem__", Some(index))])
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -5,10 +5,14 @@ use meshmap_testing::fixtures::cgeo;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, size] = arguments.as_slice() else { return Err("usage: sparse_proxy FILE BYTES".into()) };
+    let [path, size] = arguments.as_slice() else {
+        return Err("usage: sparse_proxy FILE BYTES".into());
+    };
     let (_, snapshots) = cgeo::animation(20, 12);
-    let bytes: Vec<_> =
-        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let bytes: Vec<_> = snapshots
+        .iter()
+        .map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default()))
+        .collect();
     cgeo::spread(path.as_ref(), &bytes, 4000, size.parse()?)?;
     Ok(())
 }

@@ -79,7 +79,13 @@ unsafe impl GlobalAlloc for Counting {
 
 /// The memory that a job takes on this thread, in a program whose global allocator is [`Counting`].
 pub fn counted<T>(job: impl FnOnce() -> T) -> (T, Count) {
-    COUNT.with(|cell| cell.set(Count { live: 0, peak: 0, total: 0 }));
+    COUNT.with(|cell| {
+        cell.set(Count {
+            live: 0,
+            peak: 0,
+            total: 0,
+        })
+    });
     let result = job();
     (result, COUNT.with(Cell::get))
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 /// The folder `tests/data` of the repository.
 pub fn root() -> PathBuf {
     let this = Path::new(env!("CARGO_MANIFEST_DIR"));
-    this.ancestors().nth(2).expect("this crate lies in `crates` of the repository").join("tests/data")
+    this.ancestors()
+        .nth(2)
+        .expect("this crate lies in `crates` of the repository")
+        .join("tests/data")
 }
 
 /// The files of a folder below `tests/data`, in order, without expectations and lists.
@@ -26,7 +29,9 @@ pub fn valid(format: &str, name: &str) -> PathBuf {
 ///
 /// Panics if the environment variable `MESHMAP_CORPUS` is not set.
 pub fn corpus() -> PathBuf {
-    std::env::var_os("MESHMAP_CORPUS").expect("MESHMAP_CORPUS names the folder of the larger corpus").into()
+    std::env::var_os("MESHMAP_CORPUS")
+        .expect("MESHMAP_CORPUS names the folder of the larger corpus")
+        .into()
 }
 
 /// Declares two tests that call a function with the path of a folder: `repository` with `tests/data`, and `corpus_files`
@@ -51,7 +56,8 @@ macro_rules! test_files {
 
 /// The files of a folder, of which there must be some, in order, without expectations and lists.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.is_file() && file.extension().is_none_or(|ending| ending != "json"));
     files.sort();

@@ -10,7 +10,13 @@ use meshmap::{MeshFile, MeshView, Role, Semantic, Winding};
 /// Panics if a mesh cannot be read.
 pub fn drawn(file: &MeshFile) -> Vec<MeshView> {
     let entries: Vec<_> = file.meshes().unwrap().collect();
-    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
+    let level = |role| {
+        if let Role::Lod(level) = role {
+            Some(level)
+        } else {
+            None
+        }
+    };
     let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
     let is_drawn = |role: Role| match role {
         Role::Lod(level) => Some(level) == finest,
@@ -23,7 +29,9 @@ pub fn drawn(file: &MeshFile) -> Vec<MeshView> {
 
 /// `true` for a Second Life mesh whose faces with weights have their places by a matrix: the bind shape, which writers apply.
 pub fn has_bind_shape(file: &MeshFile) -> bool {
-    let skin = file.as_slmesh().and_then(|asset| asset.skin().ok().flatten());
+    let skin = file
+        .as_slmesh()
+        .and_then(|asset| asset.skin().ok().flatten());
     let shape = skin.and_then(|skin| skin.bind_shape_matrix);
     shape.is_some_and(|shape| shape != std::array::from_fn(|at| f32::from(u8::from(at % 5 == 0))))
 }
@@ -31,11 +39,19 @@ pub fn has_bind_shape(file: &MeshFile) -> bool {
 /// `true` if the normals of the first mesh that has some point away from the fronts: writers turn all triangles then.
 pub fn runs_against_normals(file: &MeshFile) -> bool {
     if let Some(proxy) = file.as_cgeo() {
-        let mesh = proxy.snapshot(0).and_then(|snapshot| snapshot.mesh(Parts::ALL));
+        let mesh = proxy
+            .snapshot(0)
+            .and_then(|snapshot| snapshot.mesh(Parts::ALL));
         return mesh.is_ok_and(|mesh| mesh.runs_against_normals());
     }
-    let fronts = file.format().conventions().front_face.unwrap_or(Winding::CounterClockwise);
+    let fronts = file
+        .format()
+        .conventions()
+        .front_face
+        .unwrap_or(Winding::CounterClockwise);
     let views = drawn(file);
-    let first = views.iter().find(|view| view.triangle_count() > 0 && view.has(&Semantic::Normal));
+    let first = views
+        .iter()
+        .find(|view| view.triangle_count() > 0 && view.has(&Semantic::Normal));
     first.is_some_and(|view| view.runs_against_normals(fronts).unwrap_or(false))
 }

@@ -32,8 +32,14 @@ pub enum Fault {
 
 impl Fault {
     /// Everything that can go wrong.
-    pub const ALL: [Self; 6] =
-        [Self::Short, Self::Long, Self::Late, Self::Fails, Self::Panics, Self::OtherLength];
+    pub const ALL: [Self; 6] = [
+        Self::Short,
+        Self::Long,
+        Self::Late,
+        Self::Fails,
+        Self::Panics,
+        Self::OtherLength,
+    ];
 }
 
 /// The text with which a reader panics.
@@ -50,7 +56,12 @@ pub struct Faulty {
 impl Faulty {
     /// A reader whose call number `at` goes wrong.
     pub fn new(bytes: Bytes, fault: Fault, at: usize) -> Arc<Self> {
-        Arc::new(Self { bytes, fault, at, calls: AtomicUsize::new(0) })
+        Arc::new(Self {
+            bytes,
+            fault,
+            at,
+            calls: AtomicUsize::new(0),
+        })
     }
 
     /// A reader that does nothing wrong.
@@ -88,7 +99,11 @@ impl ReadRange for Faulty {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
+        let at = |offset: u64| {
+            usize::try_from(offset)
+                .unwrap_or(usize::MAX)
+                .min(self.bytes.len())
+        };
         let bytes = self.bytes.slice(at(range.start)..at(range.end));
         if self.calls.fetch_add(1, SeqCst) != self.at {
             return Ok(bytes);
@@ -137,10 +152,22 @@ pub struct Looking {
 impl Looking {
     /// Makes all calls on an open file several times.
     pub fn new(reader: Arc<Faulty>, rounds: usize) -> Self {
-        Self { reader, round: 0, rounds, endings: BTreeMap::new(), order: Vec::new(), hit: None }
+        Self {
+            reader,
+            round: 0,
+            rounds,
+            endings: BTreeMap::new(),
+            order: Vec::new(),
+            hit: None,
+        }
     }
 
-    fn look<T: Look>(&mut self, name: &str, index: usize, job: impl FnOnce() -> Result<T>) -> Option<T> {
+    fn look<T: Look>(
+        &mut self,
+        name: &str,
+        index: usize,
+        job: impl FnOnce() -> Result<T>,
+    ) -> Option<T> {
         let before = self.reader.is_done();
         let result = catch_unwind(AssertUnwindSafe(job));
         let key = (self.round, name.to_owned(), index);
@@ -157,7 +184,9 @@ impl Looking {
             Err(payload) if payload.is::<OwnPanic>() => (Ending::OwnPanic, None),
             Err(payload) => {
                 let text = payload.downcast_ref::<String>().cloned();
-                let text = text.or(payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                let text = text.or(payload
+                    .downcast_ref::<&str>()
+                    .map(|text| (*text).to_owned()));
                 (Ending::OtherPanic(text.unwrap_or_default()), None)
             }
         };

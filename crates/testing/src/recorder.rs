@@ -33,7 +33,13 @@ impl Recorder {
 
     fn with(bytes: Vec<u8>, tells_length: bool) -> Arc<Self> {
         let (reads, told) = Default::default();
-        Arc::new(Self { bytes, tells_length, reads, told, left: usize::MAX.into() })
+        Arc::new(Self {
+            bytes,
+            tells_length,
+            reads,
+            told,
+            left: usize::MAX.into(),
+        })
     }
 
     /// Fails with a timeout after this many further reads.
@@ -53,7 +59,10 @@ impl Recorder {
 
     /// The number of bytes in the ranges so far.
     pub fn bytes_read(&self) -> u64 {
-        self.reads().iter().map(|range| range.end - range.start).sum()
+        self.reads()
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum()
     }
 }
 
@@ -63,7 +72,11 @@ impl ReadRange for Recorder {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        if self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
+        if self
+            .left
+            .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+            .is_err()
+        {
             return Err(io::ErrorKind::TimedOut.into());
         }
         self.reads.lock().unwrap().push(range.clone());
@@ -77,7 +90,11 @@ impl ReadRange for Recorder {
 
 /// The bytes of a range, as far as there are any.
 fn part(bytes: &[u8], range: &Range<u64>) -> Bytes {
-    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    let at = |offset: u64| {
+        usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len())
+    };
     Bytes::copy_from_slice(&bytes[at(range.start)..at(range.end)])
 }
 

@@ -36,7 +36,10 @@ pub fn in_pieces<T>(
         }
         for range in ranges {
             let end = range.end.min(len).min(range.start.saturating_add(piece));
-            let part = file.get(range.start as usize..end as usize).unwrap_or_default().to_vec();
+            let part = file
+                .get(range.start as usize..end as usize)
+                .unwrap_or_default()
+                .to_vec();
             fragments.supply(range.start.min(len), part)?;
         }
     }

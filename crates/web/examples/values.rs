@@ -19,7 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         && option == "--array"
     {
         let view = open(name)?.mesh(&address.parse()?)?;
-        let attribute = view.attribute(&semantic.parse()?)?.ok_or("no such attribute")?;
+        let attribute = view
+            .attribute(&semantic.parse()?)?
+            .ok_or("no such attribute")?;
         std::io::stdout().write_all(&floats(&attribute))?;
         return Ok(());
     }
@@ -28,14 +30,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         false => named,
     };
     for name in names {
-        println!("{}", file(&name).unwrap_or_else(|error| json!({ "error": error.message() })));
+        println!(
+            "{}",
+            file(&name).unwrap_or_else(|error| json!({ "error": error.message() }))
+        );
     }
     Ok(())
 }
 
 fn open(name: &str) -> meshmap::Result<MeshFile> {
     let limits = Settings::default().limits();
-    let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
+    let options = Options::default()
+        .with_limits(limits)
+        .with_parallelism(Parallelism::Off);
     MeshFile::from_source(Source::open(name)?, &options)
 }
 
@@ -49,7 +56,9 @@ fn file(name: &str) -> meshmap::Result<Value> {
             Err(error) => json!({ "address": address, "error": error.message() }),
         });
     }
-    Ok(json!({ "format": file.format().to_string(), "findings": file.findings().len(), "meshes": meshes }))
+    Ok(
+        json!({ "format": file.format().to_string(), "findings": file.findings().len(), "meshes": meshes }),
+    )
 }
 
 fn mesh(file: &MeshFile, address: &meshmap::Address) -> meshmap::Result<Value> {
@@ -57,7 +66,10 @@ fn mesh(file: &MeshFile, address: &meshmap::Address) -> meshmap::Result<Value> {
     let mut arrays = serde_json::Map::new();
     for info in view.attributes() {
         if let Some(attribute) = view.attribute(&info.semantic)? {
-            arrays.insert(info.semantic.to_string(), crc32fast::hash(&floats(&attribute)).into());
+            arrays.insert(
+                info.semantic.to_string(),
+                crc32fast::hash(&floats(&attribute)).into(),
+            );
         }
     }
     let indices: Vec<u8> = view.indices().iter().flat_map(u32::to_le_bytes).collect();
@@ -74,6 +86,10 @@ fn floats(attribute: &Attribute) -> Vec<u8> {
     let components = attribute.format().components.min(4) as usize;
     let number = |number: f32| if number.is_nan() { f32::NAN } else { number };
     let floats = attribute.to_f32::<4>();
-    let bytes = floats.iter().flat_map(|element| element.iter().take(components));
-    bytes.flat_map(|float| number(*float).to_le_bytes()).collect()
+    let bytes = floats
+        .iter()
+        .flat_map(|element| element.iter().take(components));
+    bytes
+        .flat_map(|float| number(*float).to_le_bytes())
+        .collect()
 }

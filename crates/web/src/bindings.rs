@@ -35,7 +35,11 @@ impl Reply {
 
     /// An array, which leaves the module; nothing if there is no such array.
     pub fn take(&mut self, index: usize) -> Vec<u8> {
-        self.0.arrays.get_mut(index).map(std::mem::take).unwrap_or_default()
+        self.0
+            .arrays
+            .get_mut(index)
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 }
 
@@ -44,7 +48,11 @@ impl Reply {
 pub struct Session(session::Session);
 
 #[wasm_bindgen]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is no offset saturates")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is no offset saturates"
+)]
 impl Session {
     /// A file of this length, or of an unknown one.
     #[wasm_bindgen(constructor)]
@@ -53,7 +61,10 @@ impl Session {
             max_block_bytes: max_block_bytes as u64,
             max_total_bytes: max_total_bytes as u64,
         };
-        Self(session::Session::new(length.map(|length| length as u64), settings))
+        Self(session::Session::new(
+            length.map(|length| length as u64),
+            settings,
+        ))
     }
 
     pub fn set_length(&self, length: f64) -> Outcome<()> {
@@ -67,7 +78,10 @@ impl Session {
     /// Start and end of each range.
     pub fn needed(&self, gap: f64, first: f64) -> Vec<f64> {
         let ranges = self.0.needed(gap as u64, first as u64);
-        ranges.iter().flat_map(|range| [range.start as f64, range.end as f64]).collect()
+        ranges
+            .iter()
+            .flat_map(|range| [range.start as f64, range.end as f64])
+            .collect()
     }
 
     pub fn held(&self) -> f64 {
@@ -98,10 +112,24 @@ impl Session {
     ) -> Outcome<Option<Reply>> {
         let attributes = attributes.lines().map(ToOwned::to_owned).collect();
         let joints = Some(joints).filter(|joints| *joints > 0);
-        reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes, joints, linear_colors }))
+        reply(self.0.mesh(
+            address,
+            &Wanted {
+                quantized,
+                by_material,
+                attributes,
+                joints,
+                linear_colors,
+            },
+        ))
     }
 
-    pub fn moment(&mut self, base: usize, index: usize, with_normals: bool) -> Outcome<Option<Reply>> {
+    pub fn moment(
+        &mut self,
+        base: usize,
+        index: usize,
+        with_normals: bool,
+    ) -> Outcome<Option<Reply>> {
         reply(self.0.moment(base, index, with_normals))
     }
 

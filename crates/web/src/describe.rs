@@ -1,7 +1,8 @@
 //! Descriptions of files, meshes and findings, as JSON.
 
 use meshmap::{
-    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding, texture_paths,
+    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding,
+    texture_paths,
 };
 
 use crate::json::{Object, list};
@@ -18,7 +19,9 @@ pub(crate) fn conventions(format: Format) -> String {
         VOrigin::Top => "top",
         _ => "bottom",
     });
-    let object = Object::new().text_or_null("up", up).text("usualUp", format.usual_up().name());
+    let object = Object::new()
+        .text_or_null("up", up)
+        .text("usualUp", format.usual_up().name());
     let object = object.text_or_null("frontFace", front_face);
     object.text_or_null("vOrigin", v_origin).end()
 }
@@ -28,7 +31,10 @@ pub(crate) fn findings(findings: &[Finding]) -> String {
         Object::new()
             .text("rule", finding.rule.id)
             .text("severity", finding.severity().name())
-            .text_or_null("address", finding.address.as_ref().map(ToString::to_string).as_deref())
+            .text_or_null(
+                "address",
+                finding.address.as_ref().map(ToString::to_string).as_deref(),
+            )
             .range("byteRange", finding.byte_range.clone())
             .with("count", &finding.count)
             .text("detail", &finding.detail)
@@ -39,7 +45,11 @@ pub(crate) fn findings(findings: &[Finding]) -> String {
 
 /// A mesh in a list, before it is read.
 pub(crate) fn entry(address: &str, name: &str, of: Role) -> String {
-    Object::new().text("address", address).text("name", name).with("role", &role(of)).end()
+    Object::new()
+        .text("address", address)
+        .text("name", name)
+        .with("role", &role(of))
+        .end()
 }
 
 fn role(role: Role) -> String {
@@ -47,7 +57,9 @@ fn role(role: Role) -> String {
     match role {
         Role::Lod(level) => kind("lod").with("level", &level),
         Role::Physics => kind("physics"),
-        Role::Snapshot { index, seconds } => kind("snapshot").with("index", &index).float("seconds", seconds),
+        Role::Snapshot { index, seconds } => kind("snapshot")
+            .with("index", &index)
+            .float("seconds", seconds),
         _ => kind("geometry"),
     }
     .end()
@@ -57,7 +69,9 @@ fn role(role: Role) -> String {
 fn texture(view: &MeshView) -> Option<String> {
     let is_shown = |path: &String| {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-        ["png", "jpg", "jpeg", "webp", "bmp"].iter().any(|shown| shown.eq_ignore_ascii_case(ending))
+        ["png", "jpg", "jpeg", "webp", "bmp"]
+            .iter()
+            .any(|shown| shown.eq_ignore_ascii_case(ending))
     };
     let name = view.texture()?;
     // The others are guesses, which would be requests in vain.
@@ -84,7 +98,9 @@ pub(crate) fn mesh(view: &MeshView) -> Object {
 /// The corners of a box, or null.
 pub(crate) fn bounds(bounds: Option<Bounds>) -> String {
     match bounds {
-        Some(Bounds { min, max, .. }) => Object::new().floats("min", &min).floats("max", &max).end(),
+        Some(Bounds { min, max, .. }) => {
+            Object::new().floats("min", &min).floats("max", &max).end()
+        }
         None => "null".to_owned(),
     }
 }
@@ -92,9 +108,10 @@ pub(crate) fn bounds(bounds: Option<Bounds>) -> String {
 /// An array of elements.
 pub(crate) fn attribute(semantic: &str, format: VertexFormat, dequant: Option<Dequant>) -> String {
     let formula = match dequant {
-        Some(dequant) => {
-            Object::new().floats("scale", &dequant.scale).floats("offset", &dequant.offset).end()
-        }
+        Some(dequant) => Object::new()
+            .floats("scale", &dequant.scale)
+            .floats("offset", &dequant.offset)
+            .end(),
         None => "null".to_owned(),
     };
     Object::new()

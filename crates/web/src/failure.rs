@@ -61,8 +61,17 @@ impl Failure {
     /// The failure as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let Parts { kind, message, format, what, address, byte_range, decoded_range, expected, found } =
-            &*self.0;
+        let Parts {
+            kind,
+            message,
+            format,
+            what,
+            address,
+            byte_range,
+            decoded_range,
+            expected,
+            found,
+        } = &*self.0;
         Object::new()
             .text("kind", kind)
             .text("message", message)

@@ -97,9 +97,14 @@ impl File {
             #[cfg(feature = "iqm")]
             Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source(source, options)?)),
             #[cfg(feature = "openctm")]
-            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Container::from_source(source, options)?)),
+            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Container::from_source(
+                source, options,
+            )?)),
             #[cfg(feature = "slmesh")]
-            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source(source, options)?, None)),
+            Format::SlMesh => Ok(Self::SlMesh(
+                slmesh::Asset::from_source(source, options)?,
+                None,
+            )),
             #[cfg(feature = "tmf")]
             Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source(source, options)?)),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
@@ -163,7 +168,10 @@ impl File {
                     .float("metresPerUnit", unit.filter(|unit| unit.is_normal()))
                     .with("meshCount", &file.snapshot_count())
                     .with("snapshots", &snapshots.end())
-                    .text_or_null("name", name.as_ref().map(|name| name.to_string_lossy()).as_deref())
+                    .text_or_null(
+                        "name",
+                        name.as_ref().map(|name| name.to_string_lossy()).as_deref(),
+                    )
             }
             #[cfg(feature = "iqm")]
             Self::Iqm(file) => {
@@ -187,7 +195,10 @@ impl File {
             Self::SlMesh(file, _) => {
                 let levels = levels(file);
                 let has = |entry: &&slmesh::Entry| matches!(entry.range(), Ok(Some(_)));
-                let names = file.entries().filter(has).map(|entry| text(&entry.name().to_string_lossy()));
+                let names = file
+                    .entries()
+                    .filter(has)
+                    .map(|entry| text(&entry.name().to_string_lossy()));
                 object
                     .with("blocks", &list(names))
                     .with("meshCount", &levels.len())
@@ -201,15 +212,23 @@ impl File {
 
     /// The meshes from one number to another. For a Second Life asset, these are the meshes of a block, which is read and kept: the finest
     /// one where `level` is empty.
-    #[cfg_attr(not(feature = "slmesh"), allow(unused_variables, reason = "no other format has blocks"))]
+    #[cfg_attr(
+        not(feature = "slmesh"),
+        allow(unused_variables, reason = "no other format has blocks")
+    )]
     pub(crate) fn list(&mut self, level: &str, range: std::ops::Range<usize>) -> Job<String> {
         Ok(Ok(match self {
             #[cfg(feature = "cgeo")]
             Self::CGeo(file) => {
                 let timing = file.timing();
                 let seconds = |index| timing.map(|timing| timing.time_of(index));
-                let role = |index: usize| Role::Snapshot { index: index as u64, seconds: seconds(index) };
-                let name = file.object_name().map(|name| name.to_string_lossy().into_owned());
+                let role = |index: usize| Role::Snapshot {
+                    index: index as u64,
+                    seconds: seconds(index),
+                };
+                let name = file
+                    .object_name()
+                    .map(|name| name.to_string_lossy().into_owned());
                 let names = &mut std::iter::repeat(name.unwrap_or_default());
                 indexed(range, file.snapshot_count(), "snapshots", &role, names)
             }
@@ -217,12 +236,22 @@ impl File {
             Self::Iqm(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name.to_string_lossy().into_owned());
-                indexed(range, file.meshes().len(), "meshes", &|_| Role::Geometry, names)
+                indexed(
+                    range,
+                    file.meshes().len(),
+                    "meshes",
+                    &|_| Role::Geometry,
+                    names,
+                )
             }
             #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => {
-                indexed(range, file.meshes().len(), "bodies", &|_| Role::Geometry, &mut nameless())
-            }
+            Self::OpenCtm(file) => indexed(
+                range,
+                file.meshes().len(),
+                "bodies",
+                &|_| Role::Geometry,
+                &mut nameless(),
+            ),
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, kept) => {
                 let finest = levels(file).first().map(|level| level.name);
@@ -244,7 +273,13 @@ impl File {
             Self::Tmf(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name().to_string_lossy().into_owned());
-                indexed(range, file.meshes().len(), "meshes", &|_| Role::Geometry, names)
+                indexed(
+                    range,
+                    file.meshes().len(),
+                    "meshes",
+                    &|_| Role::Geometry,
+                    names,
+                )
             }
         }))
     }
@@ -271,7 +306,11 @@ impl File {
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, kept) => {
                 use meshmap::Segment;
-                let [Segment::Field(name), Segment::Field(faces), Segment::Index(index)] = address.segments()
+                let [
+                    Segment::Field(name),
+                    Segment::Field(faces),
+                    Segment::Index(index),
+                ] = address.segments()
                 else {
                     return file.mesh_view(address).map(Ok);
                 };
@@ -300,14 +339,18 @@ fn indexed(
     names: &mut dyn Iterator<Item = String>,
 ) -> String {
     let indices = range.start.min(total)..range.end.min(total);
-    let entry =
-        |(index, name): (usize, String)| describe::entry(&format!("{path}[{index}]"), &name, role(index));
+    let entry = |(index, name): (usize, String)| {
+        describe::entry(&format!("{path}[{index}]"), &name, role(index))
+    };
     entries(total, indices.zip(names).map(entry))
 }
 
 /// The number of all meshes, and some of them.
 fn entries(total: usize, entries: impl Iterator<Item = String>) -> String {
-    Object::new().with("total", &total).with("entries", &list(entries)).end()
+    Object::new()
+        .with("total", &total)
+        .with("entries", &list(entries))
+        .end()
 }
 
 /// No names.
@@ -325,9 +368,15 @@ fn levels(file: &slmesh::Asset) -> Vec<Block> {
             // Reading it tells what is wrong.
             Err(_) => None,
         };
-        Some(Block { name, level, byte_range })
+        Some(Block {
+            name,
+            level,
+            byte_range,
+        })
     };
-    let lods = (0..).zip(slmesh::Lod::ALL).map(|(level, lod)| (lod.name(), Some(level)));
+    let lods = (0..)
+        .zip(slmesh::Lod::ALL)
+        .map(|(level, lod)| (lod.name(), Some(level)));
     let physics = PHYSICS.into_iter().find_map(|name| found((name, None)));
     lods.filter_map(found).chain(physics).collect()
 }
@@ -341,19 +390,30 @@ const PHYSICS: [&str; 2] = ["physics_mesh", "physics_shape"];
 fn block<'a>(file: &slmesh::Asset, kept: &'a mut Option<Level>, name: &str) -> Job<&'a Level> {
     let is_kept = kept.as_ref().is_some_and(|level| level.name == name);
     if !is_kept {
-        let lod = (0..).zip(slmesh::Lod::ALL).find(|(_, lod)| lod.name() == name);
+        let lod = (0..)
+            .zip(slmesh::Lod::ALL)
+            .find(|(_, lod)| lod.name() == name);
         let found = match lod {
-            Some((level, lod)) => file.lod(lod)?.map(|mesh| (lod.name(), Role::Lod(level), mesh)),
+            Some((level, lod)) => file
+                .lod(lod)?
+                .map(|mesh| (lod.name(), Role::Lod(level), mesh)),
             None => match PHYSICS.into_iter().find(|physics| *physics == name) {
                 Some(name) => file.physics_mesh()?.map(|mesh| (name, Role::Physics, mesh)),
                 None => None,
             },
         };
         // The old one goes only where there is another.
-        *kept = found.map(|(name, role, mesh)| Level { name, role, mesh }).or_else(|| kept.take());
+        *kept = found
+            .map(|(name, role, mesh)| Level { name, role, mesh })
+            .or_else(|| kept.take());
     }
     match kept {
         Some(level) if level.name == name => Ok(Ok(level)),
-        _ => Ok(Err(Failure::new("out_of_range", "level of detail", "one that the file has", name))),
+        _ => Ok(Err(Failure::new(
+            "out_of_range",
+            "level of detail",
+            "one that the file has",
+            name,
+        ))),
     }
 }

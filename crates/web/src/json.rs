@@ -44,7 +44,10 @@ impl Object {
     }
 
     pub(crate) fn floats(self, key: &str, values: &[f32]) -> Self {
-        self.with(key, &list(values.iter().map(|value| float(Some((*value).into())))))
+        self.with(
+            key,
+            &list(values.iter().map(|value| float(Some((*value).into())))),
+        )
     }
 
     pub(crate) fn end(mut self) -> String {
@@ -114,10 +117,18 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&object).unwrap();
         assert_eq!(value["odd"], odd);
         assert!(value["none"].is_null() && value["nan"].is_null() && value["floats"][1].is_null());
-        assert_eq!((value["small"].as_f64(), value["large"].as_f64()), (Some(1.5e-7), Some(-1e20)));
+        assert_eq!(
+            (value["small"].as_f64(), value["large"].as_f64()),
+            (Some(1.5e-7), Some(-1e20))
+        );
         assert_eq!(value["range"][1].as_u64(), Some(u64::MAX));
-        let back: Vec<f32> = [0, 2, 3].map(|i: usize| value["floats"][i].as_f64().unwrap() as f32).to_vec();
+        let back: Vec<f32> = [0, 2, 3]
+            .map(|i: usize| value["floats"][i].as_f64().unwrap() as f32)
+            .to_vec();
         assert_eq!(back, [0.1, -0.0, f32::MAX]);
-        assert_eq!((&value["empty"], &value["object"]), (&serde_json::json!([]), &serde_json::json!({})));
+        assert_eq!(
+            (&value["empty"], &value["object"]),
+            (&serde_json::json!([]), &serde_json::json!({}))
+        );
     }
 }

@@ -36,23 +36,36 @@ pub(crate) fn moment(
     let snapshot = file.snapshot(index)?;
     let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
     // One request. The calls below would read the beginning of the snapshot first, and then what is missing.
-    let likely = snapshot.likely_range(parts).unwrap_or_else(|| snapshot.range());
+    let likely = snapshot
+        .likely_range(parts)
+        .unwrap_or_else(|| snapshot.range());
     let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
     file.source().read(likely.start.min(end)..end)?;
     let is_same = snapshot.topology(&mut now.scratch)? == now.topology;
     let mut arrays = Vec::new();
     if is_same {
         // Positions and normals in one pass.
-        let parts = if now.has_normals { parts } else { Parts::POSITIONS };
+        let parts = if now.has_normals {
+            parts
+        } else {
+            Parts::POSITIONS
+        };
         snapshot.mesh_into(parts, &mut now.mesh, &mut now.scratch)?;
         arrays.push(bytes(now.remap.gather(0, &now.mesh.positions)?));
         if parts.contains(Parts::NORMALS) {
             arrays.push(bytes(now.remap.gather(1, &now.mesh.normals)?));
         }
     }
-    let object = Object::new().with("index", &index).float("seconds", snapshot.time());
-    let object = object.with("isSame", &is_same).with("hasNormals", &(arrays.len() > 1));
-    Ok(Reply { json: object.end(), arrays })
+    let object = Object::new()
+        .with("index", &index)
+        .float("seconds", snapshot.time());
+    let object = object
+        .with("isSame", &is_same)
+        .with("hasNormals", &(arrays.len() > 1));
+    Ok(Reply {
+        json: object.end(),
+        arrays,
+    })
 }
 
 impl Playing {
@@ -64,6 +77,13 @@ impl Playing {
         let has_normals =
             !remap.indices().is_empty() && mesh.triangles.has_normals() && !mesh.normals.is_empty();
         let (mesh, scratch) = (MeshBuffer::default(), Scratch::default());
-        Ok(Self { base, topology, remap, has_normals, mesh, scratch })
+        Ok(Self {
+            base,
+            topology,
+            remap,
+            has_normals,
+            mesh,
+            scratch,
+        })
     }
 }

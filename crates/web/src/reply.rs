@@ -15,7 +15,10 @@ pub struct Reply {
 
 impl From<String> for Reply {
     fn from(json: String) -> Self {
-        Self { json, arrays: Vec::new() }
+        Self {
+            json,
+            arrays: Vec::new(),
+        }
     }
 }
 

@@ -14,22 +14,42 @@ pub(crate) fn joints(file: &iqm::Model) -> Reply {
             Some(parent) => object.with("parent", &parent),
             None => object.with("parent", &"null"),
         };
-        let iqm::Trs { translate, rotate, scale, .. } = joint.trs;
-        object.floats("translate", &translate).floats("rotate", &rotate).floats("scale", &scale).end()
+        let iqm::Trs {
+            translate,
+            rotate,
+            scale,
+            ..
+        } = joint.trs;
+        object
+            .floats("translate", &translate)
+            .floats("rotate", &rotate)
+            .floats("scale", &scale)
+            .end()
     };
-    Reply::from(Object::new().with("joints", &list(file.joints().map(joint))).end())
+    Reply::from(
+        Object::new()
+            .with("joints", &list(file.joints().map(joint)))
+            .end(),
+    )
 }
 
 /// The frames of an animation: of each frame and each pose ten f32, translation, rotation and scale, relative to the parent of the pose.
 pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
     let Some(anim) = file.anims().nth(index) else {
         let expected = format!("less than {}", file.anims().len());
-        return Ok(Err(Failure::new("out_of_range", "animation", &expected, &index.to_string())));
+        return Ok(Err(Failure::new(
+            "out_of_range",
+            "animation",
+            &expected,
+            &index.to_string(),
+        )));
     };
     let frames = file.frames();
     let (range, poses) = (anim.frames(), frames.pose_count());
     let count = range.end.saturating_sub(range.start);
-    let bytes = u64::from(count).saturating_mul(poses as u64).saturating_mul(40);
+    let bytes = u64::from(count)
+        .saturating_mul(poses as u64)
+        .saturating_mul(40);
     if bytes > most {
         let expected = format!("at most {most} bytes (maxTotalBytes)");
         return Ok(Err(Failure::new(
@@ -55,5 +75,8 @@ pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
         .with("poseCount", &poses)
         .with("poseParents", &parents)
         .end();
-    Ok(Ok(Reply { json, arrays: vec![bytes] }))
+    Ok(Ok(Reply {
+        json,
+        arrays: vec![bytes],
+    }))
 }

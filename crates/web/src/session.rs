@@ -41,7 +41,10 @@ impl Settings {
 impl Default for Settings {
     /// 512 MiB and 1 GiB: what a module with 4 GiB of memory has room for.
     fn default() -> Self {
-        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30 }
+        Self {
+            max_block_bytes: 512 << 20,
+            max_total_bytes: 1 << 30,
+        }
     }
 }
 
@@ -63,7 +66,9 @@ impl Session {
     pub fn new(length: Option<u64>, settings: Settings) -> Self {
         Self {
             fragments: Fragments::new(length),
-            options: Options::default().with_limits(settings.limits()).with_parallelism(Parallelism::Off),
+            options: Options::default()
+                .with_limits(settings.limits())
+                .with_parallelism(Parallelism::Off),
             file: None,
             needed: Vec::new(),
             #[cfg(feature = "cgeo")]
@@ -116,8 +121,9 @@ impl Session {
             }
             Err(ranges) => {
                 let most = self.options.limits.max_total_bytes;
-                let bytes =
-                    ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.end - range.start));
+                let bytes = ranges.iter().fold(0_u64, |sum, range| {
+                    sum.saturating_add(range.end - range.start)
+                });
                 if bytes > most {
                     let expected = format!("at most {most} bytes (maxTotalBytes)");
                     return Err(Failure::new(
@@ -158,7 +164,12 @@ impl Session {
     ) -> Result<Option<Reply>, Failure> {
         self.run(|this| match &mut this.file {
             Some(file) => job(file, &this.options),
-            None => Ok(Err(Failure::new("out_of_range", "file", "one that is open", "none"))),
+            None => Ok(Err(Failure::new(
+                "out_of_range",
+                "file",
+                "one that is open",
+                "none",
+            ))),
         })
     }
 
@@ -184,7 +195,12 @@ impl Session {
             Ok(view) => {
                 let follows = wanted.joints.is_some() && view.has(&Semantic::Weights(0));
                 let shape = if follows { file.bind_shape()? } else { None };
-                vertices::reply(&view, wanted, shape.as_ref(), options.limits.max_total_bytes)
+                vertices::reply(
+                    &view,
+                    wanted,
+                    shape.as_ref(),
+                    options.limits.max_total_bytes,
+                )
             }
             Err(failure) => Ok(Err(failure)),
         })
@@ -204,12 +220,28 @@ impl Session {
         self.run(|this| match &this.file {
             #[cfg(feature = "cgeo")]
             Some(File::CGeo(file)) => {
-                let normals = if with_normals { Parts::NORMALS } else { Parts::NONE };
-                playback::moment(file, &mut this.playing, base, index, Parts::POSITIONS | normals).map(Ok)
+                let normals = if with_normals {
+                    Parts::NORMALS
+                } else {
+                    Parts::NONE
+                };
+                playback::moment(
+                    file,
+                    &mut this.playing,
+                    base,
+                    index,
+                    Parts::POSITIONS | normals,
+                )
+                .map(Ok)
             }
             _ => {
                 let _ = (base, index, with_normals);
-                Ok(Err(Failure::new("unsupported", "snapshot", "a CGeo file", "another")))
+                Ok(Err(Failure::new(
+                    "unsupported",
+                    "snapshot",
+                    "a CGeo file",
+                    "another",
+                )))
             }
         })
     }
@@ -224,7 +256,12 @@ impl Session {
             #[cfg(feature = "iqm")]
             File::Iqm(file) => Ok(Ok(rig::joints(file))),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => Ok(Err(Failure::new("unsupported", "joints", "an IQM file", "another"))),
+            _ => Ok(Err(Failure::new(
+                "unsupported",
+                "joints",
+                "an IQM file",
+                "another",
+            ))),
         })
     }
 
@@ -239,7 +276,12 @@ impl Session {
             #[cfg(feature = "slmesh")]
             File::SlMesh(file, _) => skin::read(file),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => Ok(Err(Failure::new("unsupported", "skin", "a Second Life mesh", "another format"))),
+            _ => Ok(Err(Failure::new(
+                "unsupported",
+                "skin",
+                "a Second Life mesh",
+                "another format",
+            ))),
         })
     }
 
@@ -255,7 +297,12 @@ impl Session {
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
             _ => {
                 let _ = (anim, options);
-                Ok(Err(Failure::new("unsupported", "frames", "an IQM file", "another")))
+                Ok(Err(Failure::new(
+                    "unsupported",
+                    "frames",
+                    "an IQM file",
+                    "another",
+                )))
             }
         })
     }

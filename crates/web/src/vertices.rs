@@ -29,24 +29,57 @@ pub struct Wanted {
 }
 
 /// The reply for a mesh that takes at most `most` bytes; `shape` is the bind shape, if vertices follow joints.
-pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>, most: u64) -> Job<Reply> {
-    let ordered = if wanted.by_material { view.by_material()? } else { view.clone() };
+pub(crate) fn reply(
+    view: &MeshView,
+    wanted: &Wanted,
+    shape: Option<&BindShape>,
+    most: u64,
+) -> Job<Reply> {
+    let ordered = if wanted.by_material {
+        view.by_material()?
+    } else {
+        view.clone()
+    };
     let is_wanted = |info: &&AttributeInfo| {
         let name = info.semantic.to_string();
         wanted.attributes.is_empty() || wanted.attributes.contains(&name)
     };
-    let is_influence = |semantic: &Semantic| matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
-    let is_stored = |info: &&AttributeInfo| wanted.joints.is_none() || !is_influence(&info.semantic);
-    let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).filter(is_stored).collect();
+    let is_influence =
+        |semantic: &Semantic| matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
+    let is_stored =
+        |info: &&AttributeInfo| wanted.joints.is_none() || !is_influence(&info.semantic);
+    let infos: Vec<&AttributeInfo> = view
+        .attributes()
+        .iter()
+        .filter(is_wanted)
+        .filter(is_stored)
+        .collect();
     // No component is handed out in more than four bytes; linear colours have four.
-    let least = |info: &AttributeInfo| if matches!(info.semantic, Semantic::Color(_)) { 4 } else { 0 };
-    let sizes = infos.iter().map(|info| u64::from(info.format.components).max(least(info)).saturating_mul(4));
+    let least = |info: &AttributeInfo| {
+        if matches!(info.semantic, Semantic::Color(_)) {
+            4
+        } else {
+            0
+        }
+    };
+    let sizes = infos.iter().map(|info| {
+        u64::from(info.format.components)
+            .max(least(info))
+            .saturating_mul(4)
+    });
     let of_joints = if wanted.joints.is_some() { 24 } else { 0 };
-    let vertices = sizes.fold(of_joints, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
+    let vertices = sizes
+        .fold(of_joints, u64::saturating_add)
+        .saturating_mul(view.vertex_count() as u64);
     let all = vertices.saturating_add(ordered.indices().len() as u64 * 4);
     if all > most {
         let expected = format!("at most {most} bytes (maxTotalBytes)");
-        return Ok(Err(Failure::new("limit_exceeded", "arrays of a mesh", &expected, &all.to_string())));
+        return Ok(Err(Failure::new(
+            "limit_exceeded",
+            "arrays of a mesh",
+            &expected,
+            &all.to_string(),
+        )));
     }
 
     let (mut described, mut arrays, mut bounds) = (Vec::new(), Vec::new(), None);
@@ -86,50 +119,102 @@ pub(crate) fn reply(view: &MeshView, wanted: &Wanted, shape: Option<&BindShape>,
     }
     let mut resting = None;
     if let Some(influences) = influences? {
-        let joints: Vec<u8> =
-            influences.joints.iter().flatten().flat_map(|joint| joint.to_le_bytes()).collect();
-        let weights: Vec<u8> =
-            influences.weights.iter().flatten().flat_map(|weight| weight.to_le_bytes()).collect();
+        let joints: Vec<u8> = influences
+            .joints
+            .iter()
+            .flatten()
+            .flat_map(|joint| joint.to_le_bytes())
+            .collect();
+        let weights: Vec<u8> = influences
+            .weights
+            .iter()
+            .flatten()
+            .flat_map(|weight| weight.to_le_bytes())
+            .collect();
         described.push(describe::attribute("joints", VertexFormat::UINT16X4, None));
-        described.push(describe::attribute("weights", VertexFormat::FLOAT32X4, None));
+        described.push(describe::attribute(
+            "weights",
+            VertexFormat::FLOAT32X4,
+            None,
+        ));
         arrays.extend([joints, weights]);
         resting = Some(influences.resting as f64);
     }
 
     let format = ordered.indices().narrowest();
     let mut indices = Vec::with_capacity(ordered.indices().len() * format.size());
-    ordered.indices().write_chunks(format, |_, bytes| indices.extend_from_slice(bytes))?;
+    ordered
+        .indices()
+        .write_chunks(format, |_, bytes| indices.extend_from_slice(bytes))?;
     arrays.push(indices);
     arrays.push(groups(&ordered));
     let object = describe::mesh(view)
         .with("bounds", &describe::bounds(bounds))
         .with("attributes", &list(described.into_iter()))
         .float("resting", resting)
-        .text("indexType", if format == IndexFormat::Uint16 { "u16" } else { "u32" });
-    Ok(Ok(Reply { json: object.end(), arrays }))
+        .text(
+            "indexType",
+            if format == IndexFormat::Uint16 {
+                "u16"
+            } else {
+                "u32"
+            },
+        );
+    Ok(Ok(Reply {
+        json: object.end(),
+        arrays,
+    }))
 }
 
 /// Positions or normals in the bind pose, and the bounds of positions.
-fn bound(attribute: &Attribute, shape: &BindShape, bounds: &mut Option<Bounds>) -> (String, Vec<u8>) {
+fn bound(
+    attribute: &Attribute,
+    shape: &BindShape,
+    bounds: &mut Option<Bounds>,
+) -> (String, Vec<u8>) {
     let is_position = *attribute.semantic() == Semantic::Position;
     let mut bytes = Vec::with_capacity(attribute.len().saturating_mul(12));
     for [x, y, z, _] in attribute.iter_f32::<4>() {
-        let element = if is_position { shape.point([x, y, z]) } else { shape.normal([x, y, z]) };
+        let element = if is_position {
+            shape.point([x, y, z])
+        } else {
+            shape.normal([x, y, z])
+        };
         if is_position && let Some(around) = Bounds::around([element]) {
             *bounds = Some(bounds.map_or(around, |bounds| bounds.union(around)));
         }
-        element.iter().for_each(|float| bytes.extend_from_slice(&float.to_le_bytes()));
+        element
+            .iter()
+            .for_each(|float| bytes.extend_from_slice(&float.to_le_bytes()));
     }
-    (describe::attribute(&attribute.semantic().to_string(), VertexFormat::FLOAT32X3, None), bytes)
+    (
+        describe::attribute(
+            &attribute.semantic().to_string(),
+            VertexFormat::FLOAT32X3,
+            None,
+        ),
+        bytes,
+    )
 }
 
 /// Colours as linear light, or numbers that are none.
 fn light(attribute: &Attribute) -> (String, Vec<u8>) {
     let mut colors: Vec<[f32; 4]> = attribute.iter_f32().collect();
-    let data = if colors_to_linear(&mut colors) { "" } else { "data." };
+    let data = if colors_to_linear(&mut colors) {
+        ""
+    } else {
+        "data."
+    };
     let semantic = format!("{data}{}", attribute.semantic());
-    let bytes = colors.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
-    (describe::attribute(&semantic, VertexFormat::FLOAT32X4, None), bytes)
+    let bytes = colors
+        .iter()
+        .flatten()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    (
+        describe::attribute(&semantic, VertexFormat::FLOAT32X4, None),
+        bytes,
+    )
 }
 
 /// Material, first index and number of indices of each group, as u32.
@@ -162,7 +247,14 @@ fn array(attribute: &Attribute, wanted: &Wanted) -> (String, Vec<u8>) {
     }
     let dequant = attribute.dequant().filter(|_| is_kept);
     let described = describe::attribute(&attribute.semantic().to_string(), format, dequant);
-    (described, if is_kept { attribute.as_bytes().to_vec() } else { floats(attribute) })
+    (
+        described,
+        if is_kept {
+            attribute.as_bytes().to_vec()
+        } else {
+            floats(attribute)
+        },
+    )
 }
 
 /// The elements as floats: doubles, which GPUs do not take, and integers that need a formula.
@@ -171,14 +263,23 @@ fn array(attribute: &Attribute, wanted: &Wanted) -> (String, Vec<u8>) {
 fn floats(attribute: &Attribute) -> Vec<u8> {
     if attribute.format().scalar == Scalar::F64 {
         let numbers = attribute.as_bytes().as_chunks::<8>().0;
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
-        return numbers.iter().flat_map(|bytes| (f64::from_le_bytes(*bytes) as f32).to_le_bytes()).collect();
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the nearest float is meant"
+        )]
+        return numbers
+            .iter()
+            .flat_map(|bytes| (f64::from_le_bytes(*bytes) as f32).to_le_bytes())
+            .collect();
     }
     let components = attribute.format().components as usize;
     let mut out = Vec::with_capacity(attribute.len().saturating_mul(components).saturating_mul(4));
     // No format has a formula for more than four components.
     for element in attribute.iter_f32::<4>() {
-        element.iter().take(components).for_each(|float| out.extend_from_slice(&float.to_le_bytes()));
+        element
+            .iter()
+            .take(components)
+            .for_each(|float| out.extend_from_slice(&float.to_le_bytes()));
     }
     out
 }

@@ -7,9 +7,19 @@ use std::path::{Path, PathBuf};
 use meshmap::{Decoder, ErrorKind, Format, MeshFile, Options, Source, Strictness};
 
 fn data(format: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(format).join("valid");
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.filter(|path| path.extension().is_some_and(|extension| extension != "json")).collect()
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data")
+        .join(format)
+        .join("valid");
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension != "json")
+        })
+        .collect()
 }
 
 #[test]
@@ -18,7 +28,10 @@ fn strict_reading_is_refused() {
     for format in Format::ALL.map(Format::name) {
         let source = Source::open(&data(format)[0]).unwrap();
         let error = MeshFile::from_source(source, &strict).unwrap_err();
-        assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "strictness"));
+        assert_eq!(
+            (error.kind(), error.what()),
+            (ErrorKind::Unsupported, "strictness")
+        );
     }
 }
 
@@ -30,14 +43,23 @@ fn reference_decoders_are_the_fast_ones_and_boxes_are_right() {
             let all = |decoder| {
                 let options = Options::default().with_decoder(decoder);
                 let file = MeshFile::from_source(Source::open(&path).unwrap(), &options).unwrap();
-                let views = file.meshes().unwrap().map(|entry| file.mesh(&entry.address));
-                let boxes = views
-                    .map(|view| view.map_err(|error| error.message())?.bounds().map_err(|e| e.message()));
+                let views = file
+                    .meshes()
+                    .unwrap()
+                    .map(|entry| file.mesh(&entry.address));
+                let boxes = views.map(|view| {
+                    view.map_err(|error| error.message())?
+                        .bounds()
+                        .map_err(|e| e.message())
+                });
                 boxes.collect::<Vec<_>>()
             };
             let found = all(Decoder::Reference);
             assert_eq!(found, all(Decoder::Fast), "{}", path.display());
-            boxes += found.iter().filter(|found| matches!(found, Ok(Some(_)))).count();
+            boxes += found
+                .iter()
+                .filter(|found| matches!(found, Ok(Some(_))))
+                .count();
         }
     }
     assert!(boxes > 50, "{boxes}");

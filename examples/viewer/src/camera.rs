@@ -16,9 +16,15 @@ impl Camera {
     ///
     /// The box is moved to the origin and scaled so that the sphere around it has the radius 1.
     pub fn framing(bounds: Bounds, up: Axis, [width, height]: [u32; 2]) -> Self {
-        let between = |axis: usize| f64::from(bounds.min[axis]) / 2.0 + f64::from(bounds.max[axis]) / 2.0;
-        let half = |axis: usize| f64::from(bounds.max[axis]) / 2.0 - f64::from(bounds.min[axis]) / 2.0;
-        let radius = [0, 1, 2].map(|axis| half(axis).powi(2)).iter().sum::<f64>().sqrt();
+        let between =
+            |axis: usize| f64::from(bounds.min[axis]) / 2.0 + f64::from(bounds.max[axis]) / 2.0;
+        let half =
+            |axis: usize| f64::from(bounds.max[axis]) / 2.0 - f64::from(bounds.min[axis]) / 2.0;
+        let radius = [0, 1, 2]
+            .map(|axis| half(axis).powi(2))
+            .iter()
+            .sum::<f64>()
+            .sqrt();
 
         const DISTANCE: f32 = 4.0;
         // To the right, to the front and up. The front is -Y where Z is up, and Z where Y is; models may look elsewhere.
@@ -45,23 +51,49 @@ impl Camera {
         // The sphere touches the sides of the picture that are nearer to each other.
         let focal = (DISTANCE * DISTANCE - 1.0).sqrt();
         let (across, down) = (width as f32, height as f32);
-        let (x, y) = (focal * (down / across).min(1.0), focal * (across / down).min(1.0));
+        let (x, y) = (
+            focal * (down / across).min(1.0),
+            focal * (across / down).min(1.0),
+        );
         let (near, far) = (DISTANCE - 1.01, DISTANCE + 1.01);
         let depth = far / (near - far);
-        let column =
-            |axis: usize| [x * right[axis], y * above[axis], depth * towards_eye[axis], -towards_eye[axis]];
+        let column = |axis: usize| {
+            [
+                x * right[axis],
+                y * above[axis],
+                depth * towards_eye[axis],
+                -towards_eye[axis],
+            ]
+        };
         Self {
-            to_clip: [column(0), column(1), column(2), [0.0, 0.0, depth * (near - DISTANCE), DISTANCE]],
+            to_clip: [
+                column(0),
+                column(1),
+                column(2),
+                [0.0, 0.0, depth * (near - DISTANCE), DISTANCE],
+            ],
             eye: towards_eye.map(|part| part * DISTANCE),
             centre: [0, 1, 2].map(|axis| between(axis) as f32),
-            scale: if radius > 0.0 { (1.0 / radius) as f32 } else { 1.0 },
+            scale: if radius > 0.0 {
+                (1.0 / radius) as f32
+            } else {
+                1.0
+            },
         }
     }
 
     /// As WGSL lays out the struct.
     pub fn bytes(&self) -> Vec<u8> {
-        let Self { to_clip, eye: [a, b, c], centre: [x, y, z], scale } = self;
-        let numbers = to_clip.as_flattened().iter().chain([a, b, c, &0.0, x, y, z, scale]);
+        let Self {
+            to_clip,
+            eye: [a, b, c],
+            centre: [x, y, z],
+            scale,
+        } = self;
+        let numbers = to_clip
+            .as_flattened()
+            .iter()
+            .chain([a, b, c, &0.0, x, y, z, scale]);
         numbers.flat_map(|number| number.to_ne_bytes()).collect()
     }
 }

@@ -5,11 +5,20 @@ use wgpu::VertexFormat as Theirs;
 
 /// The attributes of a layout, at the shader locations 0, 1, 2..; an error where wgpu does not have a format.
 pub fn attributes(layout: &VertexLayout) -> Result<Vec<wgpu::VertexAttribute>, String> {
-    let attributes = layout.attributes().iter().zip(0..).map(|(attribute, shader_location)| {
-        let (semantic, ours) = (&attribute.semantic, attribute.format);
-        let format = vertex_format(ours).ok_or_else(|| format!("wgpu has no {ours} for {semantic}"))?;
-        Ok(wgpu::VertexAttribute { format, offset: attribute.offset as u64, shader_location })
-    });
+    let attributes = layout
+        .attributes()
+        .iter()
+        .zip(0..)
+        .map(|(attribute, shader_location)| {
+            let (semantic, ours) = (&attribute.semantic, attribute.format);
+            let format =
+                vertex_format(ours).ok_or_else(|| format!("wgpu has no {ours} for {semantic}"))?;
+            Ok(wgpu::VertexAttribute {
+                format,
+                offset: attribute.offset as u64,
+                shader_location,
+            })
+        });
     attributes.collect()
 }
 

@@ -30,23 +30,32 @@ pub fn load(
             continue; // without triangles or positions; a buffer without bytes cannot be mapped
         }
         let size = mesh.vertex_count() * layout.stride();
-        let vertices =
-            filled(device, BufferUsages::VERTEX, size, |write| mesh.write_interleaved(layout, write))?;
+        let vertices = filled(device, BufferUsages::VERTEX, size, |write| {
+            mesh.write_interleaved(layout, write)
+        })?;
         let format = mesh.indices().narrowest();
         let size = mesh.indices().len() * format.size();
-        let indices =
-            filled(device, BufferUsages::INDEX, size, |write| mesh.indices().write_chunks(format, write))?;
+        let indices = filled(device, BufferUsages::INDEX, size, |write| {
+            mesh.indices().write_chunks(format, write)
+        })?;
         let mut draws = Vec::new();
         for group in mesh.groups() {
             // Formats have a number for each triangle, or a name for the whole mesh, which is counted here.
             let count = names.len() as u32;
-            let named = mesh.material().map(|name| *names.entry(name.to_owned()).or_insert(count));
+            let named = mesh
+                .material()
+                .map(|name| *names.entry(name.to_owned()).or_insert(count));
             let index = |triangle: usize| u32::try_from(3 * triangle);
             let run = index(group.triangles.start)?..index(group.triangles.end)?;
             draws.push((run, named.unwrap_or(group.material)));
         }
         bounds = mesh.bounds()?.map_or(bounds, |other| bounds.union(other));
-        meshes.push(Mesh { vertices, indices, format: crate::formats::index_format(format)?, draws });
+        meshes.push(Mesh {
+            vertices,
+            indices,
+            format: crate::formats::index_format(format)?,
+            draws,
+        });
     }
     Ok((meshes, bounds))
 }
@@ -61,12 +70,22 @@ fn filled(
     let size = (size as u64).next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT); // the rest is 0
     let most = device.limits().max_buffer_size;
     if size > most {
-        return Err(format!("needs a buffer of {size} bytes, and this device has at most {most}").into());
+        return Err(
+            format!("needs a buffer of {size} bytes, and this device has at most {most}").into(),
+        );
     }
-    let buffer =
-        device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: true });
+    let buffer = device.create_buffer(&BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: true,
+    });
     let mut mapped = buffer.get_mapped_range_mut(..)?;
-    fill(&mut |offset, bytes| mapped.slice(offset..offset + bytes.len()).copy_from_slice(bytes))?;
+    fill(&mut |offset, bytes| {
+        mapped
+            .slice(offset..offset + bytes.len())
+            .copy_from_slice(bytes)
+    })?;
     drop(mapped);
     buffer.unmap();
     Ok(buffer)

@@ -30,7 +30,11 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             eprintln!("meshmap-viewer: {error:#}"); // with what caused it
-            if error.is::<wgpu::RequestAdapterError>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            if error.is::<wgpu::RequestAdapterError>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -48,28 +52,42 @@ fn arguments(mut rest: impl Iterator<Item = OsString>) -> Result<Arguments, Box<
         if argument == "--size" {
             let text = rest.next().ok_or(USAGE)?.into_string().map_err(|_| USAGE)?;
             let (width, height) = text.split_once('x').ok_or(USAGE)?;
-            size = [width.parse().map_err(|_| USAGE)?, height.parse().map_err(|_| USAGE)?];
+            size = [
+                width.parse().map_err(|_| USAGE)?,
+                height.parse().map_err(|_| USAGE)?,
+            ];
         } else {
             paths.push(PathBuf::from(argument));
         }
     }
     let [file, picture] = <[PathBuf; 2]>::try_from(paths).map_err(|_| USAGE)?;
-    Ok(Arguments { file, picture, size })
+    Ok(Arguments {
+        file,
+        picture,
+        size,
+    })
 }
 
-fn run(Arguments { file: path, picture, size }: &Arguments) -> Result<String, Box<dyn Error>> {
+fn run(
+    Arguments {
+        file: path,
+        picture,
+        size,
+    }: &Arguments,
+) -> Result<String, Box<dyn Error>> {
     let file = MeshFile::open(path)?;
     let gpu = Gpu::open()?;
     // The inputs of the shader at its locations 0 and 1. A normal of 0 counts as absent.
-    let layout = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3).with_default(
-        Semantic::Normal,
-        VertexFormat::SNORM8X4,
-        [0.0; 4],
-    );
+    let layout = VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0; 4]);
     let (meshes, bounds) = load::load(&gpu.device, &file, &layout)?;
     if bounds.is_empty() {
         // Parts that are damaged or missing are no meshes: a look at everything says why.
-        let why = file.validate()?.first().map_or(String::new(), |finding| format!(": {finding}"));
+        let why = file
+            .validate()?
+            .first()
+            .map_or(String::new(), |finding| format!(": {finding}"));
         return Err(format!("{}: has no triangles to draw{why}", path.display()).into());
     }
     let (up, known) = up(file.format());
@@ -77,7 +95,9 @@ fn run(Arguments { file: path, picture, size }: &Arguments) -> Result<String, Bo
     write_png(picture, *size, &pixels)?;
 
     let draws = meshes.iter().flat_map(|mesh| &mesh.draws);
-    let (draws, indices) = draws.fold((0, 0), |(count, sum), (run, _)| (count + 1, sum + run.len()));
+    let (draws, indices) = draws.fold((0, 0), |(count, sum), (run, _)| {
+        (count + 1, sum + run.len())
+    });
     Ok(format!(
         "{}: {} meshes, {} triangles, {draws} draws, {up:?} up ({known}), drawn by {}",
         path.display(),

@@ -24,7 +24,12 @@ pub(super) struct Coder<'a> {
 impl<'a> Coder<'a> {
     /// Begins after the first byte of the input, which has five at least.
     pub(super) fn new(input: &'a [u8]) -> Self {
-        let mut coder = Self { input, at: 1, range: u32::MAX, code: 0 };
+        let mut coder = Self {
+            input,
+            at: 1,
+            range: u32::MAX,
+            code: 0,
+        };
         for _ in 0..4 {
             coder.take();
         }
@@ -123,7 +128,11 @@ impl<'a> Coder<'a> {
 
     /// A number of `count` bits whose lowest bit comes first.
     #[inline(always)]
-    pub(super) fn reverse_tree<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>, count: u32) -> u32 {
+    pub(super) fn reverse_tree<const PAIRS: usize>(
+        &mut self,
+        tree: &mut Tree<PAIRS>,
+        count: u32,
+    ) -> u32 {
         const { assert!(PAIRS.is_power_of_two()) };
         let mut node = 1;
         let mut number = 0;
@@ -139,11 +148,17 @@ impl<'a> Coder<'a> {
 
     /// A byte, and the same with its last bit 0. After a match, `unlike` is the byte that would have gone on with it.
     #[inline(always)]
-    pub(super) fn literal<P: Stored>(&mut self, literal: &mut Literal<P>, unlike: Option<u8>) -> (u8, u8) {
+    pub(super) fn literal<P: Stored>(
+        &mut self,
+        literal: &mut Literal<P>,
+        unlike: Option<u8>,
+    ) -> (u8, u8) {
         if let Some(other) = unlike {
             return self.literal_unlike(literal, other);
         }
-        let Some(tree) = literal.first_chunk_mut::<128>() else { return (0, 0) };
+        let Some(tree) = literal.first_chunk_mut::<128>() else {
+            return (0, 0);
+        };
         let (node, probability) = self.all_but_last(tree);
         (self.last(tree, node, probability) as u8, (node << 1) as u8)
     }
@@ -151,7 +166,11 @@ impl<'a> Coder<'a> {
     /// The literal after a match, not likely to be the byte that would have gone on with the match: its bits are decoded
     /// in the context of the bits of `other`, up to the first difference.
     #[inline(always)]
-    pub(super) fn literal_unlike<P: Stored>(&mut self, literal: &mut Literal<P>, other: u8) -> (u8, u8) {
+    pub(super) fn literal_unlike<P: Stored>(
+        &mut self,
+        literal: &mut Literal<P>,
+        other: u8,
+    ) -> (u8, u8) {
         const MASK: usize = 0x3ff;
         let probabilities = literal.as_flattened_mut();
         let mut other = usize::from(other) << 1;
@@ -221,10 +240,17 @@ pub(super) struct Bits {
     pub(super) of_position: u32,
 }
 
-#[expect(clippy::arithmetic_side_effects, reason = "lc is at most 8, lp and pb are at most 4")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "lc is at most 8, lp and pb are at most 4"
+)]
 impl Bits {
     /// The numbers of bits that every encoder of OpenCTM writes.
-    pub(super) const USUAL: Self = Self { of_previous: 3, of_literal_position: 0, of_position: 2 };
+    pub(super) const USUAL: Self = Self {
+        of_previous: 3,
+        of_literal_position: 0,
+        of_position: 2,
+    };
 
     pub(super) fn new(properties: u8) -> Result<Self, FaultKind> {
         if properties >= 9 * 5 * 5 {

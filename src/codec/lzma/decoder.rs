@@ -14,7 +14,10 @@ use crate::codec::{Decoder, Fault, FaultKind};
 pub(crate) fn check_length(decoded: u64, stored: u64) -> Result<(), Fault> {
     const RATIO: u64 = 8192;
     if decoded > stored.saturating_mul(RATIO) {
-        return Err(fault(FaultKind::Corrupt("a decoded length that no stream of its size can have"), 0));
+        return Err(fault(
+            FaultKind::Corrupt("a decoded length that no stream of its size can have"),
+            0,
+        ));
     }
     Ok(())
 }
@@ -59,7 +62,11 @@ impl Lzma {
     ) -> Result<End, Fault> {
         let model = self.model.get_or_insert_with(|| Box::new(Model::NEW));
         **model = Model::NEW;
-        self.others.forget(if bits == Bits::USUAL { 0 } else { bits.contexts() });
+        self.others.forget(if bits == Bits::USUAL {
+            0
+        } else {
+            bits.contexts()
+        });
         Stream::new(input, bits, model, &mut self.others).decode(out, cancel)
     }
 }
@@ -82,7 +89,8 @@ mod tests {
         let properties = u32::from(properties);
         let mut options = LzmaOptions::with_preset(1);
         options.dict_size = 1 << 16;
-        (options.lc, options.lp, options.pb) = (properties % 9, properties / 9 % 5, properties / 45);
+        (options.lc, options.lp, options.pb) =
+            (properties % 9, properties / 9 % 5, properties / 45);
         let mut writer = LzmaWriter::new_no_header(Vec::new(), &options, has_end_marker).unwrap();
         writer.write_all(data).unwrap();
         writer.finish().unwrap()
@@ -145,8 +153,8 @@ mod tests {
     fn known_stream_is_decoded() {
         // From the documentation of lzma-rust2, without header; it has an end marker.
         let stream = [
-            0, 36, 25, 73, 152, 111, 22, 2, 140, 232, 230, 91, 177, 71, 198, 206, 183, 99, 255, 255, 60, 172,
-            0, 0,
+            0, 36, 25, 73, 152, 111, 22, 2, 140, 232, 230, 91, 177, 71, 198, 206, 183, 99, 255,
+            255, 60, 172, 0, 0,
         ];
         assert_eq!(decode(&stream, 14, Decoder::Fast), Err(FaultKind::TooShort));
         for decoder in DECODERS {
@@ -166,9 +174,16 @@ mod tests {
         for properties in 0..225 {
             let stream = encode_with(&data, properties, false);
             for decoder in DECODERS {
-                let (out, end) = decode_with(&mut kept, properties, &stream, data.len(), decoder).unwrap();
+                let (out, end) =
+                    decode_with(&mut kept, properties, &stream, data.len(), decoder).unwrap();
                 assert!(out == data, "{properties} {decoder:?}");
-                assert_eq!(end, End { consumed: stream.len(), is_clean: true });
+                assert_eq!(
+                    end,
+                    End {
+                        consumed: stream.len(),
+                        is_clean: true
+                    }
+                );
             }
         }
         for properties in 225..=255 {
@@ -203,7 +218,10 @@ mod tests {
         for decoder in DECODERS {
             for length in 0..data.len() {
                 let (out, end) = decode(&stream, length, decoder).unwrap();
-                assert!(out == data[..length] && end.consumed <= stream.len(), "{length}");
+                assert!(
+                    out == data[..length] && end.consumed <= stream.len(),
+                    "{length}"
+                );
             }
             assert!(!decode(&stream, 1000, decoder).unwrap().1.is_clean);
         }
@@ -221,7 +239,14 @@ mod tests {
             let (out, end) = decode(&marked, data.len(), decoder).unwrap();
             assert!(out == data && !end.is_clean);
             let (out, end) = decode(&padded, data.len(), decoder).unwrap();
-            assert!(out == data && end == End { consumed: used, is_clean: false });
+            assert!(
+                out == data
+                    && end
+                        == End {
+                            consumed: used,
+                            is_clean: false
+                        }
+            );
             assert!(decode(&marked, data.len() + 1, decoder).is_err());
         }
     }
@@ -242,11 +267,20 @@ mod tests {
     fn streams_begin_with_zero_and_have_five_bytes() {
         for decoder in DECODERS {
             for length in 0..5 {
-                assert_eq!(decode(&[0; 5][..length], 0, decoder), Err(FaultKind::Truncated));
+                assert_eq!(
+                    decode(&[0; 5][..length], 0, decoder),
+                    Err(FaultKind::Truncated)
+                );
             }
-            let clean = End { consumed: 5, is_clean: true };
+            let clean = End {
+                consumed: 5,
+                is_clean: true,
+            };
             assert_eq!(decode(&[0; 5], 0, decoder), Ok((Vec::new(), clean)));
-            assert!(matches!(decode(&[1, 0, 0, 0, 0, 0], 1, decoder), Err(FaultKind::Corrupt(_))));
+            assert!(matches!(
+                decode(&[1, 0, 0, 0, 0, 0], 1, decoder),
+                Err(FaultKind::Corrupt(_))
+            ));
             // Bits that are all 0: literals of value 0, until the range is used up.
             assert_eq!(decode(&[0; 9], 3, decoder).unwrap().0, [0; 3]);
             assert_eq!(decode(&[0; 9], 1000, decoder), Err(FaultKind::Truncated));
@@ -258,12 +292,16 @@ mod tests {
     fn faults_that_need_bytes_after_the_end_are_truncations() {
         let stream = [0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         for decoder in DECODERS {
-            let found: Vec<_> = (0..=stream.len()).map(|end| decode(&stream[..end], 10, decoder)).collect();
+            let found: Vec<_> = (0..=stream.len())
+                .map(|end| decode(&stream[..end], 10, decoder))
+                .collect();
             let is_cut = |found: &Result<_, _>| *found == Err(FaultKind::Truncated);
             let cut = found.iter().take_while(|found| is_cut(found)).count();
             assert_eq!(cut, 6, "{decoder:?}");
             assert!(
-                found[cut..].iter().all(|found| matches!(found, Err(FaultKind::Corrupt(_)))),
+                found[cut..]
+                    .iter()
+                    .all(|found| matches!(found, Err(FaultKind::Corrupt(_)))),
                 "{found:?}"
             );
         }
@@ -273,7 +311,10 @@ mod tests {
     fn distances_before_the_beginning_are_faults() {
         for decoder in DECODERS {
             let found = decode(&[0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0], 10, decoder);
-            assert!(matches!(found, Err(FaultKind::Corrupt(_))), "{decoder:?}: {found:?}");
+            assert!(
+                matches!(found, Err(FaultKind::Corrupt(_))),
+                "{decoder:?}: {found:?}"
+            );
         }
     }
 
@@ -300,7 +341,10 @@ mod tests {
             let data = if round % 3 == 0 { &long } else { &short };
             let mut stream = encode_with(data, properties, false);
             assert!(
-                decode_with(&mut kept, properties, &stream, data.len(), Decoder::Fast).unwrap().0 == *data
+                decode_with(&mut kept, properties, &stream, data.len(), Decoder::Fast)
+                    .unwrap()
+                    .0
+                    == *data
             );
             let place = stream.len() * (round % 7) / 8 + 1;
             stream[place] ^= 0x55;
@@ -332,7 +376,8 @@ mod tests {
         for decoder in DECODERS {
             let cancel = AtomicBool::new(false);
             let mut out = vec![0; data.len()];
-            let mut decode = || Lzma::default().decode(USUAL, &stream, &mut out, decoder, Some(&cancel));
+            let mut decode =
+                || Lzma::default().decode(USUAL, &stream, &mut out, decoder, Some(&cancel));
             decode().unwrap();
             cancel.store(true, Ordering::Relaxed);
             assert_eq!(decode().unwrap_err().kind, FaultKind::Cancelled);
@@ -341,15 +386,17 @@ mod tests {
 
     /// The three decoders make the same of a stream; lzma-rust2, which refuses more, wherever it makes anything.
     fn agree(properties: u8, stream: &[u8], length: usize) -> Result<(), TestCaseError> {
-        let [fast, second] =
-            DECODERS.map(|decoder| decode_with(&mut Lzma::default(), properties, stream, length, decoder));
+        let [fast, second] = DECODERS
+            .map(|decoder| decode_with(&mut Lzma::default(), properties, stream, length, decoder));
         match (&fast, &second) {
             (Ok((fast, end)), Ok((second, other_end))) => {
                 prop_assert!(fast == second);
                 prop_assert_eq!(end.consumed, other_end.consumed);
                 prop_assert!(other_end.is_clean || !end.is_clean);
             }
-            (fast, second) => prop_assert!(fast.is_err() && second.is_err(), "{:?} {:?}", fast, second),
+            (fast, second) => {
+                prop_assert!(fast.is_err() && second.is_err(), "{:?} {:?}", fast, second)
+            }
         }
         let third = lzma_rust2(properties, stream, length);
         match (&fast, &third) {

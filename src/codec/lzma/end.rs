@@ -15,5 +15,11 @@ pub(crate) struct End {
 
 /// The fault that stopped a stream after `decoded` bytes of output.
 pub(super) fn fault(kind: FaultKind, decoded: usize) -> Fault {
-    Fault { kind, stream: "LZMA", decoded: as_u64(decoded), length: None, bit: None }
+    Fault {
+        kind,
+        stream: "LZMA",
+        decoded: as_u64(decoded),
+        length: None,
+        bit: None,
+    }
 }

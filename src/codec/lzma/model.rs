@@ -33,7 +33,10 @@ impl Stored for u16 {
     }
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "probabilities are less than 2048")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "probabilities are less than 2048"
+    )]
     fn new(probability: Probability) -> Self {
         probability as Self
     }
@@ -67,7 +70,10 @@ impl OtherLiterals {
         self.sets.clear();
     }
 
-    #[expect(clippy::indexing_slicing, reason = "contexts are fewer than places, which are those of sets")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "contexts are fewer than places, which are those of sets"
+    )]
     #[inline(always)]
     pub(super) fn of(&mut self, context: usize) -> &mut Literal<u16> {
         let mut place = usize::from(self.places[context]);

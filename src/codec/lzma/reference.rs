@@ -22,21 +22,34 @@ pub(super) fn lzma_rs(
 
     let length = out.len();
     if length == 0 {
-        return Ok(End { consumed: 5, is_clean: input == [0; 5] });
+        return Ok(End {
+            consumed: 5,
+            is_clean: input == [0; 5],
+        });
     }
-    let properties =
-        LzmaProperties { lc: bits.of_previous, lp: bits.of_literal_position, pb: bits.of_position };
+    let properties = LzmaProperties {
+        lc: bits.of_previous,
+        lp: bits.of_literal_position,
+        pb: bits.of_position,
+    };
     let dictionary = u32::try_from(length).unwrap_or(u32::MAX);
     let params = LzmaParams::new(properties, dictionary, Some(as_u64(length)));
-    let mut decoder =
-        LzmaDecoder::new(params, Some(length)).map_err(|_| fault(FaultKind::Corrupt("damaged data"), 0))?;
-    let mut reader = Reader { rest: input, is_short: false, cancel };
+    let mut decoder = LzmaDecoder::new(params, Some(length))
+        .map_err(|_| fault(FaultKind::Corrupt("damaged data"), 0))?;
+    let mut reader = Reader {
+        rest: input,
+        is_short: false,
+        cancel,
+    };
     let mut writer = Writer { rest: out };
     let result = decoder.decompress(&mut reader, &mut writer);
     let left = writer.rest.len();
     if left == 0 {
         let consumed = input.len().saturating_sub(reader.rest.len());
-        return Ok(End { consumed, is_clean: reader.rest.is_empty() });
+        return Ok(End {
+            consumed,
+            is_clean: reader.rest.is_empty(),
+        });
     }
     let kind = match result {
         _ if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) => FaultKind::Cancelled,
@@ -58,7 +71,10 @@ struct Reader<'a> {
 impl io::Read for Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // A byte is asked for at a time; it makes 7 KiB at most.
-        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        if self
+            .cancel
+            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         self.is_short |= buffer.len() > self.rest.len();

@@ -41,10 +41,23 @@ impl<'a> Stream<'a> {
         model: &'a mut Model,
         others: &'a mut OtherLiterals,
     ) -> Self {
-        Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4], is_cut: false }
+        Self {
+            coder: Coder::new(input),
+            model,
+            others,
+            bits,
+            at: 0,
+            state: 0,
+            reps: [0; 4],
+            is_cut: false,
+        }
     }
 
-    pub(super) fn decode(&mut self, out: &mut [u8], cancel: Option<&AtomicBool>) -> Result<End, Fault> {
+    pub(super) fn decode(
+        &mut self,
+        out: &mut [u8],
+        cancel: Option<&AtomicBool>,
+    ) -> Result<End, Fault> {
         while self.at < out.len() {
             if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
                 return Err(fault(FaultKind::Cancelled, self.at));
@@ -63,7 +76,10 @@ impl<'a> Stream<'a> {
             return Err(fault(FaultKind::Truncated, self.at));
         }
         let is_all = self.coder.at == self.coder.input.len();
-        Ok(End { consumed: self.coder.at, is_clean: is_all && self.coder.code == 0 && !self.is_cut })
+        Ok(End {
+            consumed: self.coder.at,
+            is_clean: is_all && self.coder.code == 0 && !self.is_cut,
+        })
     }
 
     /// Decodes until as many bytes have come out, or some more.
@@ -157,7 +173,10 @@ const CHUNK: usize = 16;
 
 /// For each distance below the length of a chunk, the source of each byte of a chunk, and the length of all whole repetitions in it.
 /// Divisions would take longer than the copy.
-#[expect(clippy::indexing_slicing, reason = "in a constant, where it fails when it is compiled")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "in a constant, where it fails when it is compiled"
+)]
 static REPEATED: [([usize; CHUNK], usize); CHUNK] = {
     let mut repeated = [([0; CHUNK], 0); CHUNK];
     let mut distance = 1;

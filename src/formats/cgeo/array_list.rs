@@ -44,16 +44,22 @@ impl Which {
             Self::MapChannel(channel) => snapshot.then("map_channels").index(as_u64(channel)),
             Self::TrianglePositions => snapshot.then("triangles").then("positions"),
             Self::TriangleNormals => snapshot.then("triangles").then("normals"),
-            Self::TriangleMapChannel(channel) => {
-                snapshot.then("triangles").then("map_channels").index(as_u64(channel))
-            }
+            Self::TriangleMapChannel(channel) => snapshot
+                .then("triangles")
+                .then("map_channels")
+                .index(as_u64(channel)),
             Self::MaterialIds => snapshot.then("triangles").then("material_ids"),
             Self::EdgeVisibility => snapshot.then("triangles").then("edge_visibility"),
         }
     }
 
     fn of_address(address: &Address) -> Option<(usize, Self)> {
-        let [Segment::Field(snapshots), Segment::Index(snapshot), fields @ ..] = address.segments() else {
+        let [
+            Segment::Field(snapshots),
+            Segment::Index(snapshot),
+            fields @ ..,
+        ] = address.segments()
+        else {
             return None;
         };
         let all = [
@@ -70,10 +76,16 @@ impl Which {
             Some(Segment::Index(channel)) => usize::try_from(*channel).ok(),
             _ => None,
         };
-        let channels = channel.map(|channel| [Self::MapChannel(channel), Self::TriangleMapChannel(channel)]);
-        let snapshot = usize::try_from(*snapshot).ok().filter(|_| snapshots == "snapshots")?;
+        let channels =
+            channel.map(|channel| [Self::MapChannel(channel), Self::TriangleMapChannel(channel)]);
+        let snapshot = usize::try_from(*snapshot)
+            .ok()
+            .filter(|_| snapshots == "snapshots")?;
         let mut all = all.into_iter().chain(channels.into_iter().flatten());
-        Some((snapshot, all.find(|which| which.address(snapshot) == *address)?))
+        Some((
+            snapshot,
+            all.find(|which| which.address(snapshot) == *address)?,
+        ))
     }
 }
 
@@ -119,7 +131,10 @@ impl Proxy {
                 return proxy.list_snapshot(index, together);
             }
             if let Some((first, entries)) = known.get(&start) {
-                return entries.iter().map(|entry| repeat(entry, *first, index)).collect();
+                return entries
+                    .iter()
+                    .map(|entry| repeat(entry, *first, index))
+                    .collect();
             }
             let entries = proxy.list_snapshot(index, false);
             known.insert(start, (index, entries.clone()));
@@ -133,13 +148,30 @@ impl Proxy {
         let snapshot = self.snapshot(index)?;
         let of_triangles = !matches!(
             which,
-            Which::BoundingBox | Which::PointCloud | Which::Positions | Which::Normals | Which::MapChannel(_)
+            Which::BoundingBox
+                | Which::PointCloud
+                | Which::Positions
+                | Which::Normals
+                | Which::MapChannel(_)
         );
         let triangles = of_triangles.then(|| snapshot.triangles()).transpose()?;
-        let material = triangles.as_ref().and_then(Triangles::material_scalar).unwrap_or(Scalar::U16);
+        let material = triangles
+            .as_ref()
+            .and_then(Triangles::material_scalar)
+            .unwrap_or(Scalar::U16);
         let mesh = snapshot.range();
-        let values = Values { mesh: None, triangles };
-        Ok(Listed { snapshot, is_complete: true, mesh, material, values }.entry(which))
+        let values = Values {
+            mesh: None,
+            triangles,
+        };
+        Ok(Listed {
+            snapshot,
+            is_complete: true,
+            mesh,
+            material,
+            values,
+        }
+        .entry(which))
     }
 
     /// Decodes the positions, normals or a map channel of a snapshot into `out`; `None` for other addresses.
@@ -156,7 +188,10 @@ impl Proxy {
             Which::MapChannel(channel) => MeshArray::MapChannel(channel),
             _ => return None,
         };
-        Some(self.snapshot(index).and_then(|snapshot| snapshot.part_into(part, out, scratch)))
+        Some(
+            self.snapshot(index)
+                .and_then(|snapshot| snapshot.part_into(part, out, scratch)),
+        )
     }
 
     fn list_snapshot(&self, index: usize, together: bool) -> Vec<Result<ArrayEntry>> {
@@ -175,17 +210,33 @@ impl Proxy {
     ) -> Result<()> {
         let snapshot = self.snapshot(index)?;
         let sections = snapshot.sections()?;
-        let section = |tag| sections.iter().find(|section: &&Section| section.tag == tag);
+        let section = |tag| {
+            sections
+                .iter()
+                .find(|section: &&Section| section.tag == tag)
+        };
         let mesh = section(raw::TAG_MESH_DATA).map_or(0..0, |section| section.content.clone());
         let (material, values) = (Scalar::U16, Values::default());
-        let mut listed = Listed { snapshot, is_complete: true, mesh, material, values };
+        let mut listed = Listed {
+            snapshot,
+            is_complete: true,
+            mesh,
+            material,
+            values,
+        };
         if let Some(section) = section(raw::TAG_BOUNDING_BOX) {
             let entry = listed.entry(Which::BoundingBox).with_count(2);
-            list.push(Ok(ArrayEntry { range: section.content.clone(), ..entry }));
+            list.push(Ok(ArrayEntry {
+                range: section.content.clone(),
+                ..entry
+            }));
         }
         if let Some(section) = section(raw::TAG_POINTCLOUD) {
             let range = section.content.clone();
-            list.push(Ok(ArrayEntry { range, ..listed.entry(Which::PointCloud) }));
+            list.push(Ok(ArrayEntry {
+                range,
+                ..listed.entry(Which::PointCloud)
+            }));
         }
         let mut scratch = Scratch::default();
         let counts = listed.snapshot.counts(&mut scratch)?;
@@ -199,14 +250,21 @@ impl Proxy {
             Ok(shapes) => shapes,
             Err(error) => {
                 // Arrays before the damage may still be read.
-                list.push(Ok(listed.entry(Which::Positions).with_count(u64::from(counts.vertices))));
-                list.push(Ok(listed.entry(Which::Normals).with_count(u64::from(counts.normals))));
+                list.push(Ok(listed
+                    .entry(Which::Positions)
+                    .with_count(u64::from(counts.vertices))));
+                list.push(Ok(listed
+                    .entry(Which::Normals)
+                    .with_count(u64::from(counts.normals))));
                 return Err(error);
             }
         };
         if together {
             let triangles = Some(shapes.triangles.clone());
-            listed.values = Values { mesh: Some((*shapes).clone()), triangles };
+            listed.values = Values {
+                mesh: Some((*shapes).clone()),
+                triangles,
+            };
         }
         let mut add = |which, count: u64| list.push(Ok(listed.entry(which).with_count(count)));
         add(Which::Positions, shapes.positions.len_u64());
@@ -238,8 +296,13 @@ impl Proxy {
 
     /// The texts of the header.
     pub(crate) fn text_list(&self) -> TextList<'_> {
-        let names = [("object_name", self.object_name()), ("material_name", self.material_name())];
-        let texts = names.into_iter().filter_map(|(name, text)| Some((Address::field(name), text?)));
+        let names = [
+            ("object_name", self.object_name()),
+            ("material_name", self.material_name()),
+        ];
+        let texts = names
+            .into_iter()
+            .filter_map(|(name, text)| Some((Address::field(name), text?)));
         Box::new(texts.map(Ok))
     }
 }
@@ -250,14 +313,24 @@ impl Listed {
         let absent = no_array(FILE, &address);
         let snapshot = self.snapshot.clone();
         let codec = snapshot.proxy.dialect().codec;
-        let stored = if self.is_complete { Encoding::Plain } else { Encoding::Difference };
-        let vertices =
-            |part: MeshArray, value: fn(&Mesh, usize) -> Option<&Array<[f32; 3]>>, channel: usize| {
-                let value = self.values.mesh.as_ref().and_then(|mesh| value(mesh, channel)).cloned();
-                let snapshot = snapshot.clone();
-                let read = move || value.clone().map_or_else(|| snapshot.array(part), Ok);
-                ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, stored)
-            };
+        let stored = if self.is_complete {
+            Encoding::Plain
+        } else {
+            Encoding::Difference
+        };
+        let vertices = |part: MeshArray,
+                        value: fn(&Mesh, usize) -> Option<&Array<[f32; 3]>>,
+                        channel: usize| {
+            let value = self
+                .values
+                .mesh
+                .as_ref()
+                .and_then(|mesh| value(mesh, channel))
+                .cloned();
+            let snapshot = snapshot.clone();
+            let read = move || value.clone().map_or_else(|| snapshot.array(part), Ok);
+            ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, stored)
+        };
         let corners = |pick: fn(&Triangles, usize) -> Option<Vec<[u32; 3]>>, channel: usize| {
             let read = self.read_triangles(absent.clone(), move |triangles| {
                 Some(Array::from_vec(pick(triangles, channel)?))
@@ -278,9 +351,11 @@ impl Listed {
             }
             Which::Positions => vertices(MeshArray::Positions, |mesh, _| Some(&mesh.positions), 0),
             Which::Normals => vertices(MeshArray::Normals, |mesh, _| Some(&mesh.normals), 0),
-            Which::MapChannel(channel) => {
-                vertices(MeshArray::MapChannel(channel), |mesh, channel| mesh.texcoords.get(channel), channel)
-            }
+            Which::MapChannel(channel) => vertices(
+                MeshArray::MapChannel(channel),
+                |mesh, channel| mesh.texcoords.get(channel),
+                channel,
+            ),
             Which::TrianglePositions => corners(|triangles, _| Some(triangles.positions()), 0),
             Which::TriangleNormals => corners(|triangles, _| triangles.normals(), 0),
             Which::TriangleMapChannel(channel) => corners(Triangles::texcoords, channel),
@@ -293,7 +368,10 @@ impl Listed {
             Which::MaterialIds => {
                 let read = self.read_triangles(absent, |triangles| {
                     let ids = triangles.material_ids()?;
-                    Some(Array::from_vec(ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX)).collect()))
+                    Some(Array::from_vec(
+                        ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX))
+                            .collect(),
+                    ))
                 });
                 ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
             }
@@ -322,11 +400,21 @@ impl Listed {
 
 /// The entry of snapshot `index`, which is stored in the same bytes as snapshot `first`.
 fn repeat(entry: &Result<ArrayEntry>, first: usize, index: usize) -> Result<ArrayEntry> {
-    let moved = |address: &Address| address.moved(&snapshot_address(first), &snapshot_address(index));
+    let moved =
+        |address: &Address| address.moved(&snapshot_address(first), &snapshot_address(index));
     match entry {
         Ok(entry) => {
-            let same_as = Some(entry.same_as.clone().unwrap_or_else(|| entry.address.clone()));
-            Ok(ArrayEntry { address: moved(&entry.address), same_as, ..entry.clone() })
+            let same_as = Some(
+                entry
+                    .same_as
+                    .clone()
+                    .unwrap_or_else(|| entry.address.clone()),
+            );
+            Ok(ArrayEntry {
+                address: moved(&entry.address),
+                same_as,
+                ..entry.clone()
+            })
         }
         Err(error) => Err(match error.address() {
             Some(address) => error.clone().of(moved(address)),

@@ -36,7 +36,9 @@ impl MeshArray {
 impl<'a> MeshForm<'a> {
     fn counts(self) -> &'a Counts {
         match self {
-            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => counts,
+            Self::Complete(counts)
+            | Self::Difference(counts, _)
+            | Self::DifferenceOf(counts, ..) => counts,
         }
     }
 
@@ -56,7 +58,9 @@ impl<'a> MeshForm<'a> {
     pub(super) fn map_channel(self, channel: usize) -> Option<u64> {
         match self {
             Self::Complete(_) => None,
-            Self::Difference(_, base) => Some(base.texcoords.get(channel).map_or(0, Array::len_u64)),
+            Self::Difference(_, base) => {
+                Some(base.texcoords.get(channel).map_or(0, Array::len_u64))
+            }
             // All channels before the one that is wanted as if they were the first: nothing lies between them.
             Self::DifferenceOf(_, part, base) => Some(match channel {
                 _ if part == MeshArray::MapChannel(channel) => base.array.len_u64(),
@@ -72,7 +76,9 @@ impl<'a> MeshForm<'a> {
             (Self::Complete(_), _) | (_, MeshArray::Triangles) => None,
             (Self::Difference(_, base), MeshArray::Positions) => Some(&base.positions),
             (Self::Difference(_, base), MeshArray::Normals) => Some(&base.normals),
-            (Self::Difference(_, base), MeshArray::MapChannel(channel)) => base.texcoords.get(channel),
+            (Self::Difference(_, base), MeshArray::MapChannel(channel)) => {
+                base.texcoords.get(channel)
+            }
             (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
         }
     }

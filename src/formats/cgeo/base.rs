@@ -48,7 +48,10 @@ pub(crate) struct BaseMesh {
 }
 
 /// A mesh that is shared, or one that shares the arrays of some parts.
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each difference")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each difference"
+)]
 #[derive(Clone)]
 pub(crate) enum WholeOrParts {
     Whole(Arc<Mesh>),
@@ -125,7 +128,9 @@ impl FirstMesh {
         share(&self.positions, &mut mesh.positions);
         share(&self.normals, &mut mesh.normals);
         let slots = self.texcoords.get().into_iter().flatten();
-        slots.zip(&mut mesh.texcoords).for_each(|(slot, array)| share(slot, array));
+        slots
+            .zip(&mut mesh.texcoords)
+            .for_each(|(slot, array)| share(slot, array));
         if let Some(Ok(own)) = self.triangles.get() {
             mesh.triangles = own.clone();
         }
@@ -143,9 +148,15 @@ impl FirstMesh {
         let arrays = arrays.chain(self.texcoords.get().into_iter().flatten());
         let memory = |slot: &Slot<Result<BaseArray>>| Some(slot.get()?.as_ref().ok()?.memory);
         let arrays = arrays.filter_map(memory).fold(0, u64::saturating_add);
-        let triangles = self.triangles.get().and_then(|triangles| triangles.as_ref().ok());
+        let triangles = self
+            .triangles
+            .get()
+            .and_then(|triangles| triangles.as_ref().ok());
         let triangles = triangles.map_or(0, |triangles| as_u64(triangles.as_bytes().len()));
-        self.kept.admits(mesh.memory().saturating_sub(arrays.saturating_add(triangles)))
+        self.kept.admits(
+            mesh.memory()
+                .saturating_sub(arrays.saturating_add(triangles)),
+        )
     }
 
     /// Keeps the bytes of the snapshot as long as parts of it are not decoded.
@@ -175,11 +186,18 @@ impl BaseArray {
             MeshArray::Normals => (&mesh.normals, 0),
             MeshArray::MapChannel(channel) => {
                 let before = mesh.texcoords.iter().take(channel).map(Array::len_u64);
-                (mesh.texcoords.get(channel)?, before.fold(0, u64::saturating_add))
+                (
+                    mesh.texcoords.get(channel)?,
+                    before.fold(0, u64::saturating_add),
+                )
             }
             MeshArray::Triangles => return None,
         };
-        Some(Self { array: array.clone(), before, memory: as_u64(array.as_bytes().len()) })
+        Some(Self {
+            array: array.clone(),
+            before,
+            memory: as_u64(array.as_bytes().len()),
+        })
     }
 }
 
@@ -213,12 +231,19 @@ impl Proxy {
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
             let base = self.base()?;
             self.count_base(base.memory(), meter)?;
-            return Ok(BaseMesh { counts: base.counts(), mesh: WholeOrParts::Whole(base) });
+            return Ok(BaseMesh {
+                counts: base.counts(),
+                mesh: WholeOrParts::Whole(base),
+            });
         }
         let head = self.base_head(true)?;
         let array = |part, wanted| -> Result<Array<[f32; 3]>> {
             let of_part = || Ok(self.base_array(&head, part, meter)?.array);
-            if parts.contains(wanted) { of_part() } else { Ok(Array::new(Bytes::new())) }
+            if parts.contains(wanted) {
+                of_part()
+            } else {
+                Ok(Array::new(Bytes::new()))
+            }
         };
         let positions = array(MeshArray::Positions, Parts::POSITIONS)?;
         let normals = array(MeshArray::Normals, Parts::NORMALS)?;
@@ -230,8 +255,19 @@ impl Proxy {
             Triangles::default()
         };
         let (texcoords, topology, is_complete) = (Vec::new(), head.topology, true);
-        let mesh = Mesh { positions, normals, texcoords, triangles, topology, is_complete, parts };
-        Ok(BaseMesh { counts: head.counts, mesh: WholeOrParts::Parts(mesh) })
+        let mesh = Mesh {
+            positions,
+            normals,
+            texcoords,
+            triangles,
+            topology,
+            is_complete,
+            parts,
+        };
+        Ok(BaseMesh {
+            counts: head.counts,
+            mesh: WholeOrParts::Parts(mesh),
+        })
     }
 
     /// Returns the beginning of the mesh. If arrays `follow`, what is read from a store is enough for them.
@@ -240,19 +276,36 @@ impl Proxy {
         if let Some(head) = head.get() {
             return Ok(*head);
         }
-        let first = if follow { self.first_snapshot()? } else { self.snapshot(0)? };
+        let first = if follow {
+            self.first_snapshot()?
+        } else {
+            self.snapshot(0)?
+        };
         let read = || {
-            first.with_mesh(None, &first.meter(), &mut Scratch::default(), |_, stream, _| {
-                let counts = stream.in_part().complete_counts()?;
-                Ok(Head { counts, topology: self.topology(SameTriangles::First) })
-            })
+            first.with_mesh(
+                None,
+                &first.meter(),
+                &mut Scratch::default(),
+                |_, stream, _| {
+                    let counts = stream.in_part().complete_counts()?;
+                    Ok(Head {
+                        counts,
+                        topology: self.topology(SameTriangles::First),
+                    })
+                },
+            )
         };
         let made = job::unmetered(read)?;
         Ok(*head.get_or_init(|| made))
     }
 
     /// Returns an array that the mesh has. Its memory counts for the call.
-    pub(super) fn base_array(&self, head: &Head, part: MeshArray, meter: &Meter) -> Result<BaseArray> {
+    pub(super) fn base_array(
+        &self,
+        head: &Head,
+        part: MeshArray,
+        meter: &Meter,
+    ) -> Result<BaseArray> {
         let array = self.find_base_array(head, part)?;
         self.count_base(array.memory, meter)?;
         Ok(array)
@@ -265,7 +318,9 @@ impl Proxy {
         {
             return Ok(found);
         }
-        let slot = base.slot(part, &head.counts).ok_or_else(|| FILE.out_of_range("map channel"))?;
+        let slot = base
+            .slot(part, &head.counts)
+            .ok_or_else(|| FILE.out_of_range("map channel"))?;
         if let Some(found) = slot.get() {
             return found.clone();
         }
@@ -276,9 +331,18 @@ impl Proxy {
         }
         first.make_base(slot, part, keep, |_, stream, skipped| {
             let (counts, mut out) = (stream.in_part().complete_counts()?, Vec::new());
-            let before = stream.array_alone(MeshForm::Complete(&counts), part, skipped, (&mut out).into())?;
+            let before = stream.array_alone(
+                MeshForm::Complete(&counts),
+                part,
+                skipped,
+                (&mut out).into(),
+            )?;
             let array = Array::from_vec(out);
-            Ok(BaseArray { memory: as_u64(array.as_bytes().len()), array, before })
+            Ok(BaseArray {
+                memory: as_u64(array.as_bytes().len()),
+                array,
+                before,
+            })
         })
     }
 
@@ -292,11 +356,16 @@ impl Proxy {
             return found.clone();
         }
         let keep = |made: &Triangles| base.admits(as_u64(made.as_bytes().len()));
-        self.first_snapshot()?.make_base(&base.triangles, MeshArray::Triangles, keep, |_, stream, skipped| {
-            let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
-            stream.triangles_alone(&counts, skipped, &mut out)?;
-            Ok(out)
-        })
+        self.first_snapshot()?.make_base(
+            &base.triangles,
+            MeshArray::Triangles,
+            keep,
+            |_, stream, skipped| {
+                let (counts, mut out) = (stream.complete_counts()?, Triangles::default());
+                stream.triangles_alone(&counts, skipped, &mut out)?;
+                Ok(out)
+            },
+        )
     }
 
     /// The hash of the triangles of the first snapshot; `None` if they are damaged, so that no others are equal. Found once.
@@ -307,7 +376,10 @@ impl Proxy {
         }
         let find = || -> Result<TriangleHash> {
             let triangles = self.base_triangles()?;
-            Ok(TriangleHash::of(&self.base_head(false)?.counts, triangles.as_bytes()))
+            Ok(TriangleHash::of(
+                &self.base_head(false)?.counts,
+                triangles.as_bytes(),
+            ))
         };
         let hash = match job::unmetered(find) {
             Ok(hash) => Some(hash),
@@ -326,7 +398,9 @@ impl Proxy {
     }
 
     pub(super) fn remember_hash(&self, offset: u64, hash: TriangleHash) {
-        self.base_slots().hashes.insert(offset, hash, self.snapshot_count());
+        self.base_slots()
+            .hashes
+            .insert(offset, hash, self.snapshot_count());
     }
 
     fn count_base(&self, memory: u64, meter: &Meter) -> Result<()> {
@@ -373,10 +447,10 @@ impl Snapshot {
             return false;
         }
         let attempt = meter.part();
-        let copied = self
-            .proxy
-            .base_within(parts, &attempt)
-            .and_then(|base| base.mesh.copy_into(parts, self.extent.length(), &attempt, out));
+        let copied = self.proxy.base_within(parts, &attempt).and_then(|base| {
+            base.mesh
+                .copy_into(parts, self.extent.length(), &attempt, out)
+        });
         copied.map(|()| attempt.keep()).is_ok()
     }
 }

@@ -132,7 +132,9 @@ impl SnapshotCache {
             decodes: 0,
             repeated: 0,
         };
-        Self { shared: Arc::new(Mutex::new(shared)) }
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+        }
     }
 
     /// A snapshot's first mesh, with these parts at least; others may be empty. It is decoded unless it is in the cache.
@@ -176,7 +178,10 @@ impl SnapshotCache {
             }
         }
         let _landing = Landing(self, flight);
-        let missing = flight.have.as_ref().map_or(flight.parts, |have| flight.parts.without(have.parts));
+        let missing = flight
+            .have
+            .as_ref()
+            .map_or(flight.parts, |have| flight.parts.without(have.parts));
         let mut scratch = self.lock().scratches.pop().unwrap_or_default();
         scratch.set_cancel(job::cancel_flag());
         let mut is_decoded = false;
@@ -189,16 +194,22 @@ impl SnapshotCache {
                 None => mesh,
             })
         };
-        let made = job::unmetered(|| snapshot.mesh_once(&flight.mesh, missing, &mut scratch, finish));
+        let made =
+            job::unmetered(|| snapshot.mesh_once(&flight.mesh, missing, &mut scratch, finish));
         let mut shared = self.lock();
         shared.scratches.push(scratch);
         let mesh = made?;
         // The first thread that comes here keeps it, or the one that made it after another one was cancelled.
         if shared.land(flight) || is_decoded {
             // There may be more of it by now than there was.
-            let have = shared.held.get(&flight.key).filter(|have| !mesh.parts.contains(have.parts));
+            let have = shared
+                .held
+                .get(&flight.key)
+                .filter(|have| !mesh.parts.contains(have.parts));
             let kept = have.map_or_else(|| Arc::clone(&mesh), |have| Arc::new(have.with(&mesh)));
-            let dropped = shared.held.insert(flight.key.clone(), kept, flight.is_repeated);
+            let dropped = shared
+                .held
+                .insert(flight.key.clone(), kept, flight.is_repeated);
             drop(shared);
             drop(dropped);
         }
@@ -220,7 +231,10 @@ impl SnapshotCache {
     /// A snapshot's first mesh if it is in the cache with these parts at least. Never waits for another thread to decode it.
     #[must_use]
     pub fn try_get(&self, proxy: &Proxy, index: usize, parts: Parts) -> Option<Arc<Mesh>> {
-        let key = proxy.snapshot(index).ok().map(|snapshot| Key::new(&snapshot));
+        let key = proxy
+            .snapshot(index)
+            .ok()
+            .map(|snapshot| Key::new(&snapshot));
         let mut shared = self.lock();
         let found = key.and_then(|key| shared.held.request(&key, parts));
         shared.count_request(found.is_some());
@@ -231,9 +245,17 @@ impl SnapshotCache {
     ///
     /// After each snapshot, the threads give way to other jobs of the pool. What is being decoded already is not decoded again.
     /// Does nothing without the feature `rayon`.
-    pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>, parts: Parts) {
+    pub fn prefetch(
+        &self,
+        proxy: &Proxy,
+        snapshots: impl IntoIterator<Item = usize>,
+        parts: Parts,
+    ) {
         #[cfg(feature = "rayon")]
-        for snapshot in snapshots.into_iter().filter_map(|index| proxy.snapshot(index).ok()) {
+        for snapshot in snapshots
+            .into_iter()
+            .filter_map(|index| proxy.snapshot(index).ok())
+        {
             let mut shared = self.lock();
             if !shared.is_to_be_decoded(&Key::new(&snapshot), parts) {
                 continue;
@@ -268,7 +290,9 @@ impl SnapshotCache {
             if let Next::Decode(flight) = next {
                 // A reader that panics ends this snapshot, and not the program.
                 let decode = || drop(self.decode(&snapshot, &flight));
-                drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode)));
+                drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(
+                    decode,
+                )));
             }
             while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         }
@@ -309,7 +333,11 @@ impl SnapshotCache {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
         let meter = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, meter: &meter, part: Parts::POSITIONS };
+        let mut frames = Cached {
+            cache: self,
+            meter: &meter,
+            part: Parts::POSITIONS,
+        };
         motion::positions_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
@@ -327,7 +355,11 @@ impl SnapshotCache {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
         let meter = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, meter: &meter, part: Parts::NORMALS };
+        let mut frames = Cached {
+            cache: self,
+            meter: &meter,
+            part: Parts::NORMALS,
+        };
         motion::normals_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
@@ -344,7 +376,11 @@ impl SnapshotCache {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<()> {
         let meter = Meter::of_call(&proxy.options().limits);
-        let mut frames = Cached { cache: self, meter: &meter, part: Parts::POSITIONS };
+        let mut frames = Cached {
+            cache: self,
+            meter: &meter,
+            part: Parts::POSITIONS,
+        };
         motion::velocities(proxy, &mut frames, &meter, timing, index, out)
     }
 
@@ -387,34 +423,55 @@ impl Shared {
     fn take_off(&mut self, key: &Key, asked: Parts) -> Arc<Flight> {
         let have = self.held.get(key).cloned();
         let parts = have.as_ref().map_or(asked, |have| have.parts | asked);
-        let missing = have.as_ref().map_or(parts, |have| parts.without(have.parts));
+        let missing = have
+            .as_ref()
+            .map_or(parts, |have| parts.without(have.parts));
         let seen = self.seen.get(key).copied().unwrap_or_default();
         let is_repeated = missing.without(seen) != missing;
-        let flight =
-            Arc::new(Flight { key: key.clone(), asked, parts, have, is_repeated, mesh: Slot::default() });
+        let flight = Arc::new(Flight {
+            key: key.clone(),
+            asked,
+            parts,
+            have,
+            is_repeated,
+            mesh: Slot::default(),
+        });
         self.flights.push(Arc::clone(&flight));
         flight
     }
 
     /// Ends a flight; returns `false` if it has ended.
     fn land(&mut self, flight: &Arc<Flight>) -> bool {
-        let place = self.flights.iter().position(|other| Arc::ptr_eq(other, flight));
+        let place = self
+            .flights
+            .iter()
+            .position(|other| Arc::ptr_eq(other, flight));
         place.map(|place| self.flights.swap_remove(place)).is_some()
     }
 
     /// The flight that will have these parts.
     fn flight(&self, key: &Key, parts: Parts) -> Option<&Arc<Flight>> {
-        self.flights.iter().find(|flight| flight.key == *key && flight.parts.contains(parts))
+        self.flights
+            .iter()
+            .find(|flight| flight.key == *key && flight.parts.contains(parts))
     }
 
     /// Returns `true` if a prefetch of a snapshot has something to do.
     #[cfg(feature = "rayon")]
     fn is_to_be_decoded(&self, key: &Key, parts: Parts) -> bool {
-        self.flight(key, parts).is_none() && self.held.get(key).is_none_or(|mesh| !mesh.parts.contains(parts))
+        self.flight(key, parts).is_none()
+            && self
+                .held
+                .get(key)
+                .is_none_or(|mesh| !mesh.parts.contains(parts))
     }
 
     fn count_request(&mut self, is_hit: bool) {
-        let counter = if is_hit { &mut self.hits } else { &mut self.misses };
+        let counter = if is_hit {
+            &mut self.hits
+        } else {
+            &mut self.misses
+        };
         *counter = counter.saturating_add(1);
     }
 
@@ -443,10 +500,18 @@ impl Snapshot {
         let meter = self.meter();
         let begun = self.begin_mesh(Some(self.last_of(parts)), scratch)?;
         let is_complete = self.begins_complete(&begun, &meter, scratch)?;
-        let base = if is_complete { None } else { Some(self.proxy.base_within(parts, &meter)?) };
+        let base = if is_complete {
+            None
+        } else {
+            Some(self.proxy.base_within(parts, &meter)?)
+        };
         // With which the triangles are compared.
         let is_compared = is_complete && parts.contains(Parts::TRIANGLES) && !self.is_first();
-        let first = if is_compared { self.proxy.first_hash()? } else { None };
+        let first = if is_compared {
+            self.proxy.first_hash()?
+        } else {
+            None
+        };
         self.make_once(
             slot,
             begun,
@@ -455,9 +520,16 @@ impl Snapshot {
             |section, stream, skipped| {
                 let offset = section.range.start;
                 let (id, mut out) = (self.stored_topology(offset), MeshBuffer::default());
-                let base = |_| base.clone().ok_or_else(|| no_base(self.index, &section.content));
+                let base = |_| {
+                    base.clone()
+                        .ok_or_else(|| no_base(self.index, &section.content))
+                };
                 let known = self.proxy.known_hash(offset);
-                let identify = if is_compared && known.is_none() { Identify::IfWanted } else { Identify::No };
+                let identify = if is_compared && known.is_none() {
+                    Identify::IfWanted
+                } else {
+                    Identify::No
+                };
                 let seen = stream.mesh(parts, &base, skipped, &mut out, id, identify)?;
                 if let Some(seen) = seen {
                     self.proxy.remember_hash(offset, seen);
@@ -481,11 +553,19 @@ struct Cached<'a> {
 impl Frames for Cached<'_> {
     type Frame = Array<[f32; 3]>;
 
-    fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
+    fn frame(
+        &mut self,
+        snapshot: &Snapshot,
+        _: Option<Self::Frame>,
+    ) -> Result<(Self::Frame, TopologyId)> {
         let mesh = self.cache.snapshot(snapshot, self.part)?;
         self.meter.count_read(&snapshot.extent);
         let topology = self.cache.seen(snapshot, mesh.topology)?;
-        let array = if self.part == Parts::NORMALS { &mesh.normals } else { &mesh.positions };
+        let array = if self.part == Parts::NORMALS {
+            &mesh.normals
+        } else {
+            &mesh.positions
+        };
         Ok((array.clone(), topology))
     }
 
@@ -500,21 +580,38 @@ impl Mesh {
         /// The overhead in bytes of an entry, and of an array for the object that owns its memory.
         const ENTRY: u64 = 512;
         const OWNER: u64 = 64;
-        let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
+        let triangles = if self.is_complete {
+            as_u64(self.triangles.as_bytes().len())
+        } else {
+            0
+        };
         let arrays = as_u64(self.texcoords.len()).saturating_add(2);
         let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
-        self.size_of(Parts::ALL).saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
+        self.size_of(Parts::ALL)
+            .saturating_add(triangles)
+            .saturating_add(headers)
+            .saturating_add(ENTRY)
     }
 
     /// This mesh with the parts of another one of the same snapshot. Shares the arrays of both.
     fn with(&self, other: &Self) -> Self {
-        let newer = |part| if other.parts.contains(part) { other } else { self };
+        let newer = |part| {
+            if other.parts.contains(part) {
+                other
+            } else {
+                self
+            }
+        };
         Self {
             positions: newer(Parts::POSITIONS).positions.clone(),
             normals: newer(Parts::NORMALS).normals.clone(),
             texcoords: newer(Parts::TEXCOORDS).texcoords.clone(),
             triangles: newer(Parts::TRIANGLES).triangles.clone(),
-            topology: if other.topology.is_seen() { other.topology } else { self.topology },
+            topology: if other.topology.is_seen() {
+                other.topology
+            } else {
+                self.topology
+            },
             is_complete: other.is_complete,
             parts: self.parts | other.parts,
         }

@@ -17,7 +17,10 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
-        Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
+        Self {
+            file: Arc::clone(snapshot.proxy.key()),
+            offset: snapshot.extent.start,
+        }
     }
 
     pub(super) fn is_of(&self, proxy: &Proxy) -> bool {
@@ -126,7 +129,12 @@ impl CachedMeshes {
 
     /// Keeps a mesh, if it fits the capacity, in place of the one with this key. `is_repeated` is `true` if it was cached before.
     /// Returns the meshes that were dropped for it, to be freed later.
-    pub(super) fn insert(&mut self, key: Key, mesh: Arc<Mesh>, is_repeated: bool) -> Vec<Arc<Mesh>> {
+    pub(super) fn insert(
+        &mut self,
+        key: Key,
+        mesh: Arc<Mesh>,
+        is_repeated: bool,
+    ) -> Vec<Arc<Mesh>> {
         let size = mesh.size();
         if size > self.capacity {
             return Vec::new();
@@ -159,7 +167,10 @@ impl CachedMeshes {
     pub(super) fn drop_where(&mut self, unwanted: impl Fn(&Key) -> bool) -> Vec<Arc<Mesh>> {
         let mut dropped = Vec::new();
         for slot in 0..self.entries.len() {
-            let is_unwanted = self.entries.get(slot).is_some_and(|entry| unwanted(&entry.key));
+            let is_unwanted = self
+                .entries
+                .get(slot)
+                .is_some_and(|entry| unwanted(&entry.key));
             if is_unwanted && !self.free.has(slot) {
                 dropped.extend(self.take_mesh(slot));
                 self.oldest_first.remove(slot);
@@ -202,14 +213,23 @@ impl CachedMeshes {
         if let Some(slot) = self.slots.get(&key) {
             return *slot;
         }
-        let entry = Entry { key: key.clone(), mesh: None, last_use: 0 };
+        let entry = Entry {
+            key: key.clone(),
+            mesh: None,
+            last_use: 0,
+        };
         let slot = self.free.newest.unwrap_or(self.entries.len());
         self.free.remove(slot);
         match self.entries.get_mut(slot) {
             Some(free) => *free = entry,
             None => self.entries.push(entry),
         }
-        for order in [&mut self.free, &mut self.window, &mut self.rest, &mut self.oldest_first] {
+        for order in [
+            &mut self.free,
+            &mut self.window,
+            &mut self.rest,
+            &mut self.oldest_first,
+        ] {
             order.make_room(slot);
         }
         self.slots.insert(key, slot);
@@ -223,14 +243,18 @@ impl CachedMeshes {
         }
         self.window.add(slot, size);
         while self.window.bytes > self.capacity / 8 && self.window.len > 1 {
-            let Some(oldest) = self.window.oldest else { break };
+            let Some(oldest) = self.window.oldest else {
+                break;
+            };
             let size = self.window.remove(oldest);
             self.rest.add(oldest, size);
         }
         self.oldest_first.remove(slot);
         self.oldest_first.add(slot, size);
         while self.oldest_first.bytes > self.capacity {
-            let Some(oldest) = self.oldest_first.oldest else { break };
+            let Some(oldest) = self.oldest_first.oldest else {
+                break;
+            };
             self.oldest_first.remove(oldest);
             self.forget_unless_needed(oldest);
         }
@@ -238,7 +262,11 @@ impl CachedMeshes {
 
     /// Returns the mesh's size.
     fn remove_from_order(&mut self, slot: usize) -> u64 {
-        let order = if self.window.has(slot) { &mut self.window } else { &mut self.rest };
+        let order = if self.window.has(slot) {
+            &mut self.window
+        } else {
+            &mut self.rest
+        };
         order.remove(slot)
     }
 
@@ -250,7 +278,9 @@ impl CachedMeshes {
 
     /// Removes an entry that has no mesh, and that oldest first would not have cached.
     fn forget_unless_needed(&mut self, slot: usize) {
-        let Some(entry) = self.entries.get(slot) else { return };
+        let Some(entry) = self.entries.get(slot) else {
+            return;
+        };
         if entry.mesh.is_none() && !self.oldest_first.has(slot) {
             self.slots.remove(&entry.key);
             self.free.add(slot, 0);
@@ -295,7 +325,12 @@ impl UseOrder {
         self.set_newer(older, Some(slot));
         self.newest = Some(slot);
         if let Some(link) = self.links.get_mut(slot) {
-            *link = Link { is_used: true, newer: None, older, size };
+            *link = Link {
+                is_used: true,
+                newer: None,
+                older,
+                size,
+            };
         }
         self.len = self.len.saturating_add(1);
         self.bytes = self.bytes.saturating_add(size);
@@ -306,7 +341,11 @@ impl UseOrder {
         if !self.has(slot) {
             return 0;
         }
-        let link = self.links.get_mut(slot).map(std::mem::take).unwrap_or_default();
+        let link = self
+            .links
+            .get_mut(slot)
+            .map(std::mem::take)
+            .unwrap_or_default();
         self.set_newer(link.older, link.newer);
         self.set_older(link.newer, link.older);
         self.len = self.len.saturating_sub(1);
@@ -340,17 +379,29 @@ mod tests {
 
     fn key(offset: u64) -> Key {
         let (file, dialect) = (FileId::Proxy(1), Dialect::default());
-        Key { file: Arc::new(FileKey { file, dialect, options: Options::default() }), offset }
+        Key {
+            file: Arc::new(FileKey {
+                file,
+                dialect,
+                options: Options::default(),
+            }),
+            offset,
+        }
     }
 
     fn mesh(vertices: usize) -> Arc<Mesh> {
-        let (file, dialect, triangles) = (FileId::Proxy(0), Dialect::default(), SameTriangles::First);
+        let (file, dialect, triangles) =
+            (FileId::Proxy(0), Dialect::default(), SameTriangles::First);
         let buffer = MeshBuffer {
             positions: vec![[0.0; 3]; vertices],
             parts: Parts::POSITIONS,
             ..MeshBuffer::default()
         };
-        Arc::new(buffer.into_mesh(TopologyId { file, dialect, triangles }))
+        Arc::new(buffer.into_mesh(TopologyId {
+            file,
+            dialect,
+            triangles,
+        }))
     }
 
     /// The slots of an order, the newest first, in both directions.
@@ -361,7 +412,13 @@ mod tests {
         reversed.reverse();
         assert_eq!(slots, reversed);
         assert_eq!(slots.len() as u64, order.len);
-        assert_eq!(slots.iter().map(|slot| order.links[*slot].size).sum::<u64>(), order.bytes);
+        assert_eq!(
+            slots
+                .iter()
+                .map(|slot| order.links[*slot].size)
+                .sum::<u64>(),
+            order.bytes
+        );
         slots
     }
 
@@ -373,8 +430,14 @@ mod tests {
         for (slot, entry) in cache.entries.iter().enumerate() {
             let is_cached = window.contains(&slot) || rest.contains(&slot);
             assert_eq!(is_cached, entry.mesh.is_some());
-            assert_ne!(is_cached || oldest_first.contains(&slot), free.contains(&slot));
-            assert_eq!(cache.slots.get(&entry.key) == Some(&slot), !free.contains(&slot));
+            assert_ne!(
+                is_cached || oldest_first.contains(&slot),
+                free.contains(&slot)
+            );
+            assert_eq!(
+                cache.slots.get(&entry.key) == Some(&slot),
+                !free.contains(&slot)
+            );
         }
         let sizes = entries_by_size(cache, &window) + entries_by_size(cache, &rest);
         assert_eq!(sizes, cache.bytes());
@@ -382,7 +445,10 @@ mod tests {
     }
 
     fn entries_by_size(cache: &CachedMeshes, slots: &[usize]) -> u64 {
-        slots.iter().map(|slot| cache.entries[*slot].mesh.as_ref().unwrap().size()).sum()
+        slots
+            .iter()
+            .map(|slot| cache.entries[*slot].mesh.as_ref().unwrap().size())
+            .sum()
     }
 
     #[test]
@@ -404,7 +470,8 @@ mod tests {
                 };
                 let key = key(u64::from(offset));
                 if cache.request(&key, Parts::POSITIONS).is_none() || below(20) == 0 {
-                    let dropped = cache.insert(key.clone(), mesh(below(100) as usize), below(2) == 0);
+                    let dropped =
+                        cache.insert(key.clone(), mesh(below(100) as usize), below(2) == 0);
                     drop(dropped);
                 }
                 if below(300) == 0 {
@@ -413,7 +480,9 @@ mod tests {
                 }
                 check(&cache);
             }
-            assert!(cache.peak() <= capacity && cache.entries.len() as u64 <= 2 * capacity / 512 + 2);
+            assert!(
+                cache.peak() <= capacity && cache.entries.len() as u64 <= 2 * capacity / 512 + 2
+            );
             cache.drop_where(|_| true);
             check(&cache);
             assert_eq!((cache.slots.len(), cache.bytes()), (0, 0));

@@ -41,38 +41,62 @@ fn find_in(layout: &Layout, index: usize, far: &mut u32, decoder: Decoder) -> Re
     // In most files the first bytes, tag included, have every small section.
     const BEGINNING: u64 = 32 << 10;
     let before = extent.start.saturating_sub(4);
-    let source =
-        source.with_ranges(&[before..extent.end.min(before.saturating_add(BEGINNING))], "snapshot")?;
+    let source = source.with_ranges(
+        &[before..extent.end.min(before.saturating_add(BEGINNING))],
+        "snapshot",
+    )?;
 
-    let offset =
-        if tag(&source, extent.start, "TAG_ANIMATION_SNAPSHOT_START")? == raw::TAG_ANIMATION_SNAPSHOT_START {
-            OffsetTarget::StartTag
-        } else {
-            OffsetTarget::FirstSection
-        };
-    let region =
-        sections::region(&source, &extent, offset).map_err(|error| error.of(snapshot_address(index)))?;
+    let offset = if tag(&source, extent.start, "TAG_ANIMATION_SNAPSHOT_START")?
+        == raw::TAG_ANIMATION_SNAPSHOT_START
+    {
+        OffsetTarget::StartTag
+    } else {
+        OffsetTarget::FirstSection
+    };
+    let region = sections::region(&source, &extent, offset)
+        .map_err(|error| error.of(snapshot_address(index)))?;
 
     let mut decoders = Decoders::default();
     let is_stored = layout
         .properties
         .get(names::COMPRESSED)
-        .is_some_and(|value| value.to_str().is_some_and(|value| value.eq_ignore_ascii_case("false")));
+        .is_some_and(|value| {
+            value
+                .to_str()
+                .is_some_and(|value| value.eq_ignore_ascii_case("false"))
+        });
     let mut best: Option<(bool, Dialect)> = None;
     for size in [SizeMeaning::Stored, SizeMeaning::StoredWithHeader] {
-        let Some((exact, found)) = land(&source, &region, far, size)? else { continue };
+        let Some((exact, found)) = land(&source, &region, far, size)? else {
+            continue;
+        };
         if best.is_some_and(|(before, _)| before || !exact) {
             continue;
         }
-        if let Some((codec, prefix)) = recognise(&source, &found, is_stored, decoder, &mut decoders)? {
-            best = Some((exact, Dialect { codec, prefix, size, offset }));
+        if let Some((codec, prefix)) =
+            recognise(&source, &found, is_stored, decoder, &mut decoders)?
+        {
+            best = Some((
+                exact,
+                Dialect {
+                    codec,
+                    prefix,
+                    size,
+                    offset,
+                },
+            ));
         }
     }
     if let Some((_, dialect)) = best {
         return Ok(dialect);
     }
     for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
-        let dialect = Dialect { codec, prefix: LengthPrefix::None, size: SizeMeaning::Inflated, offset };
+        let dialect = Dialect {
+            codec,
+            prefix: LengthPrefix::None,
+            size: SizeMeaning::Inflated,
+            offset,
+        };
         let bytes = source.get(region.clone(), "snapshot")?;
         if sections::inflated_chain(&bytes, codec, decoder, &mut decoders).is_ok() {
             return Ok(dialect);
@@ -131,7 +155,8 @@ fn next(walk: &mut Walk, at: u64, region: &Range<u64>, size: SizeMeaning) -> Res
         return Ok(Step::Lost);
     }
     let header: raw::SectionHeader = walk.read_struct(at, "snapshot")?;
-    let section = Section::stored(&header, at, size).filter(|section| section.range.end <= region.end);
+    let section =
+        Section::stored(&header, at, size).filter(|section| section.range.end <= region.end);
     Ok(section.map_or(Step::Lost, Step::Section))
 }
 
@@ -160,7 +185,9 @@ fn recognise(
         // A stream can be mistaken for numbers more easily than numbers for a stream, unless the header says so.
         readings.insert(if is_stored { 0 } else { readings.len() }, stored);
         for (codec, prefix) in readings {
-            let Some(stream) = bytes.get(prefix.size()..) else { continue };
+            let Some(stream) = bytes.get(prefix.size()..) else {
+                continue;
+            };
             let length = prefix.read(&bytes);
             if has_content(section.tag, stream, codec, length, decoder, decoders) {
                 return Ok(Some((codec, prefix)));
@@ -206,7 +233,8 @@ fn begins_like_a_mesh(content: &mut Content<'_>, buffer: &mut [u8]) -> Result<bo
     }
     let mut counts = [0; size_of::<raw::MeshCounts>()];
     content.read_exact(&mut counts)?;
-    let counts = raw::MeshCounts::read_from_bytes(&counts).unwrap_or_else(|_| raw::MeshCounts::new_zeroed());
+    let counts =
+        raw::MeshCounts::read_from_bytes(&counts).unwrap_or_else(|_| raw::MeshCounts::new_zeroed());
     content.skip(u64::from(counts.vertices.get()).saturating_mul(12), buffer)?;
     let mut tag = [0; 4];
     content.read_exact(&mut tag)?;
@@ -222,15 +250,25 @@ fn unreadable(source: &crate::bytes::Source, region: &Range<u64>) -> Error {
         (b"BZh", "a bzip2 stream"),
         (b"7z\xbc\xaf", "a 7-Zip archive"),
     ];
-    let content = region.start.saturating_add(size_u64::<raw::SectionHeader>());
+    let content = region
+        .start
+        .saturating_add(size_u64::<raw::SectionHeader>());
     let beginning = source.get(span(content, 8), "section").unwrap_or_default();
-    let other = magics.iter().find(|(magic, _)| beginning.starts_with(magic));
+    let other = magics
+        .iter()
+        .find(|(magic, _)| beginning.starts_with(magic));
     match other {
         Some((_, name)) => {
             let error = FILE.error(ErrorKind::Unsupported, "compression of the sections");
-            error.at(span(content, 8)).expected("zlib, gzip, deflate or none").found(name)
+            error
+                .at(span(content, 8))
+                .expected("zlib, gzip, deflate or none")
+                .found(name)
         }
-        None => FILE.malformed("sections").at(region.clone()).because(Cause::NoEndTag),
+        None => FILE
+            .malformed("sections")
+            .at(region.clone())
+            .because(Cause::NoEndTag),
     }
 }
 
@@ -246,6 +284,13 @@ pub(crate) fn contradiction(layout: &Layout, dialect: Dialect) -> Option<Finding
     if said == Some(is_compressed) || layout.table.is_empty() {
         return None;
     }
-    let detail = format!("{}, and the sections are {dialect}", quoted(&value.to_string_lossy()));
-    Some(Finding::new(rules::COMPRESSED, FILE.of(Address::field("header")).at(layout.header.clone()), detail))
+    let detail = format!(
+        "{}, and the sections are {dialect}",
+        quoted(&value.to_string_lossy())
+    );
+    Some(Finding::new(
+        rules::COMPRESSED,
+        FILE.of(Address::field("header")).at(layout.header.clone()),
+        detail,
+    ))
 }

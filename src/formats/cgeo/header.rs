@@ -37,7 +37,8 @@ impl Properties {
     /// The value of the first property with this name, without regard to case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Text> {
-        let same = |(found, _): &(Text, Text)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes());
+        let same =
+            |(found, _): &(Text, Text)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes());
         self.iter().find(same).map(|(_, value)| value)
     }
 
@@ -61,7 +62,11 @@ impl Properties {
 
 /// A finite number, with a point or, as some systems write it, a comma.
 fn number(text: &str) -> Option<f64> {
-    let number = if cfg!(meshmap_small) { decimal(text) } else { text.replace(',', ".").parse().ok() };
+    let number = if cfg!(meshmap_small) {
+        decimal(text)
+    } else {
+        text.replace(',', ".").parse().ok()
+    };
     number.filter(|number| number.is_finite())
 }
 
@@ -86,7 +91,11 @@ fn decimal(text: &str) -> Option<f64> {
         }
     }
     let scale = (0..power.unsigned_abs().min(400)).fold(1.0, |scale, _| scale * 10.0);
-    let value = if power < 0 { value / scale } else { value * scale };
+    let value = if power < 0 {
+        value / scale
+    } else {
+        value * scale
+    };
     has_digits.then(|| if text.starts_with('-') { -value } else { value })
 }
 
@@ -132,8 +141,14 @@ mod tests {
     #[test]
     fn numbers_that_are_none_are_absent() {
         let header = properties("A: seven\nB: inf\nC: 1 2\nD: 1 2 3\nE: 9223372036854775808");
-        assert_eq!((header.integer("A"), header.number("B"), header.triple("C")), (None, None, None));
-        assert_eq!((header.triple("D"), header.integer("E")), (Some([1., 2., 3.]), None));
+        assert_eq!(
+            (header.integer("A"), header.number("B"), header.triple("C")),
+            (None, None, None)
+        );
+        assert_eq!(
+            (header.triple("D"), header.integer("E")),
+            (Some([1., 2., 3.]), None)
+        );
     }
 
     #[test]
@@ -155,9 +170,15 @@ mod tests {
         ];
         for text in texts {
             let expected: f64 = text.parse().unwrap();
-            assert_eq!(decimal(text).map(f64::to_bits), Some(expected.to_bits()), "{text}");
+            assert_eq!(
+                decimal(text).map(f64::to_bits),
+                Some(expected.to_bits()),
+                "{text}"
+            );
         }
-        for text in ["", ".", "-", "--1", "1.2.3", "1e", "0x1", "inf", "NaN", "1 2"] {
+        for text in [
+            "", ".", "-", "--1", "1.2.3", "1e", "0x1", "inf", "NaN", "1 2",
+        ] {
             assert_eq!(number(text), None, "{text}");
             assert_eq!(decimal(text), None, "{text}");
         }

@@ -39,11 +39,17 @@ impl Layout {
 
     fn try_read(source: &Source) -> Result<Self> {
         let prologue_size = size_u64::<raw::Prologue>();
-        let source = source.for_format(Format::CGeo).with_head(prologue_size, HEAD, "header")?;
+        let source = source
+            .for_format(Format::CGeo)
+            .with_head(prologue_size, HEAD, "header")?;
         let prologue: raw::Prologue = source.read_struct(0, "header")?;
         if prologue.magic != raw::MAGIC {
-            let error = FILE.error(ErrorKind::UnknownFormat, "magic number").at(0..1);
-            return Err(error.expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
+            let error = FILE
+                .error(ErrorKind::UnknownFormat, "magic number")
+                .at(0..1);
+            return Err(error
+                .expected("0x43")
+                .found(format_args!("{:#04x}", prologue.magic)));
         }
         let size = prologue.header_size.get();
         if size > caps::CGEO_HEADER {
@@ -56,15 +62,23 @@ impl Layout {
         if let Some(len) = source.len()?.filter(|len| header.end > *len) {
             let error = FILE.error(ErrorKind::Truncated, "header").at(header);
             let there = decimal(len.saturating_sub(prologue_size));
-            return Err(error.expected(format!("{} bytes (size of the header)", decimal(size))).found(there));
+            return Err(error
+                .expected(format!("{} bytes (size of the header)", decimal(size)))
+                .found(there));
         }
         let source = source.with_ranges(&[0..data.saturating_add(8)], "header")?;
         let properties = Properties::new(source.get(header.clone(), "header")?);
         let flags = tag(&source, data, "flags")?;
-        expect_tag(&source, data.saturating_add(4), raw::TAG_ANIM_TABLE_START, "TAG_ANIM_TABLE_START")?;
+        expect_tag(
+            &source,
+            data.saturating_add(4),
+            raw::TAG_ANIM_TABLE_START,
+            "TAG_ANIM_TABLE_START",
+        )?;
 
         let mut findings = Findings::default();
-        let (source, table_range) = find_table(source, data.saturating_add(8), &properties, &mut findings)?;
+        let (source, table_range) =
+            find_table(source, data.saturating_add(8), &properties, &mut findings)?;
         let table = Array::new(source.get(table_range.clone(), "offset table")?);
         note_header(&properties, &header, &mut findings);
         Ok(Self {
@@ -91,7 +105,14 @@ impl Layout {
     /// The offsets that several entries of the table name.
     pub(crate) fn repeated(&self) -> HashSet<u64> {
         let runs = self.sorted().chunk_by(|a, b| a == b);
-        runs.filter_map(|run| if let [offset, _, ..] = run { Some(*offset) } else { None }).collect()
+        runs.filter_map(|run| {
+            if let [offset, _, ..] = run {
+                Some(*offset)
+            } else {
+                None
+            }
+        })
+        .collect()
     }
 
     /// The bytes of a snapshot: from its offset in the table to the next greater one, or to the end of the source.
@@ -106,11 +127,15 @@ impl Layout {
         let len = self.source.len()?.unwrap_or(u64::MAX);
         let first = self.table_range.end.saturating_add(4);
         if offset < first || offset >= len {
-            let place = self.table_range.start.saturating_add(as_u64(index).saturating_mul(8));
+            let place = self
+                .table_range
+                .start
+                .saturating_add(as_u64(index).saturating_mul(8));
             let error = FILE.malformed("offset table").of(snapshot_address(index));
-            return Err(error
-                .at(span(place, 8))
-                .because(Cause::Offset { expected: first..len, found: offset }));
+            return Err(error.at(span(place, 8)).because(Cause::Offset {
+                expected: first..len,
+                found: offset,
+            }));
         }
         Ok(offset..sorted.get(next).copied().unwrap_or(len).min(len))
     }
@@ -123,7 +148,9 @@ fn find_table(
     properties: &Properties,
     findings: &mut Findings,
 ) -> Result<(Source, Range<u64>)> {
-    let announced = properties.integer(names::SNAPSHOT_COUNT).and_then(|count| u64::try_from(count).ok());
+    let announced = properties
+        .integer(names::SNAPSHOT_COUNT)
+        .and_then(|count| u64::try_from(count).ok());
     let len = source.len()?.unwrap_or(u64::MAX);
     if let Some(count) = announced {
         let end = start.saturating_add(count.saturating_mul(8));
@@ -148,12 +175,16 @@ fn find_table(
         if found.get() == raw::TAG_ANIM_TABLE_END {
             findings.add(rules::SNAPSHOT_COUNT, || {
                 let stored = properties.get(names::SNAPSHOT_COUNT);
-                let stored =
-                    stored.map_or_else(|| "none".to_owned(), |stored| quoted(&stored.to_string_lossy()));
+                let stored = stored.map_or_else(
+                    || "none".to_owned(),
+                    |stored| quoted(&stored.to_string_lossy()),
+                );
                 let detail = format!("{stored} in the header, {count} in the table");
                 (FILE.of(Address::field("header")), detail)
             });
-            let source = walk.source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;
+            let source = walk
+                .source()
+                .with_ranges(&[start..at.saturating_add(4)], "offset table")?;
             return Ok((source, start..at));
         }
         if at.saturating_add(8) > bound {
@@ -165,13 +196,22 @@ fn find_table(
         }
         at = at.saturating_add(8);
     }
-    let error = FILE.malformed("TAG_ANIM_TABLE_END").at(start..at.saturating_add(4).min(len));
-    Err(error.expected(format!("{:#x} after the offset table", raw::TAG_ANIM_TABLE_END)).found("none"))
+    let error = FILE
+        .malformed("TAG_ANIM_TABLE_END")
+        .at(start..at.saturating_add(4).min(len));
+    Err(error
+        .expected(format!(
+            "{:#x} after the offset table",
+            raw::TAG_ANIM_TABLE_END
+        ))
+        .found("none"))
 }
 
 fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Findings) {
     let note = |findings: &mut Findings, detail: String| {
-        findings.add(rules::PROPERTY, || (FILE.of(Address::field("header")).at(header.clone()), detail));
+        findings.add(rules::PROPERTY, || {
+            (FILE.of(Address::field("header")).at(header.clone()), detail)
+        });
     };
     let mandatory = [
         names::VERSION,
@@ -198,7 +238,10 @@ fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Find
             note(findings, format!("{name}: not a whole number"));
         }
     }
-    if let Some(version) = properties.integer(names::VERSION).filter(|version| !(4..=7).contains(version)) {
+    if let Some(version) = properties
+        .integer(names::VERSION)
+        .filter(|version| !(4..=7).contains(version))
+    {
         findings.add(rules::VERSION, || {
             let remedy = "\"Batch convert\" in Corona's proxy dialog rewrites the proxies below a folder in its latest version";
             (FILE.of(Address::field("header")), format!("{version}; 4 to 7 are known; {remedy}"))
@@ -212,16 +255,25 @@ pub(crate) fn snapshot_address(index: usize) -> Address {
 
 /// The tag at an offset.
 pub(crate) fn tag(source: &Source, offset: u64, what: &'static str) -> Result<u32> {
-    source.read_struct::<zerocopy::little_endian::U32>(offset, what).map(|tag| tag.get())
+    source
+        .read_struct::<zerocopy::little_endian::U32>(offset, what)
+        .map(|tag| tag.get())
 }
 
-pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'static str) -> Result<()> {
+pub(crate) fn expect_tag(
+    source: &Source,
+    offset: u64,
+    expected: u32,
+    what: &'static str,
+) -> Result<()> {
     let found = tag(source, offset, what)?;
     if found == expected {
         return Ok(());
     }
     let error = FILE.malformed(what).at(span(offset, 4));
-    Err(error.expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
+    Err(error
+        .expected(format!("{expected:#x}"))
+        .found(format_args!("{found:#x}")))
 }
 
 /// Returns `true` if a source that begins with `head` is a CGeo file.
@@ -229,7 +281,9 @@ pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'st
 /// Other files share the first byte, so the start tag of the offset table, after the text header, decides. A file that
 /// ends before that tag is a CGeo file if the existing part of the header is text: opening it reports that it is truncated.
 pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
-    let Some((&[MAGIC, a, b, c, d], text)) = head.split_first_chunk() else { return Ok(false) };
+    let Some((&[MAGIC, a, b, c, d], text)) = head.split_first_chunk() else {
+        return Ok(false);
+    };
     let header_size = u32::from_le_bytes([a, b, c, d]);
     let tag = span(9_u64.saturating_add(header_size.into()), 4);
     if header_size > caps::CGEO_HEADER {
@@ -246,5 +300,8 @@ pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
 /// Returns `true` if a header may begin like this: with lines of text, and the name of a property.
 fn is_text(head: &[u8]) -> bool {
     let name = head.split(|byte| *byte == b':').next().unwrap_or_default();
-    !head.is_empty() && name.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r' | b'\n' | b'\t'))
+    !head.is_empty()
+        && name
+            .iter()
+            .all(|byte| matches!(byte, b' '..=b'~' | b'\r' | b'\n' | b'\t'))
 }

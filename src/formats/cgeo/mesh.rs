@@ -99,17 +99,27 @@ pub(super) const MAP_CHANNEL: u64 = 128;
 impl Mesh {
     /// The bytes of the positions, normals and map channels that these parts hold.
     pub(crate) fn size_of(&self, parts: Parts) -> u64 {
-        let arrays = [(Parts::POSITIONS, &self.positions), (Parts::NORMALS, &self.normals)];
+        let arrays = [
+            (Parts::POSITIONS, &self.positions),
+            (Parts::NORMALS, &self.normals),
+        ];
         let of_channels = self.texcoords.iter().map(|array| (Parts::TEXCOORDS, array));
-        let wanted = arrays.into_iter().chain(of_channels).filter(|(part, _)| parts.contains(*part));
-        wanted.fold(0, |sum, (_, array)| sum.saturating_add(as_u64(array.as_bytes().len())))
+        let wanted = arrays
+            .into_iter()
+            .chain(of_channels)
+            .filter(|(part, _)| parts.contains(*part));
+        wanted.fold(0, |sum, (_, array)| {
+            sum.saturating_add(as_u64(array.as_bytes().len()))
+        })
     }
 
     /// The memory of all arrays, triangles included, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let channels = as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL);
         let triangles = as_u64(self.triangles.as_bytes().len());
-        self.size_of(Parts::ALL).saturating_add(channels).saturating_add(triangles)
+        self.size_of(Parts::ALL)
+            .saturating_add(channels)
+            .saturating_add(triangles)
     }
 
     /// The numbers of elements of a mesh with all parts.
@@ -135,7 +145,9 @@ impl Mesh {
         out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
             meter.resize(to, stored, from.len_u64(), WHAT)?;
-            to.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = from);
+            to.iter_mut()
+                .zip(from.iter())
+                .for_each(|(to, from)| *to = from);
             Ok(())
         };
         if parts.contains(Parts::POSITIONS) {
@@ -145,9 +157,17 @@ impl Mesh {
             copy(&self.normals, &mut out.normals)?;
         }
         if parts.contains(Parts::TEXCOORDS) {
-            meter.take(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?.keep();
+            meter
+                .take(
+                    as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL),
+                    WHAT,
+                )?
+                .keep();
             out.make_texcoords(self.texcoords.len());
-            self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
+            self.texcoords
+                .iter()
+                .zip(&mut out.texcoords)
+                .try_for_each(|(from, to)| copy(from, to))?;
         }
         if parts.contains(Parts::TRIANGLES) {
             out.share_triangles(&self.triangles);
@@ -162,19 +182,31 @@ impl MeshBuffer {
     pub(crate) fn memory(&self) -> u64 {
         let channels = self.texcoords.iter().chain(&self.spare_texcoords);
         let arrays = [&self.positions, &self.normals].into_iter().chain(channels);
-        let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
-        let channels =
-            as_u64(self.texcoords.capacity()).saturating_add(as_u64(self.spare_texcoords.capacity()));
+        let triples = arrays.fold(0, |sum: u64, array| {
+            sum.saturating_add(as_u64(array.capacity()))
+        });
+        let channels = as_u64(self.texcoords.capacity())
+            .saturating_add(as_u64(self.spare_texcoords.capacity()));
         let channels = channels.saturating_mul(MAP_CHANNEL);
-        let triangles = self.triangles.memory().saturating_add(self.spare_triangles.memory());
-        triples.saturating_mul(12).saturating_add(channels).saturating_add(triangles)
+        let triangles = self
+            .triangles
+            .memory()
+            .saturating_add(self.spare_triangles.memory());
+        triples
+            .saturating_mul(12)
+            .saturating_add(channels)
+            .saturating_add(triangles)
     }
 
     /// The bytes of its elements, however much memory they are in.
     pub(crate) fn size(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
+        let arrays = [&self.positions, &self.normals]
+            .into_iter()
+            .chain(&self.texcoords);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.len())));
-        triples.saturating_mul(12).saturating_add(as_u64(self.triangles.as_bytes().len()))
+        triples
+            .saturating_mul(12)
+            .saturating_add(as_u64(self.triangles.as_bytes().len()))
     }
 
     /// Makes this number of map channels, of memory that there was before.
@@ -243,7 +275,9 @@ pub(crate) enum FileId {
 
 impl FileId {
     pub(super) fn new(source: &Source, proxy: u64) -> Self {
-        let identity = source.identity().filter(|id| id.file_id.is_some() && id.modified.is_some());
+        let identity = source
+            .identity()
+            .filter(|id| id.file_id.is_some() && id.modified.is_some());
         identity.map_or(Self::Proxy(proxy), |identity| Self::File(*identity))
     }
 }

@@ -53,7 +53,11 @@ mod proxy;
 #[cfg(feature = "raw")]
 pub mod raw;
 #[cfg(not(feature = "raw"))]
-#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "its items are public with the feature `raw`"
+)]
 mod raw;
 mod read;
 pub(crate) mod rules;

@@ -34,7 +34,11 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Positions };
+        let mut frames = Decoded {
+            meter: &meter,
+            scratch,
+            part: MeshArray::Positions,
+        };
         positions_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
@@ -54,7 +58,11 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Normals };
+        let mut frames = Decoded {
+            meter: &meter,
+            scratch,
+            part: MeshArray::Normals,
+        };
         normals_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
     }
 
@@ -74,7 +82,11 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
-        let mut frames = Decoded { meter: &meter, scratch, part: MeshArray::Positions };
+        let mut frames = Decoded {
+            meter: &meter,
+            scratch,
+            part: MeshArray::Positions,
+        };
         velocities(self, &mut frames, &meter, timing, index, out)
     }
 }
@@ -84,7 +96,11 @@ pub(super) trait Frames {
     type Frame;
 
     /// Returns the array of a snapshot, which may reuse the memory of `old`, and the topology that it belongs to.
-    fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)>;
+    fn frame(
+        &mut self,
+        snapshot: &Snapshot,
+        old: Option<Self::Frame>,
+    ) -> Result<(Self::Frame, TopologyId)>;
 
     fn array(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;
 
@@ -103,7 +119,11 @@ impl<'a> Frames for Decoded<'a> {
     /// And what they are charged to.
     type Frame = (Vec<[f32; 3]>, Meter<'a>);
 
-    fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
+    fn frame(
+        &mut self,
+        snapshot: &Snapshot,
+        old: Option<Self::Frame>,
+    ) -> Result<(Self::Frame, TopologyId)> {
         let mut array = old.map_or_else(
             || {
                 let [first, second] = &mut self.scratch.frames;
@@ -148,7 +168,11 @@ impl<F> Used<F> {
 
 impl<F> Pair<F> {
     fn new() -> Self {
-        Self { newer: None, older: None, topology: None }
+        Self {
+            newer: None,
+            older: None,
+            topology: None,
+        }
     }
 
     /// Makes this snapshot the newer one.
@@ -165,7 +189,10 @@ impl<F> Pair<F> {
         if *self.topology.get_or_insert(topology) != topology {
             return Err(other_triangles(snapshot));
         }
-        self.older = self.newer.replace(Used { offset: snapshot.extent.start, frame });
+        self.older = self.newer.replace(Used {
+            offset: snapshot.extent.start,
+            frame,
+        });
         Ok(())
     }
 
@@ -186,25 +213,38 @@ impl<F> Pair<F> {
 
     /// Gives the memory of both back.
     fn end<S: Frames<Frame = F>>(self, frames: &mut S) {
-        self.newer.into_iter().chain(self.older).for_each(|used| frames.keep(used.frame));
+        self.newer
+            .into_iter()
+            .chain(self.older)
+            .for_each(|used| frames.keep(used.frame));
     }
 }
 
 /// The error of a snapshot with other triangles than the one before it.
 pub(super) fn other_triangles(snapshot: &Snapshot) -> Error {
-    let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots").of(snapshot.address());
-    error.expected("those of the snapshot before").found("others; vertices cannot be matched")
+    let error = FILE
+        .error(ErrorKind::Mismatch, "triangles of snapshots")
+        .of(snapshot.address());
+    error
+        .expected("those of the snapshot before")
+        .found("others; vertices cannot be matched")
 }
 
 /// The error of a time without snapshots around it.
 pub(super) fn no_key(seconds: f64) -> Error {
-    FILE.out_of_range("time").expected("a time, and snapshots").found(seconds)
+    FILE.out_of_range("time")
+        .expected("a time, and snapshots")
+        .found(seconds)
 }
 
 /// A vector of length 1 in the direction of another one; 0 if it has no direction.
 pub(super) fn direction([x, y, z]: [f32; 3]) -> [f32; 3] {
     let length = (x * x + y * y + z * z).sqrt();
-    if length > 0.0 && length.is_finite() { [x / length, y / length, z / length] } else { [0.0; 3] }
+    if length > 0.0 && length.is_finite() {
+        [x / length, y / length, z / length]
+    } else {
+        [0.0; 3]
+    }
 }
 
 /// The normals at these times, by frames that come from anywhere.
@@ -217,7 +257,8 @@ pub(super) fn normals_at<S: Frames>(
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
     positions_at(proxy, frames, meter, timing, at, out)?;
-    out.iter_mut().for_each(|normal| *normal = direction(*normal));
+    out.iter_mut()
+        .for_each(|normal| *normal = direction(*normal));
     Ok(())
 }
 
@@ -235,22 +276,40 @@ pub(super) fn positions_at<S: Frames>(
     for (number, time) in seconds.iter().enumerate() {
         let key = timing.index_at(*time, wrap).ok_or_else(|| no_key(*time))?;
         let from = proxy.snapshot(key.from)?;
-        let to = if key.fraction > 0.0 { proxy.snapshot(key.to)? } else { from.clone() };
+        let to = if key.fraction > 0.0 {
+            proxy.snapshot(key.to)?
+        } else {
+            from.clone()
+        };
         pair.bring_both(frames, &from, &to)?;
-        let Some(newer) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else { continue };
+        let Some(newer) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else {
+            continue;
+        };
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
             meter.reserve(out, meter.read(), all, "positions at all times")?;
         }
-        let older = pair.older.as_ref().filter(|_| from.extent.start != to.extent.start);
+        let older = pair
+            .older
+            .as_ref()
+            .filter(|_| from.extent.start != to.extent.start);
         match older.map(|used| S::array(&used.frame)) {
             None => out.extend_from_slice(&newer),
             Some(older) => {
                 let between = |from: &[f32; 3], to: &[f32; 3]| {
                     let ([a, b, c], [d, e, f]) = (from, to);
-                    [a + (d - a) * key.fraction, b + (e - b) * key.fraction, c + (f - c) * key.fraction]
+                    [
+                        a + (d - a) * key.fraction,
+                        b + (e - b) * key.fraction,
+                        c + (f - c) * key.fraction,
+                    ]
                 };
-                out.extend(older.iter().zip(newer.iter()).map(|(from, to)| between(from, to)));
+                out.extend(
+                    older
+                        .iter()
+                        .zip(newer.iter())
+                        .map(|(from, to)| between(from, to)),
+                );
             }
         }
     }
@@ -267,20 +326,34 @@ pub(super) fn velocities<S: Frames>(
     index: usize,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
-    let last = proxy.snapshot(index).map(|_| proxy.snapshot_count().saturating_sub(1))?;
+    let last = proxy
+        .snapshot(index)
+        .map(|_| proxy.snapshot_count().saturating_sub(1))?;
     let (before, after) = (index.saturating_sub(1), index.saturating_add(1).min(last));
     let seconds = timing.time_of(after) - timing.time_of(before);
     if before == after || seconds == 0.0 {
-        let error = FILE.error(ErrorKind::Unsupported, "time between snapshots").of(snapshot_address(index));
-        return Err(error.expected("snapshots with time between them").found("none"));
+        let error = FILE
+            .error(ErrorKind::Unsupported, "time between snapshots")
+            .of(snapshot_address(index));
+        return Err(error
+            .expected("snapshots with time between them")
+            .found("none"));
     }
-    #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "seconds, as far as an f32 goes"
+    )]
     let per_second = (1.0 / seconds) as f32;
     let mut pair = Pair::new();
     let (before, after) = (proxy.snapshot(before)?, proxy.snapshot(after)?);
     pair.bring_both(frames, &before, &after)?;
-    let Some(later) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else { return Ok(()) };
-    let earlier = pair.older.as_ref().map_or_else(|| later.clone(), |used| S::array(&used.frame));
+    let Some(later) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else {
+        return Ok(());
+    };
+    let earlier = pair
+        .older
+        .as_ref()
+        .map_or_else(|| later.clone(), |used| S::array(&used.frame));
     meter.resize(out, meter.read(), as_u64(later.len()), "velocities")?;
     let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {

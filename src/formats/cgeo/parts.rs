@@ -89,7 +89,11 @@ impl Parts {
     /// set.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Option<Self> {
-        if bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
+        if bits & !Self::ALL.0 == 0 {
+            Some(Self(bits))
+        } else {
+            None
+        }
     }
 
     /// The bits, as in [`from_bits`](Self::from_bits).

@@ -79,23 +79,35 @@ impl<'a> Play<'a> {
 
     /// Plays every `stride`th snapshot. 0 is the same as 1.
     pub fn stride(self, stride: usize) -> Self {
-        Self { stride: stride.max(1), ..self }
+        Self {
+            stride: stride.max(1),
+            ..self
+        }
     }
 
     /// Begins with the last snapshot of the range, and goes backwards.
     pub fn backwards(self) -> Self {
-        Self { is_backwards: true, ..self }
+        Self {
+            is_backwards: true,
+            ..self
+        }
     }
 
     /// Limits the decoded snapshots to `bytes` bytes, but always holds at least one snapshot. 256 MiB without this.
     pub fn capacity(self, bytes: u64) -> Self {
-        Self { capacity: bytes, ..self }
+        Self {
+            capacity: bytes,
+            ..self
+        }
     }
 
     /// Decodes on the threads of this pool, rather than on the threads of the pool that the caller runs in.
     #[cfg(feature = "rayon")]
     pub fn pool(self, pool: &'a rayon::ThreadPool) -> Self {
-        Self { pool: Some(pool), ..self }
+        Self {
+            pool: Some(pool),
+            ..self
+        }
     }
 
     /// Calls `each` with the index and the mesh of each snapshot, on this thread. [`ControlFlow::Break`] ends playing.
@@ -196,7 +208,10 @@ struct Job {
     decoded: Condvar,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for each snapshot ahead")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each snapshot ahead"
+)]
 enum State {
     Waiting,
     Running,
@@ -241,7 +256,13 @@ impl Job {
                 return Ok(());
             }
             snapshot
-                .mesh_into_within(self.parts, &meter, &mut mesh, &mut scratch, Identify::IfWanted)
+                .mesh_into_within(
+                    self.parts,
+                    &meter,
+                    &mut mesh,
+                    &mut scratch,
+                    Identify::IfWanted,
+                )
                 .map(drop)
         };
         // A reader that panics must not leave the thread that plays waiting.
@@ -249,8 +270,13 @@ impl Job {
         locked(&self.memory.scratches).push(scratch);
         // A snapshot that does not fit into its share is decoded after the others.
         let is_limit = |error: &Error| error.kind() == ErrorKind::LimitExceeded;
-        let is_refused = matches!(&outcome, Ok(Err(error)) if self.share.is_some() && is_limit(error));
-        if is_refused { (MeshBuffer::default(), None) } else { (mesh, Some(outcome)) }
+        let is_refused =
+            matches!(&outcome, Ok(Err(error)) if self.share.is_some() && is_limit(error));
+        if is_refused {
+            (MeshBuffer::default(), None)
+        } else {
+            (mesh, Some(outcome))
+        }
     }
 
     /// Waits until another thread has decoded the snapshot, or less long. If a caller's reader reads it, which may need this worker of a
@@ -314,9 +340,22 @@ impl<'a> Player<'a> {
         let source = play.proxy.source();
         let looks = threads > 0 || source.is_in_memory() || source.is_file();
         let shares_first = looks && job::unmetered(|| play.needs_first());
-        let size = if threads > 0 && shares_first { job::unmetered(|| play.first_size()) } else { None };
+        let size = if threads > 0 && shares_first {
+            job::unmetered(|| play.first_size())
+        } else {
+            None
+        };
         let (window, memory) = (VecDeque::new(), Arc::default());
-        Self { play, turn: 0, window, threads, shares_first, size, memory, asked: ReadAhead::default() }
+        Self {
+            play,
+            turn: 0,
+            window,
+            threads,
+            shares_first,
+            size,
+            memory,
+            asked: ReadAhead::default(),
+        }
     }
 
     fn job(&self, turn: usize, share: Option<u64>) -> Arc<Job> {
@@ -336,11 +375,25 @@ impl<'a> Player<'a> {
     fn fill(&mut self) {
         /// Snapshots for each thread. More gain nothing and take fresh memory.
         const AHEAD_OF_EACH: usize = 2;
-        let fits = self.size.and_then(|size| self.play.capacity.checked_div(size.max(1))).unwrap_or(0);
+        let fits = self
+            .size
+            .and_then(|size| self.play.capacity.checked_div(size.max(1)))
+            .unwrap_or(0);
         // The caller has one more, and another one waits to be used again.
-        let most = self.threads.saturating_mul(AHEAD_OF_EACH).min(as_usize(fits.saturating_sub(2)));
-        let share = self.play.capacity.checked_div(as_u64(most).saturating_add(2)).unwrap_or(0);
-        let shares = self.window.iter().filter_map(|job| job.share).fold(0, u64::saturating_add);
+        let most = self
+            .threads
+            .saturating_mul(AHEAD_OF_EACH)
+            .min(as_usize(fits.saturating_sub(2)));
+        let share = self
+            .play
+            .capacity
+            .checked_div(as_u64(most).saturating_add(2))
+            .unwrap_or(0);
+        let shares = self
+            .window
+            .iter()
+            .filter_map(|job| job.share)
+            .fold(0, u64::saturating_add);
         let mut left = self.play.capacity.saturating_sub(shares);
         while self.window.len() < most
             && self.turn.saturating_add(self.window.len()) < self.play.len()
@@ -432,13 +485,20 @@ impl Play<'_> {
 
     /// Returns `true` if the second snapshot that is played is a difference from the first one of the file.
     fn needs_first(&self) -> bool {
-        let is_complete = || self.proxy.snapshot(self.at(1))?.is_complete(&mut Scratch::default());
+        let is_complete = || {
+            self.proxy
+                .snapshot(self.at(1))?
+                .is_complete(&mut Scratch::default())
+        };
         self.len() > 1 && is_complete().is_ok_and(|is_complete| !is_complete)
     }
 
     /// Returns the approximate size of a difference in bytes: the size of the arrays of the first snapshot.
     fn first_size(&self) -> Option<u64> {
-        let base = self.proxy.base_within(self.parts, &Meter::of_call(&self.proxy.options().limits)).ok()?;
+        let base = self
+            .proxy
+            .base_within(self.parts, &Meter::of_call(&self.proxy.options().limits))
+            .ok()?;
         Some(base.mesh.size_of(self.parts))
     }
 
@@ -446,10 +506,19 @@ impl Play<'_> {
     #[cfg(feature = "rayon")]
     fn threads(&self) -> usize {
         use rayon::ThreadPool;
-        let threads = self.pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
-        let worker = self.pool.map_or_else(rayon::current_thread_index, ThreadPool::current_thread_index);
+        let threads = self
+            .pool
+            .map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+        let worker = self.pool.map_or_else(
+            rayon::current_thread_index,
+            ThreadPool::current_thread_index,
+        );
         let is_off = self.proxy.options().parallelism != crate::options::Parallelism::Rayon;
-        if is_off || threads <= usize::from(worker.is_some()) { 0 } else { threads }
+        if is_off || threads <= usize::from(worker.is_some()) {
+            0
+        } else {
+            threads
+        }
     }
 
     #[cfg(feature = "rayon")]
@@ -488,7 +557,11 @@ impl Iterator for Player<'_> {
         let outcome = outcome.and_then(|()| call.work(mesh.size(), "snapshot that is played"));
         self.turn = self.turn.saturating_add(1);
         // An error also gives the memory back.
-        let mesh = PlayedMesh { mesh, memory: Arc::clone(&self.memory), proxy: self.play.proxy.clone() };
+        let mesh = PlayedMesh {
+            mesh,
+            memory: Arc::clone(&self.memory),
+            proxy: self.play.proxy.clone(),
+        };
         Some((index, outcome.map(|()| mesh)))
     }
 
@@ -524,9 +597,13 @@ impl ReadAhead {
         }
         while self.next < play.len() && (self.lengths.is_empty() || self.bytes < AHEAD) {
             // Before a snapshot has been decoded, nothing is known of how much of the others is needed.
-            let Ok(snapshot) = play.proxy.snapshot(play.at(self.next)) else { return };
+            let Ok(snapshot) = play.proxy.snapshot(play.at(self.next)) else {
+                return;
+            };
             let source = play.proxy.source();
-            let Some(ranges) = snapshot.likely_ranges(play.parts, source.is_file()) else { return };
+            let Some(ranges) = snapshot.likely_ranges(play.parts, source.is_file()) else {
+                return;
+            };
             let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
             self.bytes = self.bytes.saturating_add(length);
             self.lengths.push_back(length);

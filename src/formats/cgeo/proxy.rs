@@ -64,7 +64,11 @@ impl Known {
             let start = properties.integer(names::TIME_START).unwrap_or(0);
             Timing::of_microseconds(start, step, snapshots)
         });
-        Self { object_name: properties.get(names::OBJECT_NAME), timing, unit: unit_length(properties) }
+        Self {
+            object_name: properties.get(names::OBJECT_NAME),
+            timing,
+            unit: unit_length(properties),
+        }
     }
 }
 
@@ -109,13 +113,19 @@ impl Proxy {
             id,
             file,
             #[cfg(feature = "cache")]
-            key: Arc::new(FileKey { file, dialect, options: *options }),
+            key: Arc::new(FileKey {
+                file,
+                dialect,
+                options: *options,
+            }),
             base,
             prefixes: Prefixes::default(),
             findings,
             known: OnceLock::new(),
         };
-        let proxy = Self { inner: Arc::new(inner) };
+        let proxy = Self {
+            inner: Arc::new(inner),
+        };
         // Snapshots are far from each other: each call asks for what it needs.
         proxy.source().reads_at_random();
         refuse_forbidden(options, Format::CGeo, || proxy.validate())?;
@@ -161,7 +171,9 @@ impl Proxy {
     }
 
     fn known(&self) -> &Known {
-        self.inner.known.get_or_init(|| Known::of(self.properties(), self.snapshot_count()))
+        self.inner
+            .known
+            .get_or_init(|| Known::of(self.properties(), self.snapshot_count()))
     }
 
     /// "Version"; 7 is the newest that is described. `None` if it is not a whole number.
@@ -234,7 +246,11 @@ impl Proxy {
     }
 
     pub(crate) fn topology(&self, triangles: SameTriangles) -> TopologyId {
-        TopologyId { file: self.inner.file, dialect: self.inner.dialect, triangles }
+        TopologyId {
+            file: self.inner.file,
+            dialect: self.inner.dialect,
+            triangles,
+        }
     }
 
     /// The topology of triangles that have been seen.
@@ -243,9 +259,17 @@ impl Proxy {
     }
 
     /// The topology of triangles that have been seen, by the hash of the first snapshot's triangles.
-    pub(super) fn topology_beside(&self, hash: TriangleHash, first: Option<TriangleHash>) -> TopologyId {
+    pub(super) fn topology_beside(
+        &self,
+        hash: TriangleHash,
+        first: Option<TriangleHash>,
+    ) -> TopologyId {
         let is_first = first == Some(hash);
-        self.topology(if is_first { SameTriangles::First } else { SameTriangles::Hashed(hash) })
+        self.topology(if is_first {
+            SameTriangles::First
+        } else {
+            SameTriangles::Hashed(hash)
+        })
     }
 
     /// The file and all that decoding depends on.
@@ -263,18 +287,29 @@ impl Proxy {
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let layout = &self.inner.layout;
-        let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
-            let stored = range.length();
-            Item { address, counts, stored, decoded: None, range: range.clone() }
-        };
+        let item =
+            |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
+                let stored = range.length();
+                Item {
+                    address,
+                    counts,
+                    stored,
+                    decoded: None,
+                    range: range.clone(),
+                }
+            };
         let properties = as_u64(self.properties().iter().count());
         let table = vec![("snapshots", layout.table.len_u64())];
         let first = [
-            item(Address::field("header"), &layout.header, vec![("properties", properties)]),
+            item(
+                Address::field("header"),
+                &layout.header,
+                vec![("properties", properties)],
+            ),
             item(Address::field("offset_table"), &layout.table_range, table),
         ];
-        let extents =
-            (0..self.snapshot_count()).filter_map(|index| Some((index, layout.extent(index).ok()?)));
+        let extents = (0..self.snapshot_count())
+            .filter_map(|index| Some((index, layout.extent(index).ok()?)));
         let snapshots =
             extents.map(move |(index, extent)| item(snapshot_address(index), &extent, Vec::new()));
         first.into_iter().chain(snapshots)
@@ -282,11 +317,17 @@ impl Proxy {
 
     /// The snapshots.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        let name = self.object_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = self
+            .object_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let timing = self.timing();
         Box::new((0..self.snapshot_count()).map(move |index| {
             let seconds = timing.map(|timing| timing.time_of(index));
-            let role = Role::Snapshot { index: as_u64(index), seconds };
+            let role = Role::Snapshot {
+                index: as_u64(index),
+                seconds,
+            };
             MeshEntry::new(snapshot_address(index), name.clone(), role)
         }))
     }
@@ -340,10 +381,14 @@ impl Proxy {
 fn unit_length(properties: &Properties) -> Option<UnitLength> {
     const CLOSE: f64 = 0.01;
     let scale = properties.number(names::SCALE).filter(|scale| *scale > 0.0);
-    let boxes = properties.triple(names::BOX_UNITS).zip(properties.triple(names::BOX_MILLIMETERS));
+    let boxes = properties
+        .triple(names::BOX_UNITS)
+        .zip(properties.triple(names::BOX_MILLIMETERS));
     let ratio = boxes.and_then(|(units, millimeters)| {
         let axes = units.into_iter().zip(millimeters);
-        let longest = axes.filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+        let longest = axes
+            .filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
         longest.map(|(unit, millimeters)| millimeters / unit)
     });
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
@@ -355,9 +400,15 @@ fn unit_length(properties: &Properties) -> Option<UnitLength> {
                 Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
                 Some(_) => UnitEvidence::BoxSizesScaleDiffers,
             };
-            Some(UnitLength { millimeters: ratio, evidence })
+            Some(UnitLength {
+                millimeters: ratio,
+                evidence,
+            })
         }
-        (None, Some(millimeters)) => Some(UnitLength { millimeters, evidence: UnitEvidence::Scale }),
+        (None, Some(millimeters)) => Some(UnitLength {
+            millimeters,
+            evidence: UnitEvidence::Scale,
+        }),
         (None, None) => None,
     }
 }

@@ -80,7 +80,10 @@ impl Prefixes {
         const SLOWLY: u64 = 32;
         let Some(prefix) = self.of(last) else { return };
         let known = prefix.load(Ordering::Relaxed);
-        prefix.store(bytes.max(known.saturating_sub(known / SLOWLY)), Ordering::Relaxed);
+        prefix.store(
+            bytes.max(known.saturating_sub(known / SLOWLY)),
+            Ordering::Relaxed,
+        );
         self.before.store(before, Ordering::Relaxed);
     }
 }
@@ -136,9 +139,15 @@ impl Snapshot {
         // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
         let length = grown(prefixes.estimate(last, is_file)?, is_file);
         let mesh = start.saturating_add(prefixes.before());
-        let end = mesh.saturating_add(length).clamp(self.extent.start, self.extent.end);
+        let end = mesh
+            .saturating_add(length)
+            .clamp(self.extent.start, self.extent.end);
         let is_apart = is_file && prefixes.before() > HEADERS;
-        Some(if is_apart { [self.beginning(HEADERS), mesh.min(end)..end] } else { [0..0, start..end] })
+        Some(if is_apart {
+            [self.beginning(HEADERS), mesh.min(end)..end]
+        } else {
+            [0..0, start..end]
+        })
     }
 
     /// Returns `true` if other differences show how much of the mesh is needed for an array.
@@ -173,7 +182,10 @@ impl Snapshot {
     /// Returns `true` if reading only a part of the snapshot saves reading the rest.
     fn reads_partially(&self) -> bool {
         !self.proxy.source().is_in_memory()
-            && self.kept.get().is_none_or(|kept| kept.loaded.get().is_none())
+            && self
+                .kept
+                .get()
+                .is_none_or(|kept| kept.loaded.get().is_none())
             && self.proxy.dialect().size != SizeMeaning::Inflated
     }
 
@@ -184,14 +196,21 @@ impl Snapshot {
         if !self.reads_partially() {
             return None;
         }
-        let Some(last) = last else { return Some(COUNTS) };
+        let Some(last) = last else {
+            return Some(COUNTS);
+        };
         // A caller that requests a second part of it will also request the others.
         if !self.may_end_before(last) || self.kept().is_read_in_part.swap(true, Ordering::Relaxed) {
             return None;
         }
         let source = self.proxy.source();
-        let known =
-            || if self.index > 0 { self.proxy.prefixes().estimate(last, source.is_file()) } else { None };
+        let known = || {
+            if self.index > 0 {
+                self.proxy.prefixes().estimate(last, source.is_file())
+            } else {
+                None
+            }
+        };
         if !source.is_file() {
             return known().filter(|length| *length < self.extent.length());
         }
@@ -200,7 +219,11 @@ impl Snapshot {
         }
         // Uncompressed data needs no more than its counts: its arrays are read into their memory.
         let is_stored = self.proxy.dialect().codec == Codec::Stored;
-        Some(if is_stored { COUNTS } else { known().unwrap_or(0).max(PIECE) })
+        Some(if is_stored {
+            COUNTS
+        } else {
+            known().unwrap_or(0).max(PIECE)
+        })
     }
 
     /// The source, with the bytes of this snapshot read.
@@ -223,7 +246,9 @@ impl Snapshot {
             // Otherwise the system may read more than this.
             source.will_read(range.clone());
         }
-        source.with_ranges(&[range], "snapshot").map_err(|error| self.place().locate(error))
+        source
+            .with_ranges(&[range], "snapshot")
+            .map_err(|error| self.place().locate(error))
     }
 
     /// The end of the snapshot: at the next one or, if that is far, after its own end tag. There may be a hole
@@ -234,15 +259,29 @@ impl Snapshot {
         }
         let mut decoders = Decoders::default();
         let mut sections = self.walk(source, &mut decoders)?;
-        while sections.next().map_err(|error| self.place().locate(error))?.is_some() {}
+        while sections
+            .next()
+            .map_err(|error| self.place().locate(error))?
+            .is_some()
+        {}
         Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
-    pub(super) fn walk<'a>(&self, source: &'a Source, decoders: &'a mut Decoders) -> Result<Sections<'a>> {
+    pub(super) fn walk<'a>(
+        &self,
+        source: &'a Source,
+        decoders: &'a mut Decoders,
+    ) -> Result<Sections<'a>> {
         let dialect = self.proxy.dialect();
         let region = sections::region(source, &self.extent, dialect.offset)
             .map_err(|error| self.place().locate(error))?;
-        Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, decoders))
+        Ok(Sections::new(
+            source,
+            region,
+            dialect,
+            self.proxy.options().decoder,
+            decoders,
+        ))
     }
 
     /// All sections, of a source that has the bytes of the snapshot. They are listed once.
@@ -273,11 +312,23 @@ impl Snapshot {
         };
         // The end of a section may be known when it has been inflated.
         let is_inflated = self.proxy.dialect().size == SizeMeaning::Inflated;
-        if is_inflated || self.kept.get().is_some_and(|kept| kept.sections.get().is_some()) {
-            return Ok(self.list(source, decoders)?.iter().find(|section| is_wanted(section)).cloned());
+        if is_inflated
+            || self
+                .kept
+                .get()
+                .is_some_and(|kept| kept.sections.get().is_some())
+        {
+            return Ok(self
+                .list(source, decoders)?
+                .iter()
+                .find(|section| is_wanted(section))
+                .cloned());
         }
         let mut sections = self.walk(source, decoders)?;
-        while let Some(section) = sections.next().map_err(|error| self.place().locate(error))? {
+        while let Some(section) = sections
+            .next()
+            .map_err(|error| self.place().locate(error))?
+        {
             if is_wanted(&section) {
                 return Ok(Some(section));
             }
@@ -297,17 +348,27 @@ impl Snapshot {
         let source = self.proxy.source();
         let Some(length) = length else {
             let source = self.load()?;
-            let Some(section) = self.find(source, tag, skip, decoders)? else { return Ok(None) };
-            let bytes = source.get(section.content.clone(), "section").map_err(located)?;
+            let Some(section) = self.find(source, tag, skip, decoders)? else {
+                return Ok(None);
+            };
+            let bytes = source
+                .get(section.content.clone(), "section")
+                .map_err(located)?;
             return Ok(Some(Begun { section, bytes }));
         };
         // In a file, a point cloud before the mesh is not read.
         let before = self.proxy.prefixes().before();
         let is_at_once = length < u64::MAX && (!source.is_file() || (1..HEADERS).contains(&before));
-        let both = if is_at_once { before.saturating_add(length) } else { 0 };
+        let both = if is_at_once {
+            before.saturating_add(length)
+        } else {
+            0
+        };
         let first = self.beginning(headers.max(both));
         let light = self.read_ahead(source, first.clone())?;
-        let Some(section) = self.find(&light, tag, skip, decoders)? else { return Ok(None) };
+        let Some(section) = self.find(&light, tag, skip, decoders)? else {
+            return Ok(None);
+        };
         let content = section.content.clone();
         // The section is read in part, and counts as a whole.
         let last = content.end.saturating_sub(1)..content.end;
@@ -317,19 +378,29 @@ impl Snapshot {
             light.get(there, "section")
         } else {
             let wanted = content.start..content.start.saturating_add(length).min(content.end);
-            self.read_ahead(&light, wanted.clone())?.get(wanted, "section")
+            self.read_ahead(&light, wanted.clone())?
+                .get(wanted, "section")
         };
-        Ok(Some(Begun { section, bytes: bytes.map_err(located)? }))
+        Ok(Some(Begun {
+            section,
+            bytes: bytes.map_err(located)?,
+        }))
     }
 
     /// Reads more of a section, of which about `wanted` bytes are needed: from a store, all of it.
     fn read_on(&self, begun: &mut Begun, wanted: u64) -> Result<()> {
         let (source, content) = (self.proxy.source(), &begun.section.content);
         let there = as_u64(begun.bytes.len());
-        let length = if source.is_file() { wanted.max(there.saturating_add(PIECE / 4)) } else { u64::MAX };
+        let length = if source.is_file() {
+            wanted.max(there.saturating_add(PIECE / 4))
+        } else {
+            u64::MAX
+        };
         let start = content.start.saturating_add(there);
         let range = start..content.start.saturating_add(length).min(content.end);
-        let more = self.read_ahead(source, range.clone())?.get(range, "section");
+        let more = self
+            .read_ahead(source, range.clone())?
+            .get(range, "section");
         let more = more.map_err(|error| self.place().locate(error))?;
         begun.bytes = [&*begun.bytes, &*more].concat().into();
         Ok(())
@@ -349,10 +420,22 @@ impl Snapshot {
         let Some(begun) = begun else { return Ok(None) };
         if self.proxy.source().is_mapped() {
             // A box is short, whatever its section claims.
-            let most = if tag == raw::TAG_BOUNDING_BOX { PIECE } else { u64::MAX };
+            let most = if tag == raw::TAG_BOUNDING_BOX {
+                PIECE
+            } else {
+                u64::MAX
+            };
             self.announce(&begun, most);
         }
-        self.decode(&begun, what, false, (&self.meter(), scratch), |_, stream, _| job(stream)).0.map(Some)
+        self.decode(
+            &begun,
+            what,
+            false,
+            (&self.meter(), scratch),
+            |_, stream, _| job(stream),
+        )
+        .0
+        .map(Some)
     }
 
     /// Runs a job on the stream of the mesh up to an array, or on its counts, with memory for the bytes that it skips. The job begins
@@ -393,9 +476,14 @@ impl Snapshot {
         loop {
             let (mut more, attempt) = (None, meter.part());
             let make = || {
-                let (made, progress) = self.decode(&begun, MESH, false, (&attempt, scratch), &mut job);
+                let (made, progress) =
+                    self.decode(&begun, MESH, false, (&attempt, scratch), &mut job);
                 more = progress.wanted;
-                if more.is_some() { made.map(Ok) } else { lasting(made) }
+                if more.is_some() {
+                    made.map(Ok)
+                } else {
+                    lasting(made)
+                }
             };
             let made = slot.get_or_try_make(make, |made| made.as_ref().map_or(true, &keep));
             let Some(wanted) = more else {
@@ -415,13 +503,19 @@ impl Snapshot {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| stream.in_part().is_complete()).0
+        self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| {
+            stream.in_part().is_complete()
+        })
+        .0
     }
 
     /// Has the system read what is likely needed of a map, in which it does not read ahead; returns `true` if it is known.
     fn advise(&self, last: MeshArray) -> bool {
         let source = self.proxy.source();
-        let likely = self.is_estimated(last).then(|| self.likely_ranges_to(last, true)).flatten();
+        let likely = self
+            .is_estimated(last)
+            .then(|| self.likely_ranges_to(last, true))
+            .flatten();
         match &likely {
             Some(ranges) => ranges
                 .iter()
@@ -433,14 +527,25 @@ impl Snapshot {
     }
 
     /// Reads the beginning of the mesh for an array, or for the counts.
-    pub(super) fn begin_mesh(&self, last: Option<MeshArray>, scratch: &mut Scratch) -> Result<Begun> {
+    pub(super) fn begin_mesh(
+        &self,
+        last: Option<MeshArray>,
+        scratch: &mut Scratch,
+    ) -> Result<Begun> {
         let length = self.first_length(last);
         let last = last.filter(|_| self.proxy.source().is_mapped());
         let is_known = last.is_none_or(|last| self.advise(last));
-        let begun = self.begin((raw::TAG_MESH_DATA, self.sample, HEADERS), length, &mut scratch.decoders)?;
+        let begun = self.begin(
+            (raw::TAG_MESH_DATA, self.sample, HEADERS),
+            length,
+            &mut scratch.decoders,
+        )?;
         let begun = begun.ok_or_else(|| {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
-            self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
+            self.place()
+                .locate(error)
+                .expected(format!("mesh section {}", self.sample))
+                .found("none")
         })?;
         if let Some(last) = last.filter(|_| !is_known) {
             self.announce(&begun, self.most(last));
@@ -451,7 +556,9 @@ impl Snapshot {
     /// Has the system read the beginning of a section of a map: at most this number of bytes.
     fn announce(&self, begun: &Begun, most: u64) {
         let Range { start, end } = begun.section.content;
-        self.proxy.source().will_read(start..start.saturating_add(most).min(end));
+        self.proxy
+            .source()
+            .will_read(start..start.saturating_add(most).min(end));
     }
 
     /// The most bytes of the mesh to the end of an array, by the counts of the first snapshot: of one that is compressed, all.
@@ -460,9 +567,18 @@ impl Snapshot {
         if !is_counted || self.proxy.dialect().codec != Codec::Stored {
             return u64::MAX;
         }
-        let Ok(Head { counts, .. }) = self.proxy.base_head(true) else { return u64::MAX };
-        let normals = if last == MeshArray::Normals { counts.normals.into() } else { 0 };
-        u64::from(counts.vertices).saturating_add(normals).saturating_mul(12).saturating_add(LEAST)
+        let Ok(Head { counts, .. }) = self.proxy.base_head(true) else {
+            return u64::MAX;
+        };
+        let normals = if last == MeshArray::Normals {
+            counts.normals.into()
+        } else {
+            0
+        };
+        u64::from(counts.vertices)
+            .saturating_add(normals)
+            .saturating_mul(12)
+            .saturating_add(LEAST)
     }
 
     /// Runs a job on the stream of a section, with memory for the bytes that it skips. `reads` allows that uncompressed arrays are
@@ -488,16 +604,26 @@ impl Snapshot {
             let (input, range) = (bytes.slice_ref(input), section.content.clone());
             let start = range.start.saturating_add(as_u64(dialect.prefix.size()));
             let stored = range.end.saturating_sub(start);
-            let Scratch { decoders, cancel, .. } = scratch;
+            let Scratch {
+                decoders, cancel, ..
+            } = scratch;
             meter.count_read(&range);
             let work = |units| {
                 let counted = meter.work(units, what);
                 counted.map_err(|error| self.place().locate(error.at(section.content.clone())))
             };
             work(0)?;
-            let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
-            let mut content =
-                content.map_err(|fault| self.place().locate(Error::stream(fault, what).at(range.clone())))?;
+            let content = Content::new(
+                decoders,
+                &input,
+                dialect.codec,
+                options.decoder,
+                cancel.as_deref(),
+            );
+            let mut content = content.map_err(|fault| {
+                self.place()
+                    .locate(Error::stream(fault, what).at(range.clone()))
+            })?;
             if options.checksums == Checksums::Ignore {
                 content.ignore_checksum();
             }
@@ -513,7 +639,13 @@ impl Snapshot {
             if is_partial && reads {
                 content.set_tail(as_usize(stored), &read_at);
             }
-            let unit = Unit { what, range, snapshot: self.index, codec: dialect.codec, stored };
+            let unit = Unit {
+                what,
+                range,
+                snapshot: self.index,
+                codec: dialect.codec,
+                stored,
+            };
             let mut stream = Stream::new(content, input.clone(), unit, &options, meter);
             let result = job(section, &mut stream, &mut skipped);
             let prefix = as_u64(dialect.prefix.size());
@@ -522,7 +654,11 @@ impl Snapshot {
             progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
             let worked = work(stream.worked());
             let result = result.and_then(|value| worked.map(|()| value));
-            failed.get().cloned().map_or(result, Err).map_err(|error| source.locate(error))
+            failed
+                .get()
+                .cloned()
+                .map_or(result, Err)
+                .map_err(|error| source.locate(error))
         });
         scratch.bytes = skipped;
         (result, progress)
@@ -532,9 +668,12 @@ impl Snapshot {
     fn stream<'a>(&self, section: &Section, bytes: &'a [u8]) -> Result<&'a [u8]> {
         let prefix = self.proxy.dialect().prefix;
         bytes.get(prefix.size()..).ok_or_else(|| {
-            let error =
-                FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
-            self.place().locate(error).truncated(as_u64(prefix.size()), as_u64(bytes.len()))
+            let error = FILE
+                .error(ErrorKind::Truncated, "length before a stream")
+                .at(section.content.clone());
+            self.place()
+                .locate(error)
+                .truncated(as_u64(prefix.size()), as_u64(bytes.len()))
         })
     }
 }

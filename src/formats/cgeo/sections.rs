@@ -46,25 +46,46 @@ impl Section {
         };
         let start = at.checked_add(header_size)?;
         let end = start.checked_add(content)?;
-        Some(Self { tag: header.tag.get(), range: at..end, content: start..end, size: header.size.get() })
+        Some(Self {
+            tag: header.tag.get(),
+            range: at..end,
+            content: start..end,
+            size: header.size.get(),
+        })
     }
 
     /// Returns `true` if the published text describes the content of the section.
     pub(crate) fn is_known(&self) -> bool {
-        matches!(self.tag, raw::TAG_BOUNDING_BOX | raw::TAG_POINTCLOUD | raw::TAG_MESH_DATA)
+        matches!(
+            self.tag,
+            raw::TAG_BOUNDING_BOX | raw::TAG_POINTCLOUD | raw::TAG_MESH_DATA
+        )
     }
 }
 
 /// The bytes of a snapshot from its first section to the end of its end tag. Its start tag must be where the dialect
 /// says.
-pub(crate) fn region(source: &Source, extent: &Range<u64>, offset: OffsetTarget) -> Result<Range<u64>> {
+pub(crate) fn region(
+    source: &Source,
+    extent: &Range<u64>,
+    offset: OffsetTarget,
+) -> Result<Range<u64>> {
     let (start_tag, before_next) = match offset {
         OffsetTarget::StartTag => (extent.start, 0),
         OffsetTarget::FirstSection => (extent.start.saturating_sub(4), 4),
     };
-    expect_tag(source, start_tag, raw::TAG_ANIMATION_SNAPSHOT_START, "TAG_ANIMATION_SNAPSHOT_START")?;
+    expect_tag(
+        source,
+        start_tag,
+        raw::TAG_ANIMATION_SNAPSHOT_START,
+        "TAG_ANIMATION_SNAPSHOT_START",
+    )?;
     let is_last = source.len()?.is_none_or(|len| extent.end >= len);
-    let end = if is_last { extent.end } else { extent.end.saturating_sub(before_next) };
+    let end = if is_last {
+        extent.end
+    } else {
+        extent.end.saturating_sub(before_next)
+    };
     let first = start_tag.saturating_add(4);
     Ok(first..end.max(first))
 }
@@ -109,17 +130,25 @@ impl<'a> Sections<'a> {
         if tag_range.end > self.rest.end {
             let error = lost("TAG_ANIMATION_SNAPSHOT_END", tag_range);
             return Err(error
-                .expected(format!("it before {:#x}, where the snapshot ends", self.rest.end))
+                .expected(format!(
+                    "it before {:#x}, where the snapshot ends",
+                    self.rest.end
+                ))
                 .found("none"));
         }
         self.read_ahead(at)?;
-        let tag = self.source.read_struct::<U32>(at, "tag of a section")?.get();
+        let tag = self
+            .source
+            .read_struct::<U32>(at, "tag of a section")?
+            .get();
         if tag == raw::TAG_ANIMATION_SNAPSHOT_END {
             return Ok(None);
         }
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if self.left == 0 {
-            let error = FILE.at(tag_range).error(ErrorKind::LimitExceeded, "sections of a snapshot");
+            let error = FILE
+                .at(tag_range)
+                .error(ErrorKind::LimitExceeded, "sections of a snapshot");
             return Err(error.above(as_u64(caps::CGEO_SECTIONS), "", None));
         }
         if header_end > self.rest.end {
@@ -132,13 +161,15 @@ impl<'a> Sections<'a> {
             SizeMeaning::Inflated => Some(self.inflated(&header, at)?),
             size => Section::stored(&header, at, size),
         };
-        let section = section.filter(|section| section.range.end <= self.rest.end).ok_or_else(|| {
-            let room = self.rest.end.saturating_sub(header_end);
-            let error = lost("size of a section", at.saturating_add(4)..header_end);
-            error
-                .expected(format!("at most {room:#x}, what is left of the snapshot"))
-                .found(hex(header.size.get()))
-        })?;
+        let section = section
+            .filter(|section| section.range.end <= self.rest.end)
+            .ok_or_else(|| {
+                let room = self.rest.end.saturating_sub(header_end);
+                let error = lost("size of a section", at.saturating_add(4)..header_end);
+                error
+                    .expected(format!("at most {room:#x}, what is left of the snapshot"))
+                    .found(hex(header.size.get()))
+            })?;
         self.rest.start = section.range.end;
         self.left = self.left.saturating_sub(1);
         Ok(Some(section))
@@ -149,7 +180,11 @@ impl<'a> Sections<'a> {
         const FEW: usize = 8;
         const AHEAD: u64 = 4 << 10;
         let passed = caps::CGEO_SECTIONS.saturating_sub(self.left);
-        if passed >= FEW && !self.source.is_cached(&span(at, size_u64::<raw::SectionHeader>())) {
+        if passed >= FEW
+            && !self
+                .source
+                .is_cached(&span(at, size_u64::<raw::SectionHeader>()))
+        {
             let ahead = at..at.saturating_add(AHEAD).min(self.rest.end);
             self.source = self.source.with_ranges(&[ahead], "section")?;
         }
@@ -171,13 +206,26 @@ impl<'a> Sections<'a> {
         let bytes = all.slice(as_usize(start.saturating_sub(first)).min(all.len())..);
         self.bytes = Some((first, all));
         let (size, tag) = (header.size.get(), header.tag.get());
-        let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.decoders);
-        let used =
-            used.map_err(|fault| FILE.at(start..self.rest.end).locate(Error::stream(fault, "section")))?;
+        let used = stream_length(
+            &bytes,
+            size,
+            self.dialect.codec,
+            self.decoder,
+            self.decoders,
+        );
+        let used = used.map_err(|fault| {
+            FILE.at(start..self.rest.end)
+                .locate(Error::stream(fault, "section"))
+        })?;
         // A small table may name one snapshot thousands of times, and each time all of it is inflated to find the ends of its sections.
         job::work(size, "sections")?;
         let end = start.saturating_add(as_u64(used));
-        Ok(Section { tag, range: at..end, content: start..end, size })
+        Ok(Section {
+            tag,
+            range: at..end,
+            content: start..end,
+            size,
+        })
     }
 }
 
@@ -190,10 +238,15 @@ pub(crate) fn inflated_chain(
 ) -> Result<(), Fault> {
     let mut rest = bytes;
     for _ in 0..caps::CGEO_SECTIONS {
-        if rest.first_chunk().is_some_and(|tag| u32::from_le_bytes(*tag) == raw::TAG_ANIMATION_SNAPSHOT_END) {
+        if rest
+            .first_chunk()
+            .is_some_and(|tag| u32::from_le_bytes(*tag) == raw::TAG_ANIMATION_SNAPSHOT_END)
+        {
             return Ok(());
         }
-        let Ok((header, content)) = raw::SectionHeader::read_from_prefix(rest) else { break };
+        let Ok((header, content)) = raw::SectionHeader::read_from_prefix(rest) else {
+            break;
+        };
         let used = stream_length(content, header.size.get(), codec, decoder, decoders)?;
         rest = content.get(used..).unwrap_or_default();
     }

@@ -54,7 +54,13 @@ pub(super) struct LoadedSnapshot {
 impl Snapshot {
     pub(crate) fn new(proxy: &Proxy, index: usize) -> Result<Self> {
         let extent = proxy.layout().extent(index)?;
-        Ok(Self { proxy: proxy.clone(), index, sample: 0, extent, kept: OnceLock::new() })
+        Ok(Self {
+            proxy: proxy.clone(),
+            index,
+            sample: 0,
+            extent,
+            kept: OnceLock::new(),
+        })
     }
 
     pub(super) fn kept(&self) -> &LoadedSnapshot {
@@ -85,7 +91,8 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
-        self.list(self.load()?, &mut Decoders::default()).map(<[Section]>::to_vec)
+        self.list(self.load()?, &mut Decoders::default())
+            .map(<[Section]>::to_vec)
     }
 
     /// The first sections, at most `most`, of which only the headers are read, except in dialects that store the inflated size. For
@@ -175,7 +182,11 @@ impl Snapshot {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, and the errors of reading.
     pub fn counts(&self, scratch: &mut Scratch) -> Result<Counts> {
         let own = self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
-            if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
+            if stream.is_complete()? {
+                stream.counts().map(Some)
+            } else {
+                Ok(None)
+            }
         })?;
         match own {
             Some(counts) => Ok(counts),
@@ -189,7 +200,9 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn is_complete(&self, scratch: &mut Scratch) -> Result<bool> {
-        self.with_mesh(None, &self.meter(), scratch, |_, stream, _| stream.is_complete())
+        self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
+            stream.is_complete()
+        })
     }
 
     /// Identifies the triangles. Inflates one byte; of a complete snapshot after the first, everything, once for each of the last 65,536
@@ -203,24 +216,33 @@ impl Snapshot {
         let complete_at = self.with_mesh(None, &meter, scratch, |section, stream, _| {
             Ok(stream.is_complete()?.then_some(section.range.start))
         })?;
-        let Some(offset) = complete_at else { return Ok(self.proxy.base_head(false)?.topology) };
+        let Some(offset) = complete_at else {
+            return Ok(self.proxy.base_head(false)?.topology);
+        };
         if self.is_first() {
             return Ok(self.proxy.topology(SameTriangles::First));
         }
         if let Some(hash) = self.proxy.known_hash(offset) {
             return self.proxy.topology_of(hash);
         }
-        let hash = self.with_mesh(Some(MeshArray::Triangles), &meter, scratch, |_, stream, skipped| {
-            let counts = stream.complete_counts()?;
-            stream.triangle_hash_alone(&counts, skipped)
-        })?;
+        let hash = self.with_mesh(
+            Some(MeshArray::Triangles),
+            &meter,
+            scratch,
+            |_, stream, skipped| {
+                let counts = stream.complete_counts()?;
+                stream.triangle_hash_alone(&counts, skipped)
+            },
+        )?;
         self.proxy.remember_hash(offset, hash);
         self.proxy.topology_of(hash)
     }
 
     /// The topology of a mesh of this snapshot, whose triangles may not have been seen.
     pub(super) fn seen(&self, topology: TopologyId, scratch: &mut Scratch) -> Result<TopologyId> {
-        let SameTriangles::At(offset) = topology.triangles else { return Ok(topology) };
+        let SameTriangles::At(offset) = topology.triangles else {
+            return Ok(topology);
+        };
         match self.proxy.known_hash(offset) {
             Some(hash) => self.proxy.topology_of(hash),
             None => self.topology(scratch),
@@ -233,7 +255,10 @@ impl Snapshot {
             return self.sample == 0;
         }
         // Another entry of the table may name the first snapshot again.
-        self.proxy.layout().extent(0).is_ok_and(|first| first.start == self.extent.start)
+        self.proxy
+            .layout()
+            .extent(0)
+            .is_ok_and(|first| first.start == self.extent.start)
     }
 
     /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
@@ -252,7 +277,11 @@ impl Snapshot {
     ///
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if a slice has another length than the array, and the errors of
     /// [`mesh`](Self::mesh).
-    pub fn positions_into<'a>(&self, out: impl Into<Out<'a, [f32; 3]>>, scratch: &mut Scratch) -> Result<()> {
+    pub fn positions_into<'a>(
+        &self,
+        out: impl Into<Out<'a, [f32; 3]>>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         self.array_into(MeshArray::Positions, &self.meter(), out.into(), scratch)
     }
 
@@ -262,14 +291,23 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
-    pub fn position_differences_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        self.with_mesh(Some(MeshArray::Positions), &self.meter(), scratch, |_, stream, _| {
-            if stream.in_part().is_complete()? {
-                return Ok(false);
-            }
-            stream.position_differences(&self.proxy.base_head(false)?.counts, out)?;
-            Ok(true)
-        })
+    pub fn position_differences_into(
+        &self,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        self.with_mesh(
+            Some(MeshArray::Positions),
+            &self.meter(),
+            scratch,
+            |_, stream, _| {
+                if stream.in_part().is_complete()? {
+                    return Ok(false);
+                }
+                stream.position_differences(&self.proxy.base_head(false)?.counts, out)?;
+                Ok(true)
+            },
+        )
     }
 
     /// The normals, as far as [`positions`](Self::positions) are inflated and shown.
@@ -286,7 +324,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`positions_into`](Self::positions_into).
-    pub fn normals_into<'a>(&self, out: impl Into<Out<'a, [f32; 3]>>, scratch: &mut Scratch) -> Result<()> {
+    pub fn normals_into<'a>(
+        &self,
+        out: impl Into<Out<'a, [f32; 3]>>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         self.array_into(MeshArray::Normals, &self.meter(), out.into(), scratch)
     }
 
@@ -313,7 +355,12 @@ impl Snapshot {
         out: impl Into<Out<'a, [f32; 3]>>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(MeshArray::MapChannel(channel), &self.meter(), out.into(), scratch)
+        self.array_into(
+            MeshArray::MapChannel(channel),
+            &self.meter(),
+            out.into(),
+            scratch,
+        )
     }
 
     pub(super) fn part_into(
@@ -380,9 +427,17 @@ impl Snapshot {
             let counts = stream.counts()?;
             stream.place_alone(&counts, part).map(Some)
         })?;
-        let Some((place, before)) = found else { return Ok(None) };
-        let bytes = source.get(place, "TAG_MESH_DATA").map_err(|error| self.place().locate(error))?;
-        Ok(Some(BaseArray { array: Array::new(bytes), before, memory: 0 }))
+        let Some((place, before)) = found else {
+            return Ok(None);
+        };
+        let bytes = source
+            .get(place, "TAG_MESH_DATA")
+            .map_err(|error| self.place().locate(error))?;
+        Ok(Some(BaseArray {
+            array: Array::new(bytes),
+            before,
+            memory: 0,
+        }))
     }
 
     /// The triangles. A difference has the triangles of the first snapshot.
@@ -406,14 +461,19 @@ impl Snapshot {
         let is_asked = self.index > 0 && self.proxy.source().is_mapped();
         let may_be_complete = !is_asked || self.is_complete(scratch)?;
         let is_complete = may_be_complete
-            && self.with_mesh(Some(MeshArray::Triangles), &self.meter(), scratch, |_, stream, skipped| {
-                if !stream.is_complete()? {
-                    return Ok(false);
-                }
-                let counts = stream.counts()?;
-                stream.triangles_alone(&counts, skipped, out)?;
-                Ok(true)
-            })?;
+            && self.with_mesh(
+                Some(MeshArray::Triangles),
+                &self.meter(),
+                scratch,
+                |_, stream, skipped| {
+                    if !stream.is_complete()? {
+                        return Ok(false);
+                    }
+                    let counts = stream.counts()?;
+                    stream.triangles_alone(&counts, skipped, out)?;
+                    Ok(true)
+                },
+            )?;
         if !is_complete {
             *out = self.proxy.base_triangles()?;
         }
@@ -435,7 +495,13 @@ impl Snapshot {
 
     pub(super) fn mesh_within(&self, parts: Parts, meter: &Meter) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(parts, meter, &mut buffer, &mut Scratch::default(), Identify::IfWanted)?;
+        self.mesh_into_within(
+            parts,
+            meter,
+            &mut buffer,
+            &mut Scratch::default(),
+            Identify::IfWanted,
+        )?;
         Ok(buffer.into_mesh(self.proxy.topology(SameTriangles::First)))
     }
 
@@ -444,8 +510,14 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
-    pub fn mesh_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_into_within(parts, &self.meter(), out, scratch, Identify::IfWanted).map(drop)
+    pub fn mesh_into(
+        &self,
+        parts: Parts,
+        out: &mut MeshBuffer,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.mesh_into_within(parts, &self.meter(), out, scratch, Identify::IfWanted)
+            .map(drop)
     }
 
     /// Reads parts of the mesh. Returns the number of bytes in the section after its stream, if all parts are read.
@@ -458,19 +530,27 @@ impl Snapshot {
         identify: Identify,
     ) -> Result<u64> {
         let mut hash = None;
-        let unused =
-            self.with_mesh(Some(self.last_of(parts)), meter, scratch, |section, stream, skipped| {
+        let unused = self.with_mesh(
+            Some(self.last_of(parts)),
+            meter,
+            scratch,
+            |section, stream, skipped| {
                 let offset = section.range.start;
                 hash = self.proxy.known_hash(offset);
                 let id = self.stored_topology(offset);
-                let identify = if hash.is_some() || self.is_first() { Identify::No } else { identify };
+                let identify = if hash.is_some() || self.is_first() {
+                    Identify::No
+                } else {
+                    identify
+                };
                 let base = |parts| self.proxy.base_within(parts, meter);
                 if let Some(seen) = stream.mesh(parts, &base, skipped, out, id, identify)? {
                     self.proxy.remember_hash(offset, seen);
                     hash = Some(seen);
                 }
                 Ok(stream.unused())
-            })?;
+            },
+        )?;
         let is_asked = identify == Identify::Always || parts.contains(Parts::TRIANGLES);
         if let Some(hash) = hash.filter(|_| out.is_complete && is_asked && !self.is_first()) {
             out.topology = Some(self.proxy.topology_of(hash)?);
@@ -480,14 +560,22 @@ impl Snapshot {
 
     /// The topology of a complete mesh at this offset, whose triangles have not been seen.
     pub(super) fn stored_topology(&self, offset: u64) -> TopologyId {
-        self.proxy.topology(if self.is_first() { SameTriangles::First } else { SameTriangles::At(offset) })
+        self.proxy.topology(if self.is_first() {
+            SameTriangles::First
+        } else {
+            SameTriangles::At(offset)
+        })
     }
 
     /// The last array that is decoded for these parts.
     pub(super) fn last_of(&self, parts: Parts) -> MeshArray {
         // Triangles are stored in the first snapshot, and after everything else.
         let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
-        if is_to_the_end { MeshArray::Triangles } else { parts.last() }
+        if is_to_the_end {
+            MeshArray::Triangles
+        } else {
+            parts.last()
+        }
     }
 
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.
@@ -509,7 +597,10 @@ impl Snapshot {
     pub fn sample(&self, sample: usize) -> Self {
         // Data that is read for one sample is read for all.
         self.kept();
-        Self { sample, ..self.clone() }
+        Self {
+            sample,
+            ..self.clone()
+        }
     }
 
     /// The meter of a call on this snapshot.

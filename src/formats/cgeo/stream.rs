@@ -71,14 +71,24 @@ struct Counted {
 impl Counted {
     /// `number` triples of floats.
     fn triples(what: &'static str, number: u64, at: Option<Range<u64>>) -> Self {
-        Self { what, number, bytes: number.saturating_mul(12), at }
+        Self {
+            what,
+            number,
+            bytes: number.saturating_mul(12),
+            at,
+        }
     }
 
     /// The triangles of a complete mesh, by the indices of their records.
     fn triangles(counts: &Counts, shape: &Shape) -> Self {
         let number = u64::from(counts.triangles);
         let bytes = shape.indices().saturating_mul(number);
-        Self { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) }
+        Self {
+            what: "Triangle Count",
+            number,
+            bytes,
+            at: Some(TRIANGLE_COUNT),
+        }
     }
 
     /// The first `Vertex Differences`, or as many as are needed.
@@ -115,8 +125,13 @@ const TRIANGLE_COUNT: Range<u64> = 13..17;
 
 /// The error of a mesh section that is a difference from nothing.
 pub(super) fn no_base(snapshot: usize, range: &Range<u64>) -> Error {
-    let error = FILE.of(snapshot_address(snapshot)).at(range.clone()).malformed("TAG_MESH_DATA");
-    error.expected("a complete mesh in the first snapshot").found("a difference")
+    let error = FILE
+        .of(snapshot_address(snapshot))
+        .at(range.clone())
+        .malformed("TAG_MESH_DATA");
+    error
+        .expected("a complete mesh in the first snapshot")
+        .found("a difference")
 }
 
 /// Deflate makes no more of a byte than this.
@@ -134,7 +149,11 @@ impl<'a> Stream<'a> {
         options: &Options,
         meter: &'a Meter<'a>,
     ) -> Self {
-        let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
+        let ratio = if unit.codec == Codec::Stored {
+            1
+        } else {
+            DEFLATE_RATIO
+        };
         let most = unit.stored.saturating_mul(ratio);
         Self {
             content,
@@ -167,16 +186,26 @@ impl<'a> Stream<'a> {
     pub(crate) fn wanted(&self) -> Option<u64> {
         let (used, produced) = (self.used(), self.content.produced());
         let goal = u128::from(self.goal.get().max(produced.saturating_add(1)));
-        let wanted = u128::from(used).saturating_mul(goal).checked_div(produced.max(1).into())?;
+        let wanted = u128::from(used)
+            .saturating_mul(goal)
+            .checked_div(produced.max(1).into())?;
         // The rest is compressed about as well as the beginning.
         let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-        let margin = if self.unit.codec == Codec::Stored { 0 } else { wanted / 32 };
-        self.is_too_short.get().then(|| wanted.saturating_add(margin))
+        let margin = if self.unit.codec == Codec::Stored {
+            0
+        } else {
+            wanted / 32
+        };
+        self.is_too_short
+            .get()
+            .then(|| wanted.saturating_add(margin))
     }
 
     /// Bytes after the end of the stream, once it has ended.
     pub(crate) fn unused(&self) -> u64 {
-        self.unit.stored.saturating_sub(as_u64(self.content.consumed()))
+        self.unit
+            .stored
+            .saturating_sub(as_u64(self.content.consumed()))
     }
 
     /// A box, to its end.
@@ -196,7 +225,9 @@ impl<'a> Stream<'a> {
             [DIFFERENCE] => Ok(false),
             [other] => {
                 let error = self.malformed("kind of the mesh", 1);
-                Err(error.expected("1 (complete) or 0 (difference)").found(other))
+                Err(error
+                    .expected("1 (complete) or 0 (difference)")
+                    .found(other))
             }
         }
     }
@@ -217,7 +248,11 @@ impl<'a> Stream<'a> {
         if counts.texcoord_sets > caps::CGEO_CHANNELS {
             let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
             let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
-            return Err(error.above(caps::CGEO_CHANNELS.into(), "", Some(counts.texcoord_sets.into())));
+            return Err(error.above(
+                caps::CGEO_CHANNELS.into(),
+                "",
+                Some(counts.texcoord_sets.into()),
+            ));
         }
         Ok(counts)
     }
@@ -236,7 +271,10 @@ impl<'a> Stream<'a> {
         if found == expected {
             return Ok(());
         }
-        Err(self.malformed(what, 4).expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
+        Err(self
+            .malformed(what, 4)
+            .expected(format!("{expected:#x}"))
+            .found(format_args!("{found:#x}")))
     }
 
     /// Triples into memory of the right length.
@@ -260,7 +298,10 @@ impl<'a> Stream<'a> {
         mut each: impl FnMut(&mut Self, MeshArray, u64) -> Result<()>,
     ) -> Result<()> {
         if last != MeshArray::Positions {
-            let all = arrays.positions().saturating_add(arrays.normals()).saturating_mul(12);
+            let all = arrays
+                .positions()
+                .saturating_add(arrays.normals())
+                .saturating_mul(12);
             self.goal.set(self.content.produced().saturating_add(all));
         }
         each(self, MeshArray::Positions, arrays.positions())?;
@@ -275,7 +316,9 @@ impl<'a> Stream<'a> {
         self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
         for channel in 0..arrays.map_channels() {
             self.channels = self.channels.saturating_add(1);
-            let count = arrays.map_channel(channel).map_or_else(|| self.count(), Ok)?;
+            let count = arrays
+                .map_channel(channel)
+                .map_or_else(|| self.count(), Ok)?;
             each(self, MeshArray::MapChannel(channel), count)?;
             if last == MeshArray::MapChannel(channel) {
                 return Ok(());
@@ -297,7 +340,9 @@ impl<'a> Stream<'a> {
         let (mut before, mut out) = (0_u64, Some(out));
         self.walk(arrays, wanted, |stream, part, count| {
             if part == wanted {
-                return out.take().map_or(Ok(()), |out| stream.array(arrays, part, count, out));
+                return out
+                    .take()
+                    .map_or(Ok(()), |out| stream.array(arrays, part, count, out));
             }
             if let MeshArray::MapChannel(_) = part {
                 before = before.saturating_add(count);
@@ -309,7 +354,11 @@ impl<'a> Stream<'a> {
 
     /// Returns the range of an array of a complete mesh that the file stores uncompressed, and the number of elements of the map
     /// channels before it.
-    pub(crate) fn place_alone(&mut self, counts: &Counts, wanted: MeshArray) -> Result<(Range<u64>, u64)> {
+    pub(crate) fn place_alone(
+        &mut self,
+        counts: &Counts,
+        wanted: MeshArray,
+    ) -> Result<(Range<u64>, u64)> {
         let arrays = MeshForm::Complete(counts);
         self.check_channel(wanted, arrays.map_channels())?;
         let start = self.unit.range.end.saturating_sub(self.unit.stored);
@@ -321,14 +370,21 @@ impl<'a> Stream<'a> {
                 before = before.saturating_add(count);
             }
             let counted = stream.counted(arrays, part, count);
-            place = span(start.saturating_add(stream.content.produced()), counted.bytes);
+            place = span(
+                start.saturating_add(stream.content.produced()),
+                counted.bytes,
+            );
             stream.skip(&counted, &mut [])
         })?;
         Ok((place, before))
     }
 
     /// The first `count` differences, as they are stored.
-    pub(crate) fn position_differences(&mut self, counts: &Counts, out: &mut Vec<[f32; 3]>) -> Result<()> {
+    pub(crate) fn position_differences(
+        &mut self,
+        counts: &Counts,
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<()> {
         self.resize(out, &Counted::differences(counts))?;
         self.announce(out.as_bytes().len());
         self.triples(out)
@@ -355,11 +411,15 @@ impl<'a> Stream<'a> {
 
     /// Refuses a map channel that there is not.
     pub(crate) fn check_channel(&self, part: MeshArray, channels: usize) -> Result<()> {
-        let MeshArray::MapChannel(channel) = part else { return Ok(()) };
+        let MeshArray::MapChannel(channel) = part else {
+            return Ok(());
+        };
         if channel < channels {
             return Ok(());
         }
-        let error = FILE.out_of_range("map channel").of(snapshot_address(self.unit.snapshot));
+        let error = FILE
+            .out_of_range("map channel")
+            .of(snapshot_address(self.unit.snapshot));
         Err(error.expected(less_than(channels)).found(channel))
     }
 
@@ -367,7 +427,10 @@ impl<'a> Stream<'a> {
     pub(crate) fn point_cloud(&mut self, out: &mut Vec<[f32; 3]>) -> Result<()> {
         let mut count = [0; 8];
         self.read(&mut count)?;
-        self.resize(out, &Counted::triples("Point Count", u64::from_le_bytes(count), Some(0..8)))?;
+        self.resize(
+            out,
+            &Counted::triples("Point Count", u64::from_le_bytes(count), Some(0..8)),
+        )?;
         self.announce(out.as_bytes().len());
         self.triples(out)?;
         self.finish()
@@ -377,7 +440,8 @@ impl<'a> Stream<'a> {
     pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
         let (snapshot, range) = (self.unit.snapshot, self.unit.range.clone());
         let none = |_| Err(no_base(snapshot, &range));
-        self.mesh(Parts::ALL, &none, &mut [], out, id, Identify::No).map(drop)
+        self.mesh(Parts::ALL, &none, &mut [], out, id, Identify::No)
+            .map(drop)
     }
 
     /// Parts of the mesh, complete or the difference from the base. The stream is inflated no further, and to its end if all
@@ -401,7 +465,11 @@ impl<'a> Stream<'a> {
         if self.is_complete()? {
             let counts = self.counts()?;
             let is_to_the_end = of_triangles || identify == Identify::Always;
-            let last = if is_to_the_end { Some(MeshArray::Triangles) } else { last_array(parts) };
+            let last = if is_to_the_end {
+                Some(MeshArray::Triangles)
+            } else {
+                last_array(parts)
+            };
             self.arrays(last, MeshForm::Complete(&counts), parts, skipped, out)?;
             if of_triangles {
                 let triangles = out.own_triangles();
@@ -417,7 +485,13 @@ impl<'a> Stream<'a> {
             let base = base(parts)?;
             let (counts, base) = (base.counts, &*base.mesh);
             let last = last_array(parts);
-            self.arrays(last, MeshForm::Difference(&counts, base), parts, skipped, out)?;
+            self.arrays(
+                last,
+                MeshForm::Difference(&counts, base),
+                parts,
+                skipped,
+                out,
+            )?;
             if parts == Parts::ALL {
                 self.finish()?;
             }
@@ -444,12 +518,19 @@ impl<'a> Stream<'a> {
         if has(Parts::TEXCOORDS) {
             self.make_channels(arrays, out)?;
         }
-        let MeshBuffer { positions, normals, texcoords: map_channels, .. } = out;
+        let MeshBuffer {
+            positions,
+            normals,
+            texcoords: map_channels,
+            ..
+        } = out;
         self.walk(arrays, last, |stream, part, count| {
             let out = match part {
                 MeshArray::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
                 MeshArray::Normals if has(Parts::NORMALS) => Some(&mut *normals),
-                MeshArray::MapChannel(channel) if has(Parts::TEXCOORDS) => map_channels.get_mut(channel),
+                MeshArray::MapChannel(channel) if has(Parts::TEXCOORDS) => {
+                    map_channels.get_mut(channel)
+                }
                 _ => None,
             };
             match out {
@@ -465,10 +546,17 @@ impl<'a> Stream<'a> {
         let at = matches!(arrays, MeshForm::Complete(_)).then_some(MAP_CHANNEL_COUNT);
         // Each channel of a complete mesh has a count of four bytes in the stream.
         let bytes = at.as_ref().map_or(0, |_| channels.saturating_mul(4));
-        let counted = Counted { what: "Map Channel Count", number: channels, bytes, at };
+        let counted = Counted {
+            what: "Map Channel Count",
+            number: channels,
+            bytes,
+            at,
+        };
         self.check_plausible(&counted)?;
         self.take(&counted, |_, meter| {
-            meter.take(channels.saturating_mul(MAP_CHANNEL), counted.what).map(Charge::keep)
+            meter
+                .take(channels.saturating_mul(MAP_CHANNEL), counted.what)
+                .map(Charge::keep)
         })?;
         out.make_texcoords(arrays.map_channels());
         Ok(())
@@ -485,12 +573,14 @@ impl<'a> Stream<'a> {
         let counted = self.counted(arrays, part, count);
         let out = match out.0 {
             Memory::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
-            Memory::Slice(out) => {
-                self.check_plausible(&counted).and_then(|()| of_length(out, counted.number))?
-            }
+            Memory::Slice(out) => self
+                .check_plausible(&counted)
+                .and_then(|()| of_length(out, counted.number))?,
         };
         self.announce(out.as_bytes().len());
-        let Some(base) = arrays.base(part) else { return self.triples(out) };
+        let Some(base) = arrays.base(part) else {
+            return self.triples(out);
+        };
         let base = base.as_slice();
         if let Some(stored) = self.content.stored(out.as_bytes().len())
             && let Ok(stored) = <[[F32; 3]]>::ref_from_bytes(stored)
@@ -519,24 +609,40 @@ impl<'a> Stream<'a> {
         let counted = Counted::triangles(counts, &shape);
         self.check_plausible(&counted)?;
         let records = out.take_records();
-        self.take(&counted, |stored, meter| meter.resize(records, stored, announced, counted.what))?;
+        self.take(&counted, |stored, meter| {
+            meter.resize(records, stored, announced, counted.what)
+        })?;
         self.announce(records.len());
-        let mut length = self.content.read(records).map_err(|fault| self.fault(fault))?;
+        let mut length = self
+            .content
+            .read(records)
+            .map_err(|fault| self.fault(fault))?;
         let mut next = [0];
         if length == records.len() {
-            if self.content.read(&mut next).map_err(|fault| self.fault(fault))? == 0 {
+            if self
+                .content
+                .read(&mut next)
+                .map_err(|fault| self.fault(fault))?
+                == 0
+            {
                 self.finish()?;
                 out.set_shape(shape);
                 return Ok(());
             }
-            let longer =
-                shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
+            let longer = shape
+                .longest()
+                .saturating_mul(counts.triangles.into())
+                .max(announced.saturating_add(1));
             self.take(&counted, |stored, meter| {
-                meter.take_block(stored, longer, counted.what).map(Charge::keep)
+                meter
+                    .take_block(stored, longer, counted.what)
+                    .map(Charge::keep)
             })?;
             records.resize(as_usize(longer), 0);
             self.meter.give_back(announced);
-            let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
+            let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else {
+                return Ok(());
+            };
             [*first] = next;
             let more = self.content.read(rest).map_err(|fault| self.fault(fault))?;
             length = length.saturating_add(1).saturating_add(more);
@@ -567,11 +673,18 @@ impl<'a> Stream<'a> {
         self.check_plausible(&Counted::triangles(counts, &shape))?;
         let longest = shape.longest().saturating_mul(number).max(announced);
         let mut on_stack = [0; 4096];
-        let window = if window.is_empty() { &mut on_stack } else { window };
+        let window = if window.is_empty() {
+            &mut on_stack
+        } else {
+            window
+        };
         let mut hash = TriangleHasher::new(counts);
         let mut length = 0_u64;
         loop {
-            let count = self.content.read(window).map_err(|fault| self.fault(fault))?;
+            let count = self
+                .content
+                .read(window)
+                .map_err(|fault| self.fault(fault))?;
             hash.add(window.get(..count).unwrap_or_default());
             length = length.saturating_add(as_u64(count));
             if count < window.len() || length > longest {
@@ -589,13 +702,17 @@ impl<'a> Stream<'a> {
     fn other_length(&self, announced: u64, length: u64) -> Error {
         let error = self.malformed("Triangle Data", length);
         let [announced, length] = [announced, length].map(decimal);
-        error.expected(format!("{announced} bytes")).found(format_args!("another length: {length} or more"))
+        error
+            .expected(format!("{announced} bytes"))
+            .found(format_args!("another length: {length} or more"))
     }
 
     /// The work so far: the bytes of the content, and what map channels cost that have none.
     pub(crate) fn worked(&self) -> u64 {
         const OF_CHANNEL: u64 = 128;
-        self.content.produced().saturating_add(self.channels.saturating_mul(OF_CHANNEL))
+        self.content
+            .produced()
+            .saturating_add(self.channels.saturating_mul(OF_CHANNEL))
     }
 
     /// Checks that the stream ends here, with the right checksum.
@@ -604,24 +721,34 @@ impl<'a> Stream<'a> {
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<()> {
-        self.content.read_exact(out).map_err(|fault| self.fault(fault))
+        self.content
+            .read_exact(out)
+            .map_err(|fault| self.fault(fault))
     }
 
     /// Inflates and drops elements.
     fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
         self.check_plausible(counted)?;
         self.announce(as_usize(counted.bytes));
-        self.content.skip(counted.bytes, buffer).map_err(|fault| self.fault(fault))
+        self.content
+            .skip(counted.bytes, buffer)
+            .map_err(|fault| self.fault(fault))
     }
 
     /// Makes room for triples.
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, counted: &Counted) -> Result<()> {
         self.check_plausible(counted)?;
-        self.take(counted, |stored, meter| meter.resize(out, stored, counted.number, counted.what))
+        self.take(counted, |stored, meter| {
+            meter.resize(out, stored, counted.number, counted.what)
+        })
     }
 
     /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
-    fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Meter) -> Result<()>) -> Result<()> {
+    fn take(
+        &mut self,
+        counted: &Counted,
+        mut take: impl FnMut(u64, &Meter) -> Result<()>,
+    ) -> Result<()> {
         let mut taken = take(self.unit.stored, self.meter);
         if taken.is_err()
             && let Some(help) = &mut self.help
@@ -645,7 +772,12 @@ impl<'a> Stream<'a> {
         // Threads that help need all of the input.
         let is_there = as_u64(self.input.len()) >= self.unit.stored;
         if self.help.is_none() && is_there && bytes >= LEAST && self.unit.stored >= STREAM {
-            self.help = Some(Help::with(&mut self.content, &self.input, &self.options, self.meter));
+            self.help = Some(Help::with(
+                &mut self.content,
+                &self.input,
+                &self.options,
+                self.meter,
+            ));
         }
     }
 
@@ -656,7 +788,9 @@ impl<'a> Stream<'a> {
             (MeshForm::Difference(..) | MeshForm::DifferenceOf(..), _) => None,
             (MeshForm::Complete(_), MeshArray::Positions) => Some(VERTEX_COUNT),
             (MeshForm::Complete(_), MeshArray::Normals) => Some(NORMAL_COUNT),
-            (MeshForm::Complete(_), MeshArray::MapChannel(_)) => Some(produced.saturating_sub(4)..produced),
+            (MeshForm::Complete(_), MeshArray::MapChannel(_)) => {
+                Some(produced.saturating_sub(4)..produced)
+            }
             (MeshForm::Complete(_), MeshArray::Triangles) => Some(TRIANGLE_COUNT),
         };
         Counted::triples(part.name(arrays), number, at)
@@ -666,7 +800,8 @@ impl<'a> Stream<'a> {
     fn check_plausible(&self, counted: &Counted) -> Result<()> {
         let produced = self.content.produced();
         if counted.bytes <= self.most.saturating_sub(produced) {
-            self.goal.set(self.goal.get().max(produced.saturating_add(counted.bytes)));
+            self.goal
+                .set(self.goal.get().max(produced.saturating_add(counted.bytes)));
             return Ok(());
         }
         let (count, needed, stored) = (counted.number, counted.bytes, self.unit.stored);
@@ -674,7 +809,11 @@ impl<'a> Stream<'a> {
             Some(at) => self.place().decoded_at(at.clone()),
             None => self.place(),
         };
-        Err(place.malformed(counted.what).because(Cause::TooLarge { count, needed, stored }))
+        Err(place.malformed(counted.what).because(Cause::TooLarge {
+            count,
+            needed,
+            stored,
+        }))
     }
 
     /// An error about memory for elements, with their number and its place.
@@ -689,16 +828,22 @@ impl<'a> Stream<'a> {
     /// The error about the last `bytes` of the decoded content.
     fn malformed(&self, what: &'static str, bytes: u64) -> Error {
         let end = self.content.produced();
-        self.place().decoded_at(end.saturating_sub(bytes)..end).malformed(what)
+        self.place()
+            .decoded_at(end.saturating_sub(bytes)..end)
+            .malformed(what)
     }
 
     fn fault(&self, fault: Fault) -> Error {
-        self.is_too_short.set(matches!(fault.kind, FaultKind::Truncated | FaultKind::TooShort));
+        self.is_too_short.set(matches!(
+            fault.kind,
+            FaultKind::Truncated | FaultKind::TooShort
+        ));
         self.place().locate(Error::stream(fault, self.unit.what))
     }
 
     fn place(&self) -> Place {
-        FILE.at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
+        FILE.at(self.unit.range.clone())
+            .of(snapshot_address(self.unit.snapshot))
     }
 }
 /// The slice, unless it has another length than the array.
@@ -707,5 +852,8 @@ fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32; 3]]> {
         return Ok(out);
     }
     let error = FILE.out_of_range("length of the slice");
-    Err(error.because(Cause::Length { expected: number, found: as_u64(out.len()) }))
+    Err(error.because(Cause::Length {
+        expected: number,
+        found: as_u64(out.len()),
+    }))
 }

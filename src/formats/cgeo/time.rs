@@ -74,13 +74,27 @@ impl Timing {
 
     /// The times of a header.
     pub(super) fn of_microseconds(start: i64, step: i64, count: usize) -> Self {
-        Self { clock: Clock::Microseconds { start, step }, count }
+        Self {
+            clock: Clock::Microseconds { start, step },
+            count,
+        }
     }
 
     fn of_seconds(start: f64, period: f64, rate: f64, count: usize) -> Self {
         let start = if start.is_finite() { start } else { 0.0 };
-        let (period, rate) = if (period / rate).is_finite() { (period, rate) } else { (0.0, 1.0) };
-        Self { clock: Clock::Seconds { start, period, rate }, count }
+        let (period, rate) = if (period / rate).is_finite() {
+            (period, rate)
+        } else {
+            (0.0, 1.0)
+        };
+        Self {
+            clock: Clock::Seconds {
+                start,
+                period,
+                rate,
+            },
+            count,
+        }
     }
 
     /// Sets the rate in snapshots per second; the time of the first one stays as it is.
@@ -125,7 +139,11 @@ impl Timing {
             Clock::Microseconds { start, step } => {
                 seconds(i128::from(start).saturating_add(i128::from(step).saturating_mul(steps)))
             }
-            Clock::Seconds { start, period, rate } => {
+            Clock::Seconds {
+                start,
+                period,
+                rate,
+            } => {
                 #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest")]
                 let steps = steps as f64;
                 start + steps * period / rate
@@ -135,13 +153,25 @@ impl Timing {
 
     /// Returns the number of steps from the first snapshot to a time; a whole number at the time of a snapshot.
     fn steps(&self, time: f64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "times of 285 years in microseconds are exact")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "times of 285 years in microseconds are exact"
+        )]
         let steps = match self.clock {
-            Clock::Microseconds { start, step } => (time * MICROSECONDS - start as f64) / step as f64,
-            Clock::Seconds { start, period, rate } => (time - start) * rate / period,
+            Clock::Microseconds { start, step } => {
+                (time * MICROSECONDS - start as f64) / step as f64
+            }
+            Clock::Seconds {
+                start,
+                period,
+                rate,
+            } => (time - start) * rate / period,
         };
         let nearest = steps.round();
-        #[expect(clippy::cast_possible_truncation, reason = "saturates, where no step has this time")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "saturates, where no step has this time"
+        )]
         let is_there = self.at(nearest as i128) == time;
         if is_there { nearest } else { steps }
     }
@@ -161,7 +191,11 @@ impl Timing {
             return None;
         }
         if !self.moves() {
-            return Some(Key { from: 0, to: 0, fraction: 0.0 });
+            return Some(Key {
+                from: 0,
+                to: 0,
+                fraction: 0.0,
+            });
         }
         #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 snapshots")]
         let (count, end) = (self.count as f64, last as f64);
@@ -170,10 +204,16 @@ impl Timing {
             Wrap::Clamp => at.clamp(0.0, end),
             // Steps may be too short to be counted.
             _ if !at.is_finite() => 0.0,
-            Wrap::Loop => Some(at.rem_euclid(count)).filter(|at| *at < count).unwrap_or(0.0),
+            Wrap::Loop => Some(at.rem_euclid(count))
+                .filter(|at| *at < count)
+                .unwrap_or(0.0),
             Wrap::PingPong => {
                 let there_and_back = at.rem_euclid(2.0 * end);
-                if there_and_back > end { 2.0 * end - there_and_back } else { there_and_back }
+                if there_and_back > end {
+                    2.0 * end - there_and_back
+                } else {
+                    there_and_back
+                }
             }
         };
         #[expect(
@@ -241,16 +281,27 @@ impl Timing {
             let (mut first, mut last) = (a.min(b).floor() as i64, a.max(b).ceil() as i64);
             if wrap == Wrap::Clamp {
                 first = first.max(0);
-                last = last.min(i64::try_from(self.count).unwrap_or(i64::MAX).saturating_sub(1));
+                last = last.min(
+                    i64::try_from(self.count)
+                        .unwrap_or(i64::MAX)
+                        .saturating_sub(1),
+                );
             }
             // The first and the last step may coincide with the opening and the closing.
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
             if most > caps::CGEO_KEYS {
                 out.clear();
-                return Err(refused(format!("at most {} times", decimal(caps::CGEO_KEYS)), decimal(most)));
+                return Err(refused(
+                    format!("at most {} times", decimal(caps::CGEO_KEYS)),
+                    decimal(most),
+                ));
             }
             let mut steps = first..last.saturating_add(1);
-            while let Some(step) = if a <= b { steps.next() } else { steps.next_back() } {
+            while let Some(step) = if a <= b {
+                steps.next()
+            } else {
+                steps.next_back()
+            } {
                 let time = self.at(step.into());
                 if time < close && out.last().is_some_and(|before| time > *before) {
                     out.push(time);
@@ -263,7 +314,10 @@ impl Timing {
         let count = as_u64(out.len());
         if count > caps::CGEO_KEYS {
             out.clear();
-            return Err(refused(format!("at most {} times", decimal(caps::CGEO_KEYS)), decimal(count)));
+            return Err(refused(
+                format!("at most {} times", decimal(caps::CGEO_KEYS)),
+                decimal(count),
+            ));
         }
         Ok(())
     }
@@ -281,7 +335,13 @@ mod tests {
     use super::*;
     use crate::report::ErrorKind;
 
-    const TIMING: Timing = Timing { clock: Clock::Microseconds { start: 1_000_000, step: 40_000 }, count: 5 };
+    const TIMING: Timing = Timing {
+        clock: Clock::Microseconds {
+            start: 1_000_000,
+            step: 40_000,
+        },
+        count: 5,
+    };
 
     fn at(seconds: f64, wrap: Wrap) -> (usize, usize, f32) {
         let key = TIMING.index_at(seconds, wrap).unwrap();
@@ -291,11 +351,17 @@ mod tests {
     #[test]
     fn times_are_those_of_the_header() {
         assert_eq!((TIMING.time_of(0), TIMING.time_of(4)), (1., 1.16));
-        assert_eq!((TIMING.start(), TIMING.step(), TIMING.count()), (1., 0.04, 5));
+        assert_eq!(
+            (TIMING.start(), TIMING.step(), TIMING.count()),
+            (1., 0.04, 5)
+        );
         let ends = Timing::of_microseconds(i64::MAX, i64::MAX, usize::MAX);
         assert!(ends.time_of(usize::MAX).is_finite());
         // 33,333 microseconds as they are stored, however many of them.
-        assert_eq!(Timing::of_microseconds(7, 33_333, 9_000_001).time_of(9_000_000), 299_997.000_007);
+        assert_eq!(
+            Timing::of_microseconds(7, 33_333, 9_000_001).time_of(9_000_000),
+            299_997.000_007
+        );
     }
 
     #[test]
@@ -325,7 +391,14 @@ mod tests {
         // So little before the first that it is the first.
         assert_eq!(at(1. - f64::EPSILON / 2., Wrap::Loop).2, 1.);
         let zero = Timing::new(0., 0.04, 5).index_at(-1e-19, Wrap::Loop);
-        assert_eq!(zero, Some(Key { from: 0, to: 1, fraction: 0. }));
+        assert_eq!(
+            zero,
+            Some(Key {
+                from: 0,
+                to: 1,
+                fraction: 0.
+            })
+        );
     }
 
     #[test]
@@ -337,7 +410,12 @@ mod tests {
 
     #[test]
     fn times_of_snapshots_are_at_the_snapshots() {
-        let timings = [TIMING, TIMING.with_rate(30.), Timing::new(0.1, 0.3, 5), Timing::new(3., -0.7, 5)];
+        let timings = [
+            TIMING,
+            TIMING.with_rate(30.),
+            Timing::new(0.1, 0.3, 5),
+            Timing::new(3., -0.7, 5),
+        ];
         let count = if cfg!(miri) { 100 } else { 5000 };
         for timing in timings.map(|timing| Timing { count, ..timing }) {
             for index in 0..count {
@@ -351,13 +429,26 @@ mod tests {
 
     #[test]
     fn files_without_time_have_one_key() {
-        for timing in [Timing::of_microseconds(1_000_000, 0, 5), Timing { count: 1, ..TIMING }] {
+        for timing in [
+            Timing::of_microseconds(1_000_000, 0, 5),
+            Timing { count: 1, ..TIMING },
+        ] {
             for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {
-                assert_eq!(timing.index_at(77., wrap), Some(Key { from: 0, to: 0, fraction: 0. }));
+                assert_eq!(
+                    timing.index_at(77., wrap),
+                    Some(Key {
+                        from: 0,
+                        to: 0,
+                        fraction: 0.
+                    })
+                );
                 assert_eq!(timing.keys(0., 9., wrap).unwrap(), [0., 9.]);
             }
         }
-        assert_eq!(Timing { count: 0, ..TIMING }.index_at(0., Wrap::Clamp), None);
+        assert_eq!(
+            Timing { count: 0, ..TIMING }.index_at(0., Wrap::Clamp),
+            None
+        );
         assert_eq!(TIMING.index_at(f64::NAN, Wrap::Clamp), None);
     }
 
@@ -365,19 +456,31 @@ mod tests {
     fn numbers_that_are_none_stop_time() {
         for number in [f64::NAN, f64::INFINITY, 1e-320] {
             let rate = TIMING.with_rate(number);
-            assert!(rate.time_of(1000).is_finite() && rate.start() == 1., "{number}");
+            assert!(
+                rate.time_of(1000).is_finite() && rate.start() == 1.,
+                "{number}"
+            );
         }
         assert_eq!(TIMING.with_rate(0.).step(), 0.);
-        assert_eq!(Timing::new(f64::NAN, f64::NEG_INFINITY, 3), Timing::new(0., 0., 3));
+        assert_eq!(
+            Timing::new(f64::NAN, f64::NEG_INFINITY, 3),
+            Timing::new(0., 0., 3)
+        );
         // Steps that are too short to be distinguished, and too long.
         for step in [f64::MIN_POSITIVE, f64::MAX, -f64::MAX] {
             let timing = Timing::new(1., step, 3);
             for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {
                 for time in [-f64::MAX, 0., 1., 2., f64::MAX] {
                     let key = timing.index_at(time, wrap).unwrap();
-                    assert!(key.from < 3 && key.to < 3 && (0. ..=1.).contains(&key.fraction), "{key:?}");
+                    assert!(
+                        key.from < 3 && key.to < 3 && (0. ..=1.).contains(&key.fraction),
+                        "{key:?}"
+                    );
                 }
-                let keys = timing.keys(-1e300, 1e300, wrap).map(|keys| keys.len()).unwrap_or(0);
+                let keys = timing
+                    .keys(-1e300, 1e300, wrap)
+                    .map(|keys| keys.len())
+                    .unwrap_or(0);
                 assert!(keys < 10);
             }
         }
@@ -392,7 +495,10 @@ mod tests {
         assert_eq!(keys(0., 9.).unwrap().len(), 7);
         assert_eq!(keys(2., 1.).unwrap_err().kind(), ErrorKind::OutOfRange);
         let long = Timing::of_microseconds(1_000_000, 1, usize::MAX);
-        assert_eq!(long.keys(0., 1e9, Wrap::Clamp).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(
+            long.keys(0., 1e9, Wrap::Clamp).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
     }
 
     #[test]
@@ -400,11 +506,22 @@ mod tests {
         let keys = |wrap| TIMING.keys(0.95, 1.29, wrap).unwrap();
         assert_eq!(keys(Wrap::Clamp), [0.95, 1., 1.04, 1.08, 1.12, 1.16, 1.29]);
         // The last one before the first, and the first ones of the next lap.
-        let all = [0.95, 0.96, 1., 1.04, 1.08, 1.12, 1.16, 1.2, 1.24, 1.28, 1.29];
-        assert_eq!((keys(Wrap::Loop), keys(Wrap::PingPong)), (all.to_vec(), all.to_vec()));
+        let all = [
+            0.95, 0.96, 1., 1.04, 1.08, 1.12, 1.16, 1.2, 1.24, 1.28, 1.29,
+        ];
+        assert_eq!(
+            (keys(Wrap::Loop), keys(Wrap::PingPong)),
+            (all.to_vec(), all.to_vec())
+        );
         let at = |wrap| all.map(|time| TIMING.index_at(time, wrap).unwrap());
         let whole = |keys: [Key; 11]| {
-            assert!(keys.iter().skip(1).rev().skip(1).all(|key| key.fraction == 0.));
+            assert!(
+                keys.iter()
+                    .skip(1)
+                    .rev()
+                    .skip(1)
+                    .all(|key| key.fraction == 0.)
+            );
             keys.map(|key| key.from)
         };
         assert_eq!(whole(at(Wrap::Loop)), [3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 2]);
@@ -414,14 +531,26 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "takes Miri minutes")]
     fn there_are_at_most_65_536_keys() {
-        assert_eq!(TIMING.keys(1., 1. + 65_535. * 0.04, Wrap::Loop).unwrap().len(), 65_536);
+        assert_eq!(
+            TIMING
+                .keys(1., 1. + 65_535. * 0.04, Wrap::Loop)
+                .unwrap()
+                .len(),
+            65_536
+        );
         assert!(TIMING.keys(1., 1. + 65_536. * 0.04, Wrap::Loop).is_err());
     }
 
     #[test]
     fn snapshots_that_go_back_in_time_have_ascending_keys() {
         let back = Timing::new(1., -0.25, 5);
-        assert_eq!(back.keys(-1., 0.8, Wrap::Clamp).unwrap(), [-1., 0., 0.25, 0.5, 0.75, 0.8]);
-        assert_eq!(back.keys(-0.3, 0.1, Wrap::Loop).unwrap(), [-0.3, -0.25, 0., 0.1]);
+        assert_eq!(
+            back.keys(-1., 0.8, Wrap::Clamp).unwrap(),
+            [-1., 0., 0.25, 0.5, 0.75, 0.8]
+        );
+        assert_eq!(
+            back.keys(-0.3, 0.1, Wrap::Loop).unwrap(),
+            [-0.3, -0.25, 0., 0.1]
+        );
     }
 }

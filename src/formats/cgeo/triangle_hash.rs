@@ -43,8 +43,16 @@ impl TriangleHash {
 impl TriangleHasher {
     /// Begins the hash of the triangles of a mesh with these counts.
     pub(crate) fn new(counts: &Counts) -> Self {
-        let Counts { vertices, normals, texcoord_sets, triangles } = *counts;
-        let mut hash = Self { places: *random_places(), length: 0 };
+        let Counts {
+            vertices,
+            normals,
+            texcoord_sets,
+            triangles,
+        } = *counts;
+        let mut hash = Self {
+            places: *random_places(),
+            length: 0,
+        };
         hash.add_words([vertices, normals, texcoord_sets, triangles]);
         hash
     }
@@ -79,7 +87,12 @@ impl TriangleHasher {
 
     pub(crate) fn finish(mut self) -> TriangleHash {
         let [a, b, c, d, e, f, g, h] = self.length.to_le_bytes();
-        self.add_words([u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]), 0, 0]);
+        self.add_words([
+            u32::from_le_bytes([a, b, c, d]),
+            u32::from_le_bytes([e, f, g, h]),
+            0,
+            0,
+        ]);
         TriangleHash(self.places.map(|place| place.sum))
     }
 }
@@ -88,7 +101,10 @@ impl Place {
     fn new(place: u64) -> Self {
         let second = times(place, place);
         let third = times(second, place);
-        Self { powers: [place, second, third, times(third, place)], sum: 0 }
+        Self {
+            powers: [place, second, third, times(third, place)],
+            sum: 0,
+        }
     }
 
     /// Adds four words: `(((sum * x + a) * x + b) * x + c) * x + d`, where x is the place.
@@ -112,7 +128,11 @@ fn reduced(number: u128) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "at most 63 bits are left")]
     let folded = folded as u64;
     let folded = (folded & PRIME).wrapping_add(folded >> 61);
-    if folded >= PRIME { folded.wrapping_sub(PRIME) } else { folded }
+    if folded >= PRIME {
+        folded.wrapping_sub(PRIME)
+    } else {
+        folded
+    }
 }
 
 fn times(a: u64, b: u64) -> u64 {
@@ -165,7 +185,12 @@ impl KnownHashes {
 mod tests {
     use super::*;
 
-    const COUNTS: Counts = Counts { vertices: 4, normals: 3, texcoord_sets: 2, triangles: 1 };
+    const COUNTS: Counts = Counts {
+        vertices: 4,
+        normals: 3,
+        texcoord_sets: 2,
+        triangles: 1,
+    };
 
     fn hash(counts: &Counts, parts: &[&[u8]]) -> TriangleHash {
         let mut hash = TriangleHasher::new(counts);
@@ -175,9 +200,14 @@ mod tests {
 
     #[test]
     fn every_bit_the_length_and_the_counts_change_the_hash() {
-        let bytes: Vec<u8> = (0..77).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let bytes: Vec<u8> = (0..77)
+            .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
         let whole = hash(&COUNTS, &[&bytes]);
-        assert_eq!(hash(&COUNTS, &[&bytes[..32], &bytes[32..48], &bytes[48..]]), whole);
+        assert_eq!(
+            hash(&COUNTS, &[&bytes[..32], &bytes[32..48], &bytes[48..]]),
+            whole
+        );
         for bit in 0..bytes.len() * 8 {
             let mut other = bytes.clone();
             other[bit / 8] ^= 1 << (bit % 8);
@@ -187,13 +217,32 @@ mod tests {
             assert_ne!(hash(&COUNTS, &[&bytes[..length]]), whole);
         }
         let zeros = [0; 40];
-        let hashes: Vec<TriangleHash> = (0..40).map(|length| hash(&COUNTS, &[&zeros[..length]])).collect();
-        assert!(hashes.iter().enumerate().all(|(at, hash)| !hashes[..at].contains(hash)));
+        let hashes: Vec<TriangleHash> = (0..40)
+            .map(|length| hash(&COUNTS, &[&zeros[..length]]))
+            .collect();
+        assert!(
+            hashes
+                .iter()
+                .enumerate()
+                .all(|(at, hash)| !hashes[..at].contains(hash))
+        );
         for other in [
-            Counts { vertices: 5, ..COUNTS },
-            Counts { normals: 4, ..COUNTS },
-            Counts { texcoord_sets: 3, ..COUNTS },
-            Counts { triangles: 2, ..COUNTS },
+            Counts {
+                vertices: 5,
+                ..COUNTS
+            },
+            Counts {
+                normals: 4,
+                ..COUNTS
+            },
+            Counts {
+                texcoord_sets: 3,
+                ..COUNTS
+            },
+            Counts {
+                triangles: 2,
+                ..COUNTS
+            },
         ] {
             assert_ne!(hash(&other, &[&bytes]), whole);
         }
@@ -207,7 +256,8 @@ mod tests {
             let words = [u32::MAX - number, number, u32::MAX, 1];
             place.add(words);
             for word in words {
-                expected = (expected * u128::from(PRIME - 1) + u128::from(word)) % u128::from(PRIME);
+                expected =
+                    (expected * u128::from(PRIME - 1) + u128::from(word)) % u128::from(PRIME);
             }
             assert_eq!(u128::from(place.sum), expected);
         }
@@ -220,6 +270,9 @@ mod tests {
         for offset in 0..=as_u64(KnownHashes::MOST) {
             known.insert(offset, hash, 10);
         }
-        assert_eq!((known.get(0), known.get(as_u64(KnownHashes::MOST))), (None, Some(hash)));
+        assert_eq!(
+            (known.get(0), known.get(as_u64(KnownHashes::MOST))),
+            (None, Some(hash))
+        );
     }
 }

@@ -21,7 +21,10 @@ impl Default for Triangles {
     /// No triangles. Allocates nothing.
     fn default() -> Self {
         static NONE: OnceLock<Arc<Vec<u8>>> = OnceLock::new();
-        Self { records: Arc::clone(NONE.get_or_init(Arc::default)), shape: Shape::default() }
+        Self {
+            records: Arc::clone(NONE.get_or_init(Arc::default)),
+            shape: Shape::default(),
+        }
     }
 }
 
@@ -46,16 +49,30 @@ impl Shape {
     /// The shape of records of version 7 and newer. The published text gives none for older versions, whose records are
     /// measured by the length of the stream.
     pub(crate) fn of_version_7(counts: &Counts) -> Self {
-        Self { triangles: counts.triangles, channels: counts.texcoord_sets, normals: true, tail: Self::TAIL }
+        Self {
+            triangles: counts.triangles,
+            channels: counts.texcoord_sets,
+            normals: true,
+            tail: Self::TAIL,
+        }
     }
 
     /// Returns the shape of records of `length` bytes in total; `None` if no record has it.
     pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
         let triangles = u64::from(counts.triangles);
-        let record = length.checked_div(triangles).filter(|_| length.checked_rem(triangles) == Some(0))?;
-        let rest =
-            record.checked_sub(u64::from(counts.texcoord_sets).saturating_mul(12).saturating_add(12))?;
-        let shape = |normals, tail| Self { normals, tail, ..Self::of_version_7(counts) };
+        let record = length
+            .checked_div(triangles)
+            .filter(|_| length.checked_rem(triangles) == Some(0))?;
+        let rest = record.checked_sub(
+            u64::from(counts.texcoord_sets)
+                .saturating_mul(12)
+                .saturating_add(12),
+        )?;
+        let shape = |normals, tail| Self {
+            normals,
+            tail,
+            ..Self::of_version_7(counts)
+        };
         match rest.checked_sub(12) {
             Some(tail) if tail <= Self::MAX_TAIL => Some(shape(true, tail)),
             // Without normals there may be no indices of them.
@@ -66,7 +83,9 @@ impl Shape {
 
     /// Bytes of the indices of a record.
     pub(crate) fn indices(&self) -> u64 {
-        let streams = u64::from(self.channels).saturating_add(1).saturating_add(self.normals.into());
+        let streams = u64::from(self.channels)
+            .saturating_add(1)
+            .saturating_add(self.normals.into());
         streams.saturating_mul(12)
     }
 
@@ -106,7 +125,11 @@ impl Triangles {
 
     /// Returns the memory of the records, used or not, in bytes; 0 if they are shared.
     pub(crate) fn memory(&self) -> u64 {
-        if self.is_shared() { 0 } else { crate::num::as_u64(self.records.capacity()) }
+        if self.is_shared() {
+            0
+        } else {
+            crate::num::as_u64(self.records.capacity())
+        }
     }
 
     pub(crate) fn set_shape(&mut self, shape: Shape) {
@@ -170,7 +193,9 @@ impl Triangles {
     }
 
     fn records(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        self.records.chunks_exact(self.record_len()).take(self.len())
+        self.records
+            .chunks_exact(self.record_len())
+            .take(self.len())
     }
 
     fn tail_start(&self) -> usize {
@@ -215,7 +240,8 @@ impl Triangles {
 
     /// The indices of one kind, as in [`stream_into`](Self::stream_into), corner by corner.
     pub(crate) fn corners(&self, stream: usize) -> impl Iterator<Item = u32> + '_ {
-        self.records().flat_map(move |record| triple(record, stream))
+        self.records()
+            .flat_map(move |record| triple(record, stream))
     }
 
     /// The indices of several kinds of all corners, in pieces; `None` as soon as `take` returns it.
@@ -227,8 +253,15 @@ impl Triangles {
         /// Records of a piece.
         const PIECE: usize = 64;
         let mut corners = Vec::with_capacity(PIECE.saturating_mul(3));
-        let length = self.record_len().saturating_mul(self.len()).min(self.records.len());
-        for piece in self.records.get(..length)?.chunks(self.record_len().saturating_mul(PIECE)) {
+        let length = self
+            .record_len()
+            .saturating_mul(self.len())
+            .min(self.records.len());
+        for piece in self
+            .records
+            .get(..length)?
+            .chunks(self.record_len().saturating_mul(PIECE))
+        {
             corners.clear();
             for record in piece.chunks_exact(self.record_len()) {
                 let triples = streams.map(|stream| triple(record, stream));
@@ -244,14 +277,19 @@ impl Triangles {
     }
 
     fn stream(&self, stream: usize) -> Vec<[u32; 3]> {
-        self.records().map(|record| triple(record, stream)).collect()
+        self.records()
+            .map(|record| triple(record, stream))
+            .collect()
     }
 
     /// The material IDs of all triangles; `None` if the records have no material IDs.
     #[must_use]
     pub fn material_ids(&self) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
         let start = self.tail_start();
-        let id = move |record: &[u8]| self.material(record.get(start..).unwrap_or_default()).unwrap_or(0);
+        let id = move |record: &[u8]| {
+            self.material(record.get(start..).unwrap_or_default())
+                .unwrap_or(0)
+        };
         self.material_scalar().map(|_| self.records().map(id))
     }
 
@@ -260,20 +298,28 @@ impl Triangles {
     #[must_use]
     pub fn edge_visibility(&self) -> Option<impl ExactSizeIterator<Item = u8> + '_> {
         let edges = |record: &[u8]| record.last().copied().unwrap_or(0);
-        self.has_edge_visibility().then(|| self.records().map(edges))
+        self.has_edge_visibility()
+            .then(|| self.records().map(edges))
     }
 }
 
 /// The three indices of a stream in a record.
 fn triple(record: &[u8], stream: usize) -> [u32; 3] {
-    let bytes: Option<&[u8; 12]> = record.get(stream.saturating_mul(12)..).and_then(<[u8]>::first_chunk);
+    let bytes: Option<&[u8; 12]> = record
+        .get(stream.saturating_mul(12)..)
+        .and_then(<[u8]>::first_chunk);
     let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes.copied().unwrap_or_default();
     [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes)
 }
 
 impl fmt::Debug for Triangles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Triangles({} of {} bytes)", self.len(), self.record_len())
+        write!(
+            f,
+            "Triangles({} of {} bytes)",
+            self.len(),
+            self.record_len()
+        )
     }
 }
 

@@ -41,7 +41,11 @@ impl Proxy {
         for index in 0..self.snapshot_count() {
             self.ask_ahead(index)?;
             let result = self.snapshot(index).and_then(|snapshot| {
-                if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
+                if seen.insert(snapshot.range().start) {
+                    check.snapshot(self, &snapshot)
+                } else {
+                    Ok(())
+                }
             });
             match result {
                 Err(error) if error.is_of_reading() => return Err(error),
@@ -49,7 +53,9 @@ impl Proxy {
                     let detail = error.message_at(&snapshot_address(index));
                     let place = FILE.of_error(&error).of(snapshot_address(index));
                     if check.broken.len() < MOST_BROKEN {
-                        check.broken.push(Finding::new(rules::SNAPSHOT, place, detail));
+                        check
+                            .broken
+                            .push(Finding::new(rules::SNAPSHOT, place, detail));
                     } else {
                         check.findings.add(rules::SNAPSHOT, || (place, detail));
                     }
@@ -73,7 +79,12 @@ impl Proxy {
             return Ok(());
         }
         let extents = (index..index.saturating_add(ahead).min(self.snapshot_count()))
-            .filter_map(|index| self.layout().extent(index).ok().filter(|extent| extent.length() <= FAR))
+            .filter_map(|index| {
+                self.layout()
+                    .extent(index)
+                    .ok()
+                    .filter(|extent| extent.length() <= FAR)
+            })
             .map(|extent| extent.start.saturating_sub(4)..extent.end);
         self.layout().source.want(extents, "snapshots")
     }
@@ -98,7 +109,10 @@ impl Check {
             if section.tag != raw::TAG_MESH_DATA && tags.contains(&section.tag) {
                 self.findings.add(rules::REPEATED_SECTION, || {
                     let detail = format!("tag {:#x}; the first counts", section.tag);
-                    (FILE.of(snapshot.address()).at(section.range.clone()), detail)
+                    (
+                        FILE.of(snapshot.address()).at(section.range.clone()),
+                        detail,
+                    )
                 });
             } else if section.is_known() && !tags.contains(&section.tag) {
                 tags.push(section.tag);
@@ -112,10 +126,12 @@ impl Check {
             let sample = snapshot.sample(sample);
             let (mesh, scratch) = (&mut self.buffer, &mut self.scratch);
             let meter = sample.meter();
-            let unused = sample.mesh_into_within(Parts::ALL, &meter, mesh, scratch, Identify::No)?;
+            let unused =
+                sample.mesh_into_within(Parts::ALL, &meter, mesh, scratch, Identify::No)?;
             if unused > 0 {
-                self.findings
-                    .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));
+                self.findings.add(rules::TRAILING_BYTES, || {
+                    (FILE.of(snapshot.address()), format!("{unused} bytes"))
+                });
             }
             if sample.is_complete(&mut Scratch::default())? {
                 self.triangles(&sample);
@@ -138,8 +154,13 @@ impl Check {
         if triangles.tail_len() != VERSION_7 && !triangles.is_empty() {
             let (tail, has_normals) = (triangles.tail_len(), triangles.has_normals());
             self.findings.add(rules::TRIANGLE_TAIL, || {
-                let normals = if has_normals { "" } else { ", and no indices of normals" };
-                let detail = format!("expected {VERSION_7} bytes after the indices, found {tail}{normals}");
+                let normals = if has_normals {
+                    ""
+                } else {
+                    ", and no indices of normals"
+                };
+                let detail =
+                    format!("expected {VERSION_7} bytes after the indices, found {tail}{normals}");
                 (FILE.of(address()), detail)
             });
         }
@@ -147,61 +168,92 @@ impl Check {
         if triangles.has_normals() {
             streams.push(("normals", self.buffer.normals.len()));
         }
-        streams.extend(self.buffer.texcoords.iter().map(|channel| ("map_channels", channel.len())));
+        streams.extend(
+            self.buffer
+                .texcoords
+                .iter()
+                .map(|channel| ("map_channels", channel.len())),
+        );
         for (stream, (name, count)) in streams.into_iter().enumerate() {
-            let (least, greatest) =
-                triangles.corners(stream).fold((u32::MAX, 0), |(a, b), index| (a.min(index), b.max(index)));
+            let (least, greatest) = triangles
+                .corners(stream)
+                .fold((u32::MAX, 0), |(a, b), index| (a.min(index), b.max(index)));
             let count = as_u64(count);
             if triangles.is_empty() || u64::from(greatest) < count {
                 continue;
             }
             if least == 1 && u64::from(greatest) == count {
-                self.findings
-                    .add(rules::COUNTED_FROM_ONE, || (FILE.of(address()), format!("{name}: 1..={greatest}")));
+                self.findings.add(rules::COUNTED_FROM_ONE, || {
+                    (FILE.of(address()), format!("{name}: 1..={greatest}"))
+                });
             }
-            let wrong = triangles.corners(stream).filter(|index| u64::from(*index) >= count);
+            let wrong = triangles
+                .corners(stream)
+                .filter(|index| u64::from(*index) >= count);
             let places = as_u64(wrong.count());
-            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
-                let [most, found] = [count, greatest.into()].map(decimal);
-                let detail = format!("{name}: expected less than {most}, found {found}");
-                (FILE.of(address()), detail)
-            });
+            self.findings
+                .add_many(rules::INDEX_OUT_OF_RANGE, places, || {
+                    let [most, found] = [count, greatest.into()].map(decimal);
+                    let detail = format!("{name}: expected less than {most}, found {found}");
+                    (FILE.of(address()), detail)
+                });
         }
     }
 
     fn numbers(&mut self, snapshot: &Snapshot) {
-        let arrays = [("positions", &self.buffer.positions), ("normals", &self.buffer.normals)];
+        let arrays = [
+            ("positions", &self.buffer.positions),
+            ("normals", &self.buffer.normals),
+        ];
         let arrays = arrays.map(|(name, numbers)| (snapshot.address().then(name), numbers));
         let channels = (0..).zip(&self.buffer.texcoords);
-        let channels =
-            channels.map(|(index, channel)| (snapshot.address().then("map_channels").index(index), channel));
+        let channels = channels.map(|(index, channel)| {
+            (
+                snapshot.address().then("map_channels").index(index),
+                channel,
+            )
+        });
         for (address, numbers) in arrays.into_iter().chain(channels) {
             let numbers = numbers.as_flattened();
             // A first look without a place in mind is several times as fast.
-            if !numbers.iter().fold(false, |wrong, number| wrong | !number.is_finite()) {
+            if !numbers
+                .iter()
+                .fold(false, |wrong, number| wrong | !number.is_finite())
+            {
                 continue;
             }
             let count = as_u64(numbers.iter().filter(|number| !number.is_finite()).count());
             self.findings.add_many(rules::NOT_FINITE, count, || {
-                let wrong = numbers.iter().copied().enumerate().find(|(_, number)| !number.is_finite());
+                let wrong = numbers
+                    .iter()
+                    .copied()
+                    .enumerate()
+                    .find(|(_, number)| !number.is_finite());
                 let (first, number) = wrong.unwrap_or_default();
-                (FILE.of(address.index(as_u64(first / 3))), format!("{} is {number}", component(first % 3)))
+                (
+                    FILE.of(address.index(as_u64(first / 3))),
+                    format!("{} is {number}", component(first % 3)),
+                )
             });
         }
     }
 
     fn bounding_box(&mut self, snapshot: &Snapshot, stored: Option<Bounds>) {
         let computed = Bounds::around(self.buffer.positions.iter().copied());
-        let (Some(stored), Some(computed)) = (stored, computed) else { return };
+        let (Some(stored), Some(computed)) = (stored, computed) else {
+            return;
+        };
         let size = (0..3)
             .filter_map(|axis| Some(computed.max.get(axis)? - computed.min.get(axis)?))
             .fold(0.0, f32::max);
         // Boxes may be computed before differences are rounded.
         let tolerance = size.max(f32::MIN_POSITIVE) * 1e-3;
-        let close = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance);
+        let close =
+            |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance);
         if !close(stored.min, computed.min) || !close(stored.max, computed.max) {
             self.findings.add(rules::BOUNDING_BOX, || {
-                let [stored, computed] = [stored, computed].map(|bounds| interval(&bounds.min, &bounds.max));
+                let [stored, computed] =
+                    [stored, computed].map(|bounds| interval(&bounds.min, &bounds.max));
                 let detail = format!("{stored}; the positions are in {computed}");
                 (FILE.of(snapshot.address()), detail)
             });
@@ -222,14 +274,18 @@ impl Check {
             let said = properties.integer(name);
             if said.is_some_and(|said| u64::try_from(said) != Ok(as_u64(found))) {
                 self.findings.add(rules::HEADER_COUNTS, || {
-                    let detail = format!("{name}: {}; snapshot 0 has {found}", said.unwrap_or_default());
+                    let detail = format!(
+                        "{name}: {}; snapshot 0 has {found}",
+                        said.unwrap_or_default()
+                    );
                     (FILE.of(header()), detail)
                 });
             }
         }
         if let (Some(said), Some(stored)) = (properties.triple(names::BOX_UNITS), stored) {
             let found = [0, 1, 2].map(|axis: usize| {
-                let edge = |corner: [f32; 3]| f64::from(corner.get(axis).copied().unwrap_or_default());
+                let edge =
+                    |corner: [f32; 3]| f64::from(corner.get(axis).copied().unwrap_or_default());
                 edge(stored.max) - edge(stored.min)
             });
             if said
@@ -245,7 +301,10 @@ impl Check {
                 });
             }
         }
-        if proxy.unit_length().is_some_and(|unit| unit.evidence == UnitEvidence::BoxSizesScaleDiffers) {
+        if proxy
+            .unit_length()
+            .is_some_and(|unit| unit.evidence == UnitEvidence::BoxSizesScaleDiffers)
+        {
             let scale = proxy.scale().unwrap_or_default();
             self.findings.add(rules::SCALE, || {
                 (

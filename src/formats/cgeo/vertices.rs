@@ -141,7 +141,10 @@ impl VertexWriter {
             Semantic::TexCoord(_) => Parts::TEXCOORDS,
             _ => Parts::POSITIONS,
         };
-        self.parts = gather.semantics().map(part).fold(self.parts, |parts, part| parts | part);
+        self.parts = gather
+            .semantics()
+            .map(part)
+            .fold(self.parts, |parts, part| parts | part);
         self.gathers.push(gather);
         Ok(self)
     }
@@ -149,14 +152,21 @@ impl VertexWriter {
     /// Writes the triangles of one material, and the vertices of these. Where the file stores no materials, all are material 0.
     #[must_use]
     pub fn with_material(self, material: u32) -> Self {
-        Self { material: Some(material), kept: None, ..self }
+        Self {
+            material: Some(material),
+            kept: None,
+            ..self
+        }
     }
 
     /// Takes snapshots from a cache, for several writers of one file, or to decode ahead: [`parts`](Self::parts) is what they need.
     #[cfg(feature = "cache")]
     #[must_use]
     pub fn with_cache(self, cache: SnapshotCache) -> Self {
-        Self { cache: Some(cache), ..self }
+        Self {
+            cache: Some(cache),
+            ..self
+        }
     }
 
     /// The parts of a snapshot that the layouts need.
@@ -192,7 +202,12 @@ impl VertexWriter {
     pub fn write(&mut self, snapshot: &Snapshot, out: &mut [&mut [u8]]) -> Result<TopologyId> {
         let meter = snapshot.meter();
         let frame = self.bring(snapshot, None, &meter)?;
-        let moment = Moment { frames: [frame; 2], fraction: 0.0, per_second: None, is_time: false };
+        let moment = Moment {
+            frames: [frame; 2],
+            fraction: 0.0,
+            per_second: None,
+            is_time: false,
+        };
         self.fill(snapshot, &moment, out)
     }
 
@@ -214,8 +229,14 @@ impl VertexWriter {
         wrap: Wrap,
         out: &mut [&mut [u8]],
     ) -> Result<TopologyId> {
-        let key = timing.index_at(seconds, wrap).ok_or_else(|| no_key(seconds))?;
-        let has_velocity = self.gathers.iter().flat_map(Gather::semantics).any(is_velocity);
+        let key = timing
+            .index_at(seconds, wrap)
+            .ok_or_else(|| no_key(seconds))?;
+        let has_velocity = self
+            .gathers
+            .iter()
+            .flat_map(Gather::semantics)
+            .any(is_velocity);
         let (mut from, mut to, mut fraction) = (key.from, key.to, key.fraction);
         if has_velocity && from == to && from > 0 {
             (from, fraction) = (from.saturating_sub(1), 1.0);
@@ -225,16 +246,32 @@ impl VertexWriter {
         let (before, after) = (proxy.snapshot(from)?, proxy.snapshot(to)?);
         let meter = before.meter();
         let first = self.bring(&before, None, &meter)?;
-        let second = if from == to { first } else { self.bring(&after, Some(first), &meter)? };
+        let second = if from == to {
+            first
+        } else {
+            self.bring(&after, Some(first), &meter)?
+        };
         self.find(&before, self.topology(first, &before))?;
         let topology = self.topology(second, &after);
-        if self.kept.as_ref().is_none_or(|kept| kept.topology != topology) {
+        if self
+            .kept
+            .as_ref()
+            .is_none_or(|kept| kept.topology != topology)
+        {
             return Err(other_triangles(&after));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
-        let per_second =
-            (from != to && timing.moves()).then(|| (timing.direction(seconds, wrap) / timing.step()) as f32);
-        let moment = Moment { frames: [first, second], fraction, per_second, is_time: true };
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "seconds, as far as an f32 goes"
+        )]
+        let per_second = (from != to && timing.moves())
+            .then(|| (timing.direction(seconds, wrap) / timing.step()) as f32);
+        let moment = Moment {
+            frames: [first, second],
+            fraction,
+            per_second,
+            is_time: true,
+        };
         self.fill(&before, &moment, out)
     }
 
@@ -246,12 +283,17 @@ impl VertexWriter {
             let frame = self.frames.get(there);
             frame.iter().for_each(|frame| meter.count_read(&frame.read));
             let bytes = frame.map_or(0, |frame| frame.charged);
-            meter.take(bytes, "mesh of a snapshot").map_err(|error| snapshot.place().locate(error))?.keep();
+            meter
+                .take(bytes, "mesh of a snapshot")
+                .map_err(|error| snapshot.place().locate(error))?
+                .keep();
             return Ok(there);
         }
         let place = usize::from(kept == Some(0));
         let shared = self.cached(snapshot, self.parts)?;
-        let Some(frame) = self.frames.get_mut(place) else { return Ok(place) };
+        let Some(frame) = self.frames.get_mut(place) else {
+            return Ok(place);
+        };
         (frame.of, frame.shared) = (None, None);
         self.scratch.set_cancel(job::cancel_flag());
         let (held, read) = (meter.held(), meter.read());
@@ -280,7 +322,11 @@ impl VertexWriter {
     /// The snapshot from the cache, or `None` without a cache.
     fn cached(&self, snapshot: &Snapshot, parts: Parts) -> Result<Option<Arc<Mesh>>> {
         #[cfg(feature = "cache")]
-        return self.cache.as_ref().map(|cache| cache.snapshot(snapshot, parts)).transpose();
+        return self
+            .cache
+            .as_ref()
+            .map(|cache| cache.snapshot(snapshot, parts))
+            .transpose();
         #[cfg(not(feature = "cache"))]
         {
             let _ = (snapshot, parts);
@@ -315,19 +361,38 @@ impl VertexWriter {
         Ok(self.kept.insert(kept))
     }
 
-    fn fill(&mut self, snapshot: &Snapshot, moment: &Moment, out: &mut [&mut [u8]]) -> Result<TopologyId> {
+    fn fill(
+        &mut self,
+        snapshot: &Snapshot,
+        moment: &Moment,
+        out: &mut [&mut [u8]],
+    ) -> Result<TopologyId> {
         let [first, second] = moment.frames;
-        let topology = self.find(snapshot, self.topology(first, snapshot))?.topology;
-        let Self { gathers, kept: Some(kept), frames, .. } = self else { return Ok(topology) };
+        let topology = self
+            .find(snapshot, self.topology(first, snapshot))?
+            .topology;
+        let Self {
+            gathers,
+            kept: Some(kept),
+            frames,
+            ..
+        } = self
+        else {
+            return Ok(topology);
+        };
         let (Some(first), Some(second)) = (frames.get(first), frames.get(second)) else {
             return Ok(topology);
         };
         let mut out = out.iter_mut();
         for gather in gathers {
             let out = out.next().map(|out| &mut **out).unwrap_or_default();
-            let written = gather.write(kept.remap.vertex_count(), out, |semantic, vertices, elements| {
-                moment.add(kept, [first, second], (semantic, vertices), elements)
-            });
+            let written = gather.write(
+                kept.remap.vertex_count(),
+                out,
+                |semantic, vertices, elements| {
+                    moment.add(kept, [first, second], (semantic, vertices), elements)
+                },
+            );
             written.map_err(|error| snapshot.place().locate(error))?;
         }
         Ok(topology)
@@ -343,14 +408,25 @@ impl Kept {
         meter: &Meter,
     ) -> Result<Self> {
         let located = |error| snapshot.place().locate(error);
-        meter.take(mesh.remap_memory(), "vertices of a mesh").map_err(located)?.keep();
+        meter
+            .take(mesh.remap_memory(), "vertices of a mesh")
+            .map_err(located)?
+            .keep();
         let remap = match material {
             Some(material) => mesh.vertex_remap_of(material),
             None => mesh.vertex_remap(),
         };
         let remap = Arc::new(remap.map_err(located)?);
-        let streams = mesh.streams().into_iter().map(|(semantic, _)| semantic).collect();
-        Ok(Self { topology, streams, remap })
+        let streams = mesh
+            .streams()
+            .into_iter()
+            .map(|(semantic, _)| semantic)
+            .collect();
+        Ok(Self {
+            topology,
+            streams,
+            remap,
+        })
     }
 }
 
@@ -388,18 +464,35 @@ impl Moment {
         if is_velocity && per_second.is_none() {
             return Ok(false);
         }
-        let source = if is_velocity { &Semantic::Position } else { semantic };
-        let Some(stream) = kept.streams.iter().position(|other| other == source) else { return Ok(false) };
-        let [Some(from), Some(to)] = frames.map(|frame| frame.array(source)) else { return Ok(false) };
+        let source = if is_velocity {
+            &Semantic::Position
+        } else {
+            semantic
+        };
+        let Some(stream) = kept.streams.iter().position(|other| other == source) else {
+            return Ok(false);
+        };
+        let [Some(from), Some(to)] = frames.map(|frame| frame.array(source)) else {
+            return Ok(false);
+        };
         let sources = kept.remap.checked_sources(stream, from.len())?;
         kept.remap.checked_sources(stream, to.len())?;
         let sources = sources.get(vertices).unwrap_or_default();
-        let at = |array: &[[f32; 3]], source: &u32| array.get(as_usize(*source)).copied().unwrap_or_default();
+        let at = |array: &[[f32; 3]], source: &u32| {
+            array.get(as_usize(*source)).copied().unwrap_or_default()
+        };
         // At the second snapshot, exactly this one.
-        let (from, fraction) =
-            if self.fraction < 1.0 || is_velocity { (from, self.fraction) } else { (to, 0.0) };
+        let (from, fraction) = if self.fraction < 1.0 || is_velocity {
+            (from, self.fraction)
+        } else {
+            (to, 0.0)
+        };
         let mix = |[a, b, c]: [f32; 3], [d, e, f]: [f32; 3]| {
-            [a + (d - a) * fraction, b + (e - b) * fraction, c + (f - c) * fraction]
+            [
+                a + (d - a) * fraction,
+                b + (e - b) * fraction,
+                c + (f - c) * fraction,
+            ]
         };
         match per_second {
             Some(per_second) => out.extend(sources.iter().map(|source| {
@@ -409,11 +502,20 @@ impl Moment {
             None if *semantic == Semantic::Normal && self.is_time => {
                 out.extend(sources.iter().map(|source| {
                     let normal = at(from, source);
-                    direction(if fraction > 0.0 { mix(normal, at(to, source)) } else { normal }).map(stored)
+                    direction(if fraction > 0.0 {
+                        mix(normal, at(to, source))
+                    } else {
+                        normal
+                    })
+                    .map(stored)
                 }))
             }
             None if fraction > 0.0 => {
-                out.extend(sources.iter().map(|source| mix(at(from, source), at(to, source)).map(stored)));
+                out.extend(
+                    sources
+                        .iter()
+                        .map(|source| mix(at(from, source), at(to, source)).map(stored)),
+                );
             }
             None => out.extend(sources.iter().map(|source| at(from, source).map(stored))),
         }

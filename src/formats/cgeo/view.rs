@@ -9,8 +9,8 @@ use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::job;
 use crate::mesh::{
-    Attribute, Bounds, CornerRemap, Indices, Loaded, MeshCounts, MeshView, Role, Semantic, VertexFormat,
-    VertexRemap, is_against, step,
+    Attribute, Bounds, CornerRemap, Indices, Loaded, MeshCounts, MeshView, Role, Semantic,
+    VertexFormat, VertexRemap, is_against, step,
 };
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
@@ -26,10 +26,15 @@ impl Proxy {
     }
 
     fn snapshot_at(&self, address: &Address) -> Result<Snapshot> {
-        let index = address.index_in("snapshots", |_| None).filter(|index| *index < self.snapshot_count());
+        let index = address
+            .index_in("snapshots", |_| None)
+            .filter(|index| *index < self.snapshot_count());
         let index = index.ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!("snapshots[i] with i below {}", self.snapshot_count()))
+            error.expected(format!(
+                "snapshots[i] with i below {}",
+                self.snapshot_count()
+            ))
         })?;
         self.snapshot(index)
     }
@@ -37,11 +42,17 @@ impl Proxy {
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
         let counts = self.snapshot_at(address)?.counts(&mut Scratch::default())?;
         let (vertices, triangles) = (counts.vertices.into(), counts.triangles.into());
-        Ok(MeshCounts { vertices, triangles, has_positions: true })
+        Ok(MeshCounts {
+            vertices,
+            triangles,
+            has_positions: true,
+        })
     }
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
-        Ok(Bounds::around(self.snapshot_at(address)?.positions()?.iter()))
+        Ok(Bounds::around(
+            self.snapshot_at(address)?.positions()?.iter(),
+        ))
     }
 }
 
@@ -61,9 +72,16 @@ impl Snapshot {
         let mesh = self.mesh_within(Parts::ALL, &meter)?;
         let streams = mesh.streams();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);
-        let take = |bytes, what| meter.take(bytes, what).map_err(|error| self.place().locate(error));
+        let take = |bytes, what| {
+            meter
+                .take(bytes, what)
+                .map_err(|error| self.place().locate(error))
+        };
         take(size, "materials of a mesh")?.keep();
-        let ids = mesh.triangles.material_ids().filter(|_| !mesh.triangles.is_empty());
+        let ids = mesh
+            .triangles
+            .material_ids()
+            .filter(|_| !mesh.triangles.is_empty());
         let materials = ids.map(Iterator::collect::<Vec<_>>);
         let working = mesh.remap_memory();
         let working = take(working, "vertices of a mesh")?;
@@ -91,11 +109,27 @@ impl Snapshot {
         let vertex_count = remap.vertex_count();
         let infos = attributes.iter().flatten().map(Attribute::info).collect();
         let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
-        let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
-        let decoded = Loaded { attributes, limits: self.limits() };
-        let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
+        let role = Role::Snapshot {
+            index: as_u64(self.index()),
+            seconds: self.time(),
+        };
+        let decoded = Loaded {
+            attributes,
+            limits: self.limits(),
+        };
+        let view = MeshView::new(
+            FILE,
+            self.address(),
+            role,
+            vertex_count,
+            indices,
+            infos,
+            decoded,
+        );
         let view = view.with_name(self.object_name().unwrap_or_default());
-        let Some(materials) = materials else { return Ok(view) };
+        let Some(materials) = materials else {
+            return Ok(view);
+        };
         Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 }
@@ -103,18 +137,34 @@ impl Snapshot {
 impl Mesh {
     /// Returns the maximum memory that making a remap needs, in bytes.
     pub(super) fn remap_memory(&self) -> u64 {
-        let counts: Vec<usize> = self.streams().iter().map(|(_, elements)| elements.len()).collect();
+        let counts: Vec<usize> = self
+            .streams()
+            .iter()
+            .map(|(_, elements)| elements.len())
+            .collect();
         let corners = as_u64(self.triangles.len()).saturating_mul(3);
-        let indices = corners.saturating_mul(4).saturating_mul(as_u64(counts.len()));
-        let points = if corners == 0 { as_u64(self.positions.len()).saturating_mul(4) } else { 0 };
-        indices.max(points).saturating_add(VertexRemap::most_memory(corners, &counts))
+        let indices = corners
+            .saturating_mul(4)
+            .saturating_mul(as_u64(counts.len()));
+        let points = if corners == 0 {
+            as_u64(self.positions.len()).saturating_mul(4)
+        } else {
+            0
+        };
+        indices
+            .max(points)
+            .saturating_add(VertexRemap::most_memory(corners, &counts))
     }
 
     /// Returns `true` if the normals of most triangles point away from their counter-clockwise fronts, as
     /// [`MeshView::runs_against_normals`] does.
     #[must_use]
     pub fn runs_against_normals(&self) -> bool {
-        let Some(normals_of) = self.triangles.normals().filter(|_| !self.normals.is_empty()) else {
+        let Some(normals_of) = self
+            .triangles
+            .normals()
+            .filter(|_| !self.normals.is_empty())
+        else {
             return false;
         };
         let corners = |triangle: &[u32; 3], array: &Array<[f32; 3]>| {
@@ -122,9 +172,15 @@ impl Mesh {
             Some([a?, b?, c?])
         };
         let positions_of = self.triangles.positions();
-        let triangles = positions_of.iter().zip(&normals_of).step_by(step(positions_of.len()));
+        let triangles = positions_of
+            .iter()
+            .zip(&normals_of)
+            .step_by(step(positions_of.len()));
         let sides = triangles.filter_map(|(positions, normals)| {
-            Some((corners(positions, &self.positions)?, corners(normals, &self.normals)?))
+            Some((
+                corners(positions, &self.positions)?,
+                corners(normals, &self.normals)?,
+            ))
         });
         is_against(sides).unwrap_or(false)
     }
@@ -139,7 +195,9 @@ impl Mesh {
         if self.triangles.has_normals() && !self.normals.is_empty() {
             streams.push((Semantic::Normal, self.normals.clone()));
         }
-        let channels = (0..).zip(&self.texcoords).filter(|(_, channel)| !channel.is_empty());
+        let channels = (0..)
+            .zip(&self.texcoords)
+            .filter(|(_, channel)| !channel.is_empty());
         streams.extend(channels.map(|(set, channel)| (Semantic::TexCoord(set), channel.clone())));
         streams
     }
@@ -171,7 +229,9 @@ impl Mesh {
         let (mut kinds, mut counts) = (Vec::new(), Vec::new());
         for (semantic, elements) in self.streams() {
             kinds.push(match semantic {
-                Semantic::TexCoord(set) if as_usize(set) >= self.triangles.texcoord_sets() => return None,
+                Semantic::TexCoord(set) if as_usize(set) >= self.triangles.texcoord_sets() => {
+                    return None;
+                }
                 Semantic::TexCoord(set) => first_channel.saturating_add(as_usize(set)),
                 Semantic::Normal => 1,
                 _ => 0,
@@ -187,12 +247,21 @@ impl Mesh {
         }
     }
 
-    fn remap_of_kinds<const N: usize>(&self, kinds: &[usize], counts: &[usize]) -> Option<VertexRemap> {
+    fn remap_of_kinds<const N: usize>(
+        &self,
+        kinds: &[usize],
+        counts: &[usize],
+    ) -> Option<VertexRemap> {
         let corner_count = self.triangles.len().checked_mul(3)?;
         let mut remap = CornerRemap::<N>::new(counts.try_into().ok()?, corner_count)?;
         // A cancelled job ends where the remap is made of streams instead.
-        let add = |corners: &[[u32; N]]| remap.add(corners).filter(|()| job::check("vertex remap").is_ok());
-        self.triangles.corners_in_pieces(kinds.try_into().ok()?, add)?;
+        let add = |corners: &[[u32; N]]| {
+            remap
+                .add(corners)
+                .filter(|()| job::check("vertex remap").is_ok())
+        };
+        self.triangles
+            .corners_in_pieces(kinds.try_into().ok()?, add)?;
         Some(remap.finish())
     }
 
@@ -240,7 +309,10 @@ impl Mesh {
             _ => self.triangles.positions(),
         };
         let streams = self.streams();
-        (streams.iter().map(|(s, _)| indices(s)).collect(), streams.iter().map(|(_, e)| e.len()).collect())
+        (
+            streams.iter().map(|(s, _)| indices(s)).collect(),
+            streams.iter().map(|(_, e)| e.len()).collect(),
+        )
     }
 }
 
@@ -270,13 +342,19 @@ mod tests {
         let mut records = Triangles::default();
         for triangle in triangles {
             let indices = triangle[..2 + channels].as_flattened();
-            records.take_records().extend(indices.iter().flat_map(|index| index.to_le_bytes()));
+            records
+                .take_records()
+                .extend(indices.iter().flat_map(|index| index.to_le_bytes()));
             records.take_records().extend([0; 3]);
         }
         records.set_shape(Shape::of_version_7(&counts));
         let texcoords = [first, second].into_iter().take(channels).collect();
         let (file, dialect) = (FileId::Proxy(0), Dialect::default());
-        let topology = TopologyId { file, dialect, triangles: SameTriangles::First };
+        let topology = TopologyId {
+            file,
+            dialect,
+            triangles: SameTriangles::First,
+        };
         Mesh {
             positions,
             normals,

@@ -24,24 +24,41 @@ impl Model {
     /// A joint that an [attached](Self::attach) animation lacks has a pose without channels, which is its place.
     pub fn poses(&self) -> impl ExactSizeIterator<Item = Pose> + '_ {
         let stored = &self.animation.poses;
-        let count = self.order.as_ref().map_or(stored.len(), |order| order.len());
+        let count = self
+            .order
+            .as_ref()
+            .map_or(stored.len(), |order| order.len());
         (0..count).map(move |index| {
-            let Some(order) = &self.order else { return Pose::new(&stored.at(index)) };
+            let Some(order) = &self.order else {
+                return Pose::new(&stored.at(index));
+            };
             let joint = Joint::new(&self.layout, &self.layout.joints.at(index));
-            let pose = order.get(index).copied().flatten().map(|pose| Pose::new(&stored.at(as_usize(pose))));
-            Pose { parent: joint.parent, ..pose.unwrap_or_else(|| Pose::constant(joint.trs)) }
+            let pose = order
+                .get(index)
+                .copied()
+                .flatten()
+                .map(|pose| Pose::new(&stored.at(as_usize(pose))));
+            Pose {
+                parent: joint.parent,
+                ..pose.unwrap_or_else(|| Pose::constant(joint.trs))
+            }
         })
     }
 
     /// The joints that an [attached](Self::attach) animation lacks, by index: they keep their places.
     pub fn resting_joints(&self) -> impl Iterator<Item = usize> + '_ {
         let order = self.order.iter().flat_map(|order| order.iter().enumerate());
-        order.filter(|(_, pose)| pose.is_none()).map(|(joint, _)| joint)
+        order
+            .filter(|(_, pose)| pose.is_none())
+            .map(|(joint, _)| joint)
     }
 
     /// The animations.
     pub fn anims(&self) -> impl ExactSizeIterator<Item = Anim> + '_ {
-        self.animation.anims.iter().map(|anim| Anim::new(&self.animation, &anim))
+        self.animation
+            .anims
+            .iter()
+            .map(|anim| Anim::new(&self.animation, &anim))
     }
 
     /// Joins this mesh with the poses, animations, frames and bounds of another file, whose meshes are ignored.
@@ -55,10 +72,17 @@ impl Model {
     /// [`Mismatch`](crate::ErrorKind::Mismatch), which names the first joint that has another parent in the animation, or whose name
     /// occurs twice below its parent; also if no joint has the name of another.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
-        let has_names = |model: &Self| model.joints().any(|joint| !joint.name.as_bytes().is_empty());
+        let has_names = |model: &Self| {
+            model
+                .joints()
+                .any(|joint| !joint.name.as_bytes().is_empty())
+        };
         let is_named = has_names(self) && has_names(animation);
-        let has_equal_names =
-            || self.joints().map(|joint| joint.name).eq(animation.joints().map(|joint| joint.name));
+        let has_equal_names = || {
+            self.joints()
+                .map(|joint| joint.name)
+                .eq(animation.joints().map(|joint| joint.name))
+        };
         let in_order = self.check_parents(animation);
         let order = if is_named
             && animation.joint_count() == animation.poses().len()
@@ -68,13 +92,20 @@ impl Model {
                 Some(order) => order.get(as_usize(pose)).copied().flatten(),
                 None => Some(pose),
             };
-            let order = self.poses_by_name(animation)?.into_iter().map(|pose| pose.and_then(stored));
+            let order = self
+                .poses_by_name(animation)?
+                .into_iter()
+                .map(|pose| pose.and_then(stored));
             Some(order.collect())
         } else {
             in_order?;
             animation.order.clone()
         };
-        Ok(Self { animation: Arc::clone(&animation.animation), order, ..self.clone() })
+        Ok(Self {
+            animation: Arc::clone(&animation.animation),
+            order,
+            ..self.clone()
+        })
     }
 
     /// For each joint the pose of the animation that has its name, and whose parent is the pose of its parent.
@@ -94,11 +125,15 @@ impl Model {
             };
             let wrong = |found: &str| {
                 let name = |joint: &Joint| quoted(&joint.name.to_string_lossy());
-                let above = joint.parent.and_then(|parent| self.joints().nth(as_usize(parent)));
+                let above = joint
+                    .parent
+                    .and_then(|parent| self.joints().nth(as_usize(parent)));
                 let above = above.map_or_else(|| "no other".to_owned(), |above| name(&above));
                 let error = FILE.error(ErrorKind::Mismatch, "joint in the animation");
                 let error = error.of(Address::field("joints").index(index));
-                Err(error.expected(format!("{} below {above}", name(&joint))).found(found))
+                Err(error
+                    .expected(format!("{} below {above}", name(&joint)))
+                    .found(found))
             };
             let key = parent.map(|parent| (parent, joint.name.clone()));
             // A pose is taken once: another joint of its name and parent finds none.
@@ -113,7 +148,9 @@ impl Model {
         }
         if matched.iter().all(Option::is_none) {
             let error = FILE.error(ErrorKind::Mismatch, "names of joints");
-            return Err(error.expected("a joint of the mesh in the animation").found("none"));
+            return Err(error
+                .expected("a joint of the mesh in the animation")
+                .found("none"));
         }
         Ok(matched)
     }
@@ -130,13 +167,22 @@ impl Model {
         }
         let pairs = (0..).zip(self.joints().zip(animation.poses()));
         let mut differing = pairs.filter(|(_, (joint, pose))| joint.parent != pose.parent);
-        let Some((index, (joint, pose))) = differing.next() else { return Ok(()) };
+        let Some((index, (joint, pose))) = differing.next() else {
+            return Ok(());
+        };
         let [count, joints] = [differing.count().saturating_add(1), joints].map(decimal);
         let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), decimal);
-        let expected =
-            format!("parent {} in joint {}", parent(joint.parent), quoted(&joint.name.to_string_lossy()));
-        let found = format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
-        let error = mismatch("parents of joints and poses").of(Address::field("joints").index(index));
+        let expected = format!(
+            "parent {} in joint {}",
+            parent(joint.parent),
+            quoted(&joint.name.to_string_lossy())
+        );
+        let found = format!(
+            "{} in the animation; {count} of {joints} joints differ",
+            parent(pose.parent)
+        );
+        let error =
+            mismatch("parents of joints and poses").of(Address::field("joints").index(index));
         Err(error.expected(expected).found(found))
     }
 }
@@ -161,7 +207,12 @@ pub struct Pose {
 impl Pose {
     /// The pose of a joint without a parent that no frame moves.
     fn constant(place: Trs) -> Self {
-        Self { parent: None, channelmask: 0, channeloffset: place.to_array(), channelscale: [0.0; 10] }
+        Self {
+            parent: None,
+            channelmask: 0,
+            channeloffset: place.to_array(),
+            channelscale: [0.0; 10],
+        }
     }
 
     fn new(raw: &raw::Pose) -> Self {
@@ -212,7 +263,11 @@ impl Anim {
     #[must_use]
     pub fn rate(&self) -> f32 {
         let is_stored = self.framerate > 0.0 && self.framerate.is_finite();
-        if is_stored { self.framerate } else { Format::USUAL_RATE }
+        if is_stored {
+            self.framerate
+        } else {
+            Format::USUAL_RATE
+        }
     }
 
     /// The indices of its frames.
@@ -236,9 +291,16 @@ impl Anim {
         if !at.is_finite() || rate <= 0.0 {
             return None;
         }
-        let at =
-            if self.is_loop() { at.rem_euclid(self.num_frames.into()) } else { at.clamp(0.0, last.into()) };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= at < num_frames")]
+        let at = if self.is_loop() {
+            at.rem_euclid(self.num_frames.into())
+        } else {
+            at.clamp(0.0, last.into())
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "0 <= at < num_frames"
+        )]
         let (from, fraction) = ((at.floor() as u32).min(last), at.fract() as f32);
         let to = match (from == last, self.is_loop()) {
             (false, _) => from.saturating_add(1),

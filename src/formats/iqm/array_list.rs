@@ -23,13 +23,19 @@ impl Model {
         // Vertex arrays may share their bytes.
         let mut known = HashMap::new();
         let vertex_arrays = (0..self.vertex_arrays().len()).map(move |index| {
-            let array =
-                model.layout.vertex_arrays.get(index).map(|raw| VertexArray::new(&model.layout, &raw));
+            let array = model
+                .layout
+                .vertex_arrays
+                .get(index)
+                .map(|raw| VertexArray::new(&model.layout, &raw));
             let array = array.ok_or_else(|| no_array(FILE, &vertex_array_address(index)))?;
             let entry = model.vertex_array_entry(index, &array);
             let stored = (array.range.start, array.range.end, array.format, array.size);
             let first = *known.entry(stored).or_insert(index);
-            Ok(ArrayEntry { same_as: (first < index).then(|| vertex_array_address(first)), ..entry })
+            Ok(ArrayEntry {
+                same_as: (first < index).then(|| vertex_array_address(first)),
+                ..entry
+            })
         });
         Box::new(vertex_arrays.chain(self.table_entries().into_iter().map(Ok)))
     }
@@ -40,19 +46,40 @@ impl Model {
         if let [Segment::Field(field), Segment::Index(index)] = address.segments()
             && field == "vertex_arrays"
         {
-            let raw = self.layout.vertex_arrays.get(as_usize(*index)).ok_or_else(absent)?;
-            return Ok(self.vertex_array_entry(as_usize(*index), &VertexArray::new(&self.layout, &raw)));
+            let raw = self
+                .layout
+                .vertex_arrays
+                .get(as_usize(*index))
+                .ok_or_else(absent)?;
+            return Ok(
+                self.vertex_array_entry(as_usize(*index), &VertexArray::new(&self.layout, &raw))
+            );
         }
-        self.table_entries().into_iter().find(|entry| entry.address == *address).ok_or_else(absent)
+        self.table_entries()
+            .into_iter()
+            .find(|entry| entry.address == *address)
+            .ok_or_else(absent)
     }
 
     fn vertex_array_entry(&self, index: usize, array: &VertexArray) -> ArrayEntry {
         let model = self.clone();
-        let read = move || model.vertex_array(index).map(crate::mesh::Attribute::into_bytes);
+        let read = move || {
+            model
+                .vertex_array(index)
+                .map(crate::mesh::Attribute::into_bytes)
+        };
         let element = (array.format, vec![array.size.into()]);
-        let entry =
-            ArrayEntry::of_bytes(vertex_array_address(index), array.range.clone(), element, Arc::new(read));
-        ArrayEntry { name: array.semantic(0).to_string(), ..entry }.with_count(as_u64(self.vertex_count()))
+        let entry = ArrayEntry::of_bytes(
+            vertex_array_address(index),
+            array.range.clone(),
+            element,
+            Arc::new(read),
+        );
+        ArrayEntry {
+            name: array.semantic(0).to_string(),
+            ..entry
+        }
+        .with_count(as_u64(self.vertex_count()))
     }
 
     /// The arrays that are no vertex arrays.
@@ -64,19 +91,28 @@ impl Model {
         if triangles > 0 {
             let model = model();
             let read = move || model.triangles();
-            let entry = ArrayEntry::new(Address::field("triangles"), sections.triangles.clone(), read);
+            let entry = ArrayEntry::new(
+                Address::field("triangles"),
+                sections.triangles.clone(),
+                read,
+            );
             entries.push(entry.with_count(triangles));
         }
         if !sections.adjacency.is_empty() {
             let (model, address) = (model(), Address::field("adjacency"));
             let absent = no_array(FILE, &address);
             let read = move || model.adjacency()?.ok_or_else(|| absent.clone());
-            entries.push(ArrayEntry::new(address, sections.adjacency.clone(), read).with_count(triangles));
+            entries.push(
+                ArrayEntry::new(address, sections.adjacency.clone(), read).with_count(triangles),
+            );
         }
         if self.joint_count() > 0 {
             let model = model();
-            let read =
-                move || Ok(Array::from_vec(model.joints().map(|joint| joint.trs.to_array()).collect()));
+            let read = move || {
+                Ok(Array::from_vec(
+                    model.joints().map(|joint| joint.trs.to_array()).collect(),
+                ))
+            };
             let entry = ArrayEntry::new(Address::field("joints"), sections.joints.clone(), read);
             let entry = entry.stored_as(Codec::Stored, Encoding::Fields);
             entries.push(entry.with_count(as_u64(layout.joints.len())));
@@ -86,8 +122,13 @@ impl Model {
             let range = self.animation.sections.frames.clone();
             let element = (Scalar::F32, vec![as_u64(frames.pose_count()), 10]);
             let count = u64::from(frames.len());
-            let entry = ArrayEntry::of_bytes(Address::field("frames"), range, element, Arc::new(frames));
-            entries.push(entry.stored_as(Codec::Stored, Encoding::Channels).with_count(count));
+            let entry =
+                ArrayEntry::of_bytes(Address::field("frames"), range, element, Arc::new(frames));
+            entries.push(
+                entry
+                    .stored_as(Codec::Stored, Encoding::Channels)
+                    .with_count(count),
+            );
         }
         let bounds = &self.animation.sections.bounds;
         if !bounds.is_empty() {
@@ -104,11 +145,17 @@ impl Model {
     pub(crate) fn text_list(&self) -> TextList<'_> {
         let meshes = (0..).zip(self.meshes()).flat_map(|(index, mesh)| {
             let address = Address::field("meshes").index(index);
-            [(address.clone().then("name"), mesh.name), (address.then("material"), mesh.material)]
+            [
+                (address.clone().then("name"), mesh.name),
+                (address.then("material"), mesh.material),
+            ]
         });
-        let joints = (0..)
-            .zip(self.joints())
-            .map(|(index, joint)| (Address::field("joints").index(index).then("name"), joint.name));
+        let joints = (0..).zip(self.joints()).map(|(index, joint)| {
+            (
+                Address::field("joints").index(index).then("name"),
+                joint.name,
+            )
+        });
         let anims = (0..)
             .zip(self.anims())
             .map(|(index, anim)| (Address::field("anims").index(index).then("name"), anim.name));
@@ -130,13 +177,19 @@ impl ReadArray for Frames {
         let mut out = vec![Trs::default(); step.saturating_mul(poses)];
         let mut bytes = Vec::new();
         for first in (0..self.len()).step_by(step) {
-            let end = u64::from(first).saturating_add(as_u64(step)).min(self.len().into());
+            let end = u64::from(first)
+                .saturating_add(as_u64(step))
+                .min(self.len().into());
             let end = u32::try_from(end).unwrap_or(u32::MAX);
             let count = as_usize(end.saturating_sub(first)).saturating_mul(poses);
             let part = out.get_mut(..count).unwrap_or_default();
             self.read_range_into(first..end, part)?;
             bytes.clear();
-            bytes.extend(part.iter().flat_map(|trs| trs.to_array()).flat_map(f32::to_le_bytes));
+            bytes.extend(
+                part.iter()
+                    .flat_map(|trs| trs.to_array())
+                    .flat_map(f32::to_le_bytes),
+            );
             each(&bytes);
         }
         Ok(())

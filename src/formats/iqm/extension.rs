@@ -133,12 +133,17 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn extension(&self, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
         let node = self.extension_node(name.as_ref());
-        node.map(|node| self.layout().source.get(node.data.clone(), "iqmextension")).transpose()
+        node.map(|node| self.layout().source.get(node.data.clone(), "iqmextension"))
+            .transpose()
     }
 
     fn extension_node(&self, name: &[u8]) -> Option<&ExtensionNode> {
-        let named =
-            |node: &&ExtensionNode| self.layout().text_at(node.name).as_bytes().eq_ignore_ascii_case(name);
+        let named = |node: &&ExtensionNode| {
+            self.layout()
+                .text_at(node.name)
+                .as_bytes()
+                .eq_ignore_ascii_case(name)
+        };
         self.layout().extensions.iter().find(named)
     }
 
@@ -151,15 +156,24 @@ impl Model {
     /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the elements are larger than the limits allow, and the errors
     /// of reading.
     pub fn fte_meshes(&self) -> Result<Option<Vec<FteMesh>>> {
-        let Some(node) = self.extension_node(b"FTE_MESH") else { return Ok(None) };
-        let expected = self.layout().meshes.len_u64().saturating_mul(size_u64::<raw::FteMesh>());
+        let Some(node) = self.extension_node(b"FTE_MESH") else {
+            return Ok(None);
+        };
+        let expected = self
+            .layout()
+            .meshes
+            .len_u64()
+            .saturating_mul(size_u64::<raw::FteMesh>());
         if node.data.length() != expected {
             return Ok(None);
         }
         let stored: Array<raw::FteMesh> = table(&self.layout().source, &node.data, "FTE_MESH")?;
         let meter = Meter::of_part(&self.options.limits, &node.data);
         let bytes = stored.len_u64().saturating_mul(size_u64::<FteMesh>());
-        meter.take_block(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?.keep();
+        meter
+            .take_block(node.data.length(), bytes, "FTE_MESH")
+            .map_err(|error| FILE.locate(error))?
+            .keep();
         Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 
@@ -170,15 +184,26 @@ impl Model {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the data of an event lies outside the text,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Option<Vec<FteEvent>>> {
-        let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
+        let Some(node) = self.extension_node(b"FTE_EVENT") else {
+            return Ok(None);
+        };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
         let mut names = self.names();
         let event = |(row, event): (Row, raw::FteEvent)| {
             let evdata = names.look(row.field("FTE_EVENT.evdata", 12, event.evdata))?;
-            let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
-            Ok(FteEvent { anim, timestamp, evcode, evdata })
+            let (anim, timestamp, evcode) =
+                (event.anim.get(), event.timestamp.get(), event.evcode.get());
+            Ok(FteEvent {
+                anim,
+                timestamp,
+                evcode,
+                evdata,
+            })
         };
-        rows("", &node.data, events.iter()).map(event).collect::<Result<_>>().map(Some)
+        rows("", &node.data, events.iter())
+            .map(event)
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     /// `FTE_SKINS`; `Ok(None)` if the file does not have it.
@@ -188,26 +213,50 @@ impl Model {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if its parts are longer than its data, or a name lies outside the text,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if names share long text many times, and the errors of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
-        let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
+        let Some(node) = self.extension_node(b"FTE_SKINS") else {
+            return Ok(None);
+        };
         let source = &self.layout().source;
         // Two lengths are stored: the length of the data, and two counts in it.
         let head = span(node.data.start, size_u64::<raw::FteSkins>());
-        let numskins = span(head.end, self.layout().meshes.len_u64().saturating_mul(size_u64::<u32>()));
+        let numskins = span(
+            head.end,
+            self.layout()
+                .meshes
+                .len_u64()
+                .saturating_mul(size_u64::<u32>()),
+        );
         if numskins.end > node.data.end {
-            let error = FILE.at(node.node.part(4, 4)).malformed("iqmextension.num_data");
+            let error = FILE
+                .at(node.node.part(4, 4))
+                .malformed("iqmextension.num_data");
             let needed = decimal(numskins.end.saturating_sub(head.start));
             let expected = format!("at least {needed} bytes of FTE_SKINS");
             return Err(error.expected(expected).found(node.data.length()));
         }
-        let raw::FteSkins { numskinframes, nummeshskins } = source.read_struct(head.start, "FTE_SKINS")?;
+        let raw::FteSkins {
+            numskinframes,
+            nummeshskins,
+        } = source.read_struct(head.start, "FTE_SKINS")?;
         let run = |start: u64, (what, field, count): (&'static str, u64, U32), size: u64| {
-            let room = node.data.end.saturating_sub(start).checked_div(size).unwrap_or(0);
+            let room = node
+                .data
+                .end
+                .saturating_sub(start)
+                .checked_div(size)
+                .unwrap_or(0);
             let count = u64::from(count.get());
             if count <= room {
                 return Ok(span(start, count.saturating_mul(size)));
             }
-            let expected = format!("at most {}, for which there is room in the extension", decimal(room));
-            let error = FILE.at(head.part(field, 4)).malformed(what).expected(expected);
+            let expected = format!(
+                "at most {}, for which there is room in the extension",
+                decimal(room)
+            );
+            let error = FILE
+                .at(head.part(field, 4))
+                .malformed(what)
+                .expected(expected);
             Err(error.found(count))
         };
         let frame_count = ("FTE_SKINS.numskinframes", 0, numskinframes);
@@ -230,14 +279,23 @@ impl Model {
         };
         Ok(Some(FteSkins {
             numskins: table(source, &numskins, "FTE_SKINS")?,
-            frames: rows("", &frames, stored_frames.iter()).map(frame).collect::<Result<_>>()?,
-            skins: table(source, &skins, "FTE_SKINS")?.iter().map(skin).collect(),
+            frames: rows("", &frames, stored_frames.iter())
+                .map(frame)
+                .collect::<Result<_>>()?,
+            skins: table(source, &skins, "FTE_SKINS")?
+                .iter()
+                .map(skin)
+                .collect(),
         }))
     }
 
     /// Names of an extension, which opening has not checked.
     fn names(&self) -> Names<'_> {
         let layout = self.layout();
-        Names::new(&layout.text, layout.header.filesize.get(), &self.options.limits)
+        Names::new(
+            &layout.text,
+            layout.header.filesize.get(),
+            &self.options.limits,
+        )
     }
 }

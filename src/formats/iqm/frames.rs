@@ -93,12 +93,20 @@ impl Frames {
             Some(order) => {
                 let own = |(pose, joint): (&Option<u32>, Joint)| {
                     let pose = pose.and_then(|pose| stored.get(as_usize(pose)));
-                    pose.copied().unwrap_or_else(|| Channels::constant(joint.trs))
+                    pose.copied()
+                        .unwrap_or_else(|| Channels::constant(joint.trs))
                 };
                 order.iter().zip(model.joints()).map(own).collect()
             }
         };
-        Self { source: layout.source.clone(), section, frames, stride, poses, options: model.options }
+        Self {
+            source: layout.source.clone(),
+            section,
+            frames,
+            stride,
+            poses,
+            options: model.options,
+        }
     }
 
     /// The number of frames.
@@ -177,7 +185,8 @@ impl Frames {
     pub fn read(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
         let stored = self.bytes(0..self.frames)?;
-        self.source.require(std::slice::from_ref(&stored), "frames[]")?;
+        self.source
+            .require(std::slice::from_ref(&stored), "frames[]")?;
         let meter = Meter::of_part(&self.options.limits, &stored);
         let out = meter.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;
@@ -193,7 +202,13 @@ impl Frames {
     /// # Errors
     ///
     /// Returns the errors of [`read_frame_into`](Self::read_frame_into).
-    pub fn interpolate_into(&self, from: u32, to: u32, fraction: f32, out: &mut [Trs]) -> Result<()> {
+    pub fn interpolate_into(
+        &self,
+        from: u32,
+        to: u32,
+        fraction: f32,
+        out: &mut [Trs],
+    ) -> Result<()> {
         self.read_frame_into(from, out)?;
         let to = self.bytes(self.one(to)?)?;
         let bytes = self.source.get(to, "frames[]")?;
@@ -222,9 +237,15 @@ impl Frames {
         if frames.start > frames.end || frames.end > self.frames {
             let error = FILE.out_of_range("frame");
             let found = format!("{}..{}", decimal(frames.start), decimal(frames.end));
-            return Err(error.expected(format!("within 0..{}", decimal(self.frames))).found(found));
+            return Err(error
+                .expected(format!("within 0..{}", decimal(self.frames)))
+                .found(found));
         }
-        let at = |frame: u32| self.section.start.saturating_add(self.stride.saturating_mul(frame.into()));
+        let at = |frame: u32| {
+            self.section
+                .start
+                .saturating_add(self.stride.saturating_mul(frame.into()))
+        };
         Ok(at(frames.start)..at(frames.end))
     }
 
@@ -277,11 +298,15 @@ impl Channels {
         let synthesise_w = matches!(poses, Poses::V1(_));
         let mut first = 0;
         let channels = poses.iter().map(|pose| {
-            let (mut mask, mut ranges) = (pose.channelmask.get(), [pose.channeloffset, pose.channelscale]);
+            let (mut mask, mut ranges) = (
+                pose.channelmask.get(),
+                [pose.channeloffset, pose.channelscale],
+            );
             if synthesise_w {
                 // The three scales move up by one, to make room for w.
                 mask = (mask & 0x3f) | ((mask & 0x1c0) << 1);
-                ranges = ranges.map(|[a, b, c, x, y, z, d, e, f, w]| [a, b, c, x, y, z, w, d, e, f]);
+                ranges =
+                    ranges.map(|[a, b, c, x, y, z, d, e, f, w]| [a, b, c, x, y, z, w, d, e, f]);
             }
             let [offset, scale] = ranges.map(|range| range.map(F32::get));
             let channels = Self::new(mask, synthesise_w, first, offset, scale);
@@ -291,7 +316,13 @@ impl Channels {
         channels.collect()
     }
 
-    fn new(mask: u32, synthesise_w: bool, first: usize, offset: [f32; 10], mut scale: [f32; 10]) -> Self {
+    fn new(
+        mask: u32,
+        synthesise_w: bool,
+        first: usize,
+        offset: [f32; 10],
+        mut scale: [f32; 10],
+    ) -> Self {
         let mask = u16::try_from(mask & 0x3ff).unwrap_or(0);
         // Adding changes the bits of NaN, even if it leaves numbers unchanged.
         let mut exact = true;
@@ -303,8 +334,17 @@ impl Channels {
         }
         let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
         let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
-        let window = first.checked_sub(as_usize(before)).filter(|_| is_run && exact && !synthesise_w);
-        Self { mask, synthesise_w, first, window: window.unwrap_or(NO_WINDOW), offset, scale }
+        let window = first
+            .checked_sub(as_usize(before))
+            .filter(|_| is_run && exact && !synthesise_w);
+        Self {
+            mask,
+            synthesise_w,
+            first,
+            window: window.unwrap_or(NO_WINDOW),
+            offset,
+            scale,
+        }
     }
 
     /// Returns the number of channels that a frame stores.
@@ -345,7 +385,11 @@ impl Channels {
             *channel += f32::from(value.get()) * scale;
         }
         let [a, b, c, x, y, z, w, d, e, f] = channels;
-        Trs { translate: [a, b, c], rotate: [x, y, z, w], scale: [d, e, f] }
+        Trs {
+            translate: [a, b, c],
+            rotate: [x, y, z, w],
+            scale: [d, e, f],
+        }
     }
 
     /// Decodes the pose at the start of `values`, whatever its mask.
@@ -360,8 +404,16 @@ impl Channels {
             }
         }
         let [a, b, c, x, y, z, w, d, e, f] = channels;
-        let w = if self.synthesise_w { synthesised_w([x, y, z]) } else { w };
-        Trs { translate: [a, b, c], rotate: [x, y, z, w], scale: [d, e, f] }
+        let w = if self.synthesise_w {
+            synthesised_w([x, y, z])
+        } else {
+            w
+        };
+        Trs {
+            translate: [a, b, c],
+            rotate: [x, y, z, w],
+            scale: [d, e, f],
+        }
     }
 }
 
@@ -389,10 +441,14 @@ mod tests {
 
     fn frames(poses: &Poses, frames: u32, values: &[u16], parallelism: Parallelism) -> Frames {
         // An odd address, where files may also have their frames.
-        let bytes: Vec<u8> =
-            [0].into_iter().chain(values.iter().flat_map(|value| value.to_le_bytes())).collect();
+        let bytes: Vec<u8> = [0]
+            .into_iter()
+            .chain(values.iter().flat_map(|value| value.to_le_bytes()))
+            .collect();
         let section = 1..as_u64(bytes.len());
-        let stride = as_u64(values.len() * 2).checked_div(frames.into()).unwrap_or(0);
+        let stride = as_u64(values.len() * 2)
+            .checked_div(frames.into())
+            .unwrap_or(0);
         let (source, poses) = (Source::from_bytes(bytes), Channels::of(poses));
         Frames {
             source,
@@ -441,7 +497,11 @@ mod tests {
 
     /// The bits of a computed number. Which NaN an operation makes is not defined.
     fn bits(number: f32) -> u32 {
-        if number.is_nan() { f32::NAN.to_bits() } else { number.to_bits() }
+        if number.is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            number.to_bits()
+        }
     }
 
     /// Returns the bits of the channels that are stored as computed numbers.
@@ -477,16 +537,26 @@ mod tests {
     /// Numbers with any bits, with more weight on numbers that are lost easily.
     fn any_number() -> impl Strategy<Value = f32> {
         let signalling_nan = f32::from_bits(0x7f80_0001);
-        prop_oneof![-10.0..10.0_f32, any::<u32>().prop_map(f32::from_bits), Just(-0.0), Just(signalling_nan)]
+        prop_oneof![
+            -10.0..10.0_f32,
+            any::<u32>().prop_map(f32::from_bits),
+            Just(-0.0),
+            Just(signalling_nan)
+        ]
     }
 
     fn any_file<const N: usize>() -> impl Strategy<Value = (Vec<Stored<N>>, u32, Vec<u16>)> {
-        let numbers =
-            || proptest::collection::vec(any_number(), N).prop_map(|numbers| numbers.try_into().unwrap());
+        let numbers = || {
+            proptest::collection::vec(any_number(), N)
+                .prop_map(|numbers| numbers.try_into().unwrap())
+        };
         let (most_poses, most_frames) = if cfg!(miri) { (3, 3) } else { (8, 6_u32) };
         let poses = proptest::collection::vec((any_mask(), numbers(), numbers()), 1..most_poses);
         (poses, 0..most_frames).prop_flat_map(|(poses, frames)| {
-            let channels: u32 = poses.iter().map(|(mask, ..)| (mask & ((1 << N) - 1)).count_ones()).sum();
+            let channels: u32 = poses
+                .iter()
+                .map(|(mask, ..)| (mask & ((1 << N) - 1)).count_ones())
+                .sum();
             let values = proptest::collection::vec(any::<u16>(), (channels * frames) as usize);
             (Just(poses), Just(frames), values)
         })
@@ -518,17 +588,28 @@ mod tests {
 
     #[cfg(feature = "rayon")]
     #[test]
-    #[cfg_attr(miri, ignore = "pools that outlive main leak; tests/threads.rs has a smaller one")]
+    #[cfg_attr(
+        miri,
+        ignore = "pools that outlive main leak; tests/threads.rs has a smaller one"
+    )]
     fn threads_do_not_change_poses() {
         let masks = [0x7f_u32, 0x3ff, 0, 0x155, 0x78];
         let poses = masks.map(|mask| (mask, [0.5; V2], std::array::from_fn(|i| 0.25 + i as f32)));
         let channels: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
         let count = 10_000_u32;
-        let values: Vec<u16> = (0..count * channels).map(|i| (i.wrapping_mul(40_503) >> 4) as u16).collect();
-        let alone = frames(&v2(&poses), count, &values, Parallelism::Off).read().unwrap();
+        let values: Vec<u16> = (0..count * channels)
+            .map(|i| (i.wrapping_mul(40_503) >> 4) as u16)
+            .collect();
+        let alone = frames(&v2(&poses), count, &values, Parallelism::Off)
+            .read()
+            .unwrap();
         for threads in [1, 2, 8] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let parallel = pool.install(|| frames(&v2(&poses), count, &values, Parallelism::Rayon).read());
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let parallel =
+                pool.install(|| frames(&v2(&poses), count, &values, Parallelism::Rayon).read());
             assert!(parallel.unwrap() == alone, "{threads}");
         }
     }

@@ -73,8 +73,13 @@ impl Layout {
         let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::Iqm);
         // If detection has read the header of a large file, only the tables are still needed.
-        let is_read = source.len()?.is_some_and(|len| len > HEAD) && source.is_cached(&(0..header_size));
-        let source = if is_read { source } else { source.with_head(header_size, HEAD, "iqmheader")? };
+        let is_read =
+            source.len()?.is_some_and(|len| len > HEAD) && source.is_cached(&(0..header_size));
+        let source = if is_read {
+            source
+        } else {
+            source.with_head(header_size, HEAD, "iqmheader")?
+        };
         let header: raw::Header = source.read_struct(0, "iqmheader")?;
         check_identity(&header, &source)?;
 
@@ -146,7 +151,11 @@ impl Layout {
     }
 
     pub(crate) fn vertex_array_rows(&self) -> impl Iterator<Item = (Row, raw::VertexArray)> + '_ {
-        rows("vertex_arrays", &self.sections.vertex_arrays, self.vertex_arrays.iter())
+        rows(
+            "vertex_arrays",
+            &self.sections.vertex_arrays,
+            self.vertex_arrays.iter(),
+        )
     }
 
     pub(crate) fn joint_rows(&self) -> impl Iterator<Item = (Row, raw::Joint)> + '_ {
@@ -172,7 +181,8 @@ impl Sections {
         };
         let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
         let h = header;
-        let section = |offset: Field, count: Field, size: u64| offset.section(count, size, filesize);
+        let section =
+            |offset: Field, count: Field, size: u64| offset.section(count, size, filesize);
         let optional = |offset: Field, count: Field, size: u64| match offset.value {
             0 => Ok(0..0),
             _ => section(offset, count, size),
@@ -196,8 +206,16 @@ impl Sections {
                 field("iqmheader.num_vertexarrays", 0x2c, h.num_vertexarrays),
                 size_u64::<raw::VertexArray>(),
             )?,
-            triangles: section(field("iqmheader.ofs_triangles", 0x3c, h.ofs_triangles), num_triangles, 12)?,
-            adjacency: optional(field("iqmheader.ofs_adjacency", 0x40, h.ofs_adjacency), num_triangles, 12)?,
+            triangles: section(
+                field("iqmheader.ofs_triangles", 0x3c, h.ofs_triangles),
+                num_triangles,
+                12,
+            )?,
+            adjacency: optional(
+                field("iqmheader.ofs_adjacency", 0x40, h.ofs_adjacency),
+                num_triangles,
+                12,
+            )?,
             joints: section(
                 field("iqmheader.ofs_joints", 0x48, h.ofs_joints),
                 field("iqmheader.num_joints", 0x44, h.num_joints),
@@ -213,7 +231,11 @@ impl Sections {
                 field("iqmheader.num_anims", 0x54, h.num_anims),
                 size_u64::<raw::Anim>(),
             )?,
-            frames: section(field("iqmheader.ofs_frames", 0x64, h.ofs_frames), num_frames, frame)?,
+            frames: section(
+                field("iqmheader.ofs_frames", 0x64, h.ofs_frames),
+                num_frames,
+                frame,
+            )?,
             bounds: optional(
                 field("iqmheader.ofs_bounds", 0x68, h.ofs_bounds),
                 num_frames,
@@ -230,20 +252,26 @@ impl Sections {
 
 fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     if header.magic != *raw::MAGIC {
-        let error = FILE.error(ErrorKind::UnknownFormat, "iqmheader.magic").at(0..16);
+        let error = FILE
+            .error(ErrorKind::UnknownFormat, "iqmheader.magic")
+            .at(0..16);
         let found = format!("\"{}\"", header.magic.escape_ascii());
         return Err(error.expected("\"INTERQUAKEMODEL\\0\"").found(found));
     }
     let version = header.version.get();
     if !(1..=2).contains(&version) {
-        let error = FILE.error(ErrorKind::Unsupported, "iqmheader.version").at(0x10..0x14);
+        let error = FILE
+            .error(ErrorKind::Unsupported, "iqmheader.version")
+            .at(0x10..0x14);
         return Err(error.expected("1 or 2").found(version));
     }
     let filesize = u64::from(header.filesize.get());
     let header_size = size_u64::<raw::Header>();
     if filesize < header_size {
         let error = FILE.malformed("iqmheader.filesize").at(0x14..0x18);
-        return Err(error.expected(format!("at least {header_size}")).found(filesize));
+        return Err(error
+            .expected(format!("at least {header_size}"))
+            .found(filesize));
     }
     if let Some(len) = source.len()?.filter(|len| filesize > *len) {
         let error = FILE.error(ErrorKind::Truncated, "file").at(0..filesize);

@@ -59,10 +59,17 @@ impl Model {
     /// extensions. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding that the
     /// specification forbids.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let layout = Layout::open(&source, &options.limits).map_err(|error| source.locate(error))?;
+        let layout =
+            Layout::open(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
-        let model = Self { animation: Arc::clone(&layout), layout, order: None, options: *options };
-        refuse_forbidden(options, Format::Iqm, || model.validate()).map_err(|error| source.locate(error))?;
+        let model = Self {
+            animation: Arc::clone(&layout),
+            layout,
+            order: None,
+            options: *options,
+        };
+        refuse_forbidden(options, Format::Iqm, || model.validate())
+            .map_err(|error| source.locate(error))?;
         Ok(model)
     }
 
@@ -107,7 +114,9 @@ impl Model {
     ///
     /// Returns an error if the file cannot be read.
     pub fn text(&self) -> Result<Bytes> {
-        self.layout.source.get(self.layout.sections.text.clone(), "text")
+        self.layout
+            .source
+            .get(self.layout.sections.text.clone(), "text")
     }
 
     /// The number of meshes; 0 in a file that has only animations.
@@ -118,7 +127,10 @@ impl Model {
 
     /// The meshes, in the order of the file.
     pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
-        self.layout.meshes.iter().map(|mesh| Mesh::new(&self.layout, &mesh))
+        self.layout
+            .meshes
+            .iter()
+            .map(|mesh| Mesh::new(&self.layout, &mesh))
     }
 
     /// The mesh at an index.
@@ -128,7 +140,9 @@ impl Model {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such mesh.
     pub fn mesh(&self, index: usize) -> Result<Mesh> {
         let mesh = self.layout.meshes.get(index).ok_or_else(|| {
-            let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
+            let error = FILE
+                .out_of_range("mesh")
+                .of(Address::field("meshes").index(as_u64(index)));
             error.expected(less_than(self.mesh_count())).found(index)
         })?;
         Ok(Mesh::new(&self.layout, &mesh))
@@ -172,7 +186,11 @@ impl Model {
     ///
     /// Returns the errors of reading.
     pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
-        table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
+        table(
+            &self.layout.source,
+            &self.layout.sections.triangles,
+            "iqmtriangle[]",
+        )
     }
 
     /// The neighbours of each triangle, in place; `Ok(None)` if the file has none.
@@ -185,7 +203,9 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn adjacency(&self) -> Result<Option<Array<[u32; 3]>>> {
         let section = &self.layout.sections.adjacency;
-        optional(section, || table(&self.layout.source, section, "iqmadjacency[]"))
+        optional(section, || {
+            table(&self.layout.source, section, "iqmadjacency[]")
+        })
     }
 
     /// The bounding box and radii of each frame, borrowed from the source; `Ok(None)` if the file has none.
@@ -197,7 +217,9 @@ impl Model {
     /// Returns the errors of reading.
     pub fn bounds(&self) -> Result<Option<Array<[f32; 8]>>> {
         let section = &self.animation.sections.bounds;
-        optional(section, || table(&self.animation.source, section, "iqmbounds[]"))
+        optional(section, || {
+            table(&self.animation.source, section, "iqmbounds[]")
+        })
     }
 
     /// The comment; `Ok(None)` if the file has no comment.
@@ -209,7 +231,12 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn comment(&self) -> Result<Option<Text>> {
         let section = &self.layout.sections.comment;
-        optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))
+        optional(section, || {
+            self.layout
+                .source
+                .get(section.clone(), "comment")
+                .map(Text::new)
+        })
     }
 
     /// Deviations from the specification found when opening, by [rule](crate::Rule).
@@ -224,39 +251,85 @@ impl Model {
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {
             let (stored, range) = (range.length(), range.clone());
-            Item { address, counts: counts.to_vec(), stored, decoded: None, range }
+            Item {
+                address,
+                counts: counts.to_vec(),
+                stored,
+                decoded: None,
+                range,
+            }
         };
         let meshes = layout.mesh_rows().map(move |(row, mesh)| {
-            let counts = [("vertexes", mesh.num_vertexes), ("triangles", mesh.num_triangles)];
+            let counts = [
+                ("vertexes", mesh.num_vertexes),
+                ("triangles", mesh.num_triangles),
+            ];
             let range = span(row.start, size_u64::<raw::Mesh>());
-            item(row.address(), &range, &counts.map(|(name, count)| (name, count.get().into())))
+            item(
+                row.address(),
+                &range,
+                &counts.map(|(name, count)| (name, count.get().into())),
+            )
         });
         let arrays = layout.vertex_array_rows().map(move |(row, array)| {
-            let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.get().into())];
-            item(row.address(), &layout.array_range(&array).unwrap_or_default(), &counts)
+            let counts = [
+                ("vertexes", layout.num_vertexes()),
+                ("components", array.size.get().into()),
+            ];
+            item(
+                row.address(),
+                &layout.array_range(&array).unwrap_or_default(),
+                &counts,
+            )
         });
         let section = |name, range, counts: &[_]| item(Address::field(name), range, counts);
         let triangles = [("triangles", u64::from(header.num_triangles.get()))];
         let [joints, poses] = [layout.joints.len(), layout.poses.len()].map(as_u64);
         let frames = u64::from(header.num_frames.get());
-        let frame_counts = [("frames", frames), ("framechannels", header.num_framechannels.get().into())];
-        let decoded = Some(frames.saturating_mul(poses).saturating_mul(size_u64::<Trs>()));
+        let frame_counts = [
+            ("frames", frames),
+            ("framechannels", header.num_framechannels.get().into()),
+        ];
+        let decoded = Some(
+            frames
+                .saturating_mul(poses)
+                .saturating_mul(size_u64::<Trs>()),
+        );
         let sections = [
             section("triangles", &sections.triangles, &triangles),
             section("adjacency", &sections.adjacency, &triangles),
             section("joints", &sections.joints, &[("joints", joints)]),
             section("poses", &sections.poses, &[("poses", poses)]),
-            section("anims", &sections.anims, &[("anims", layout.anims.len_u64())]),
-            Item { decoded, ..section("frames", &sections.frames, &frame_counts) },
+            section(
+                "anims",
+                &sections.anims,
+                &[("anims", layout.anims.len_u64())],
+            ),
+            Item {
+                decoded,
+                ..section("frames", &sections.frames, &frame_counts)
+            },
             section("bounds", &sections.bounds, &[("frames", frames)]),
-            section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]),
+            section(
+                "comment",
+                &sections.comment,
+                &[("bytes", header.num_comment.get().into())],
+            ),
         ];
         // Frames in which nothing moves take up no bytes.
-        let sections = sections.into_iter().filter(|item| item.stored > 0 || item.decoded > Some(0));
-        let extensions = (0..).zip(&layout.extensions).map(move |(index, extension)| {
-            let counts = [("bytes", extension.data.length())];
-            item(Address::field("extensions").index(index), &extension.data, &counts)
-        });
+        let sections = sections
+            .into_iter()
+            .filter(|item| item.stored > 0 || item.decoded > Some(0));
+        let extensions = (0..)
+            .zip(&layout.extensions)
+            .map(move |(index, extension)| {
+                let counts = [("bytes", extension.data.length())];
+                item(
+                    Address::field("extensions").index(index),
+                    &extension.data,
+                    &counts,
+                )
+            });
         meshes.chain(arrays).chain(sections).chain(extensions)
     }
 
@@ -284,7 +357,11 @@ impl fmt::Debug for Model {
 
 /// Reads a section that a file may not have.
 fn optional<T>(section: &Range<u64>, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-    if section.is_empty() { Ok(None) } else { read().map(Some) }
+    if section.is_empty() {
+        Ok(None)
+    } else {
+        read().map(Some)
+    }
 }
 
 /// A mesh: a run of vertices, a run of triangles, and a material.

@@ -23,7 +23,10 @@ impl FileText {
 
     /// Returns `true` if the name at an offset is `name`, without searching for its end first.
     pub(crate) fn is_at(&self, offset: u32, name: &[u8]) -> bool {
-        let rest = self.0.get(as_usize(offset)..).and_then(|rest| rest.strip_prefix(name));
+        let rest = self
+            .0
+            .get(as_usize(offset)..)
+            .and_then(|rest| rest.strip_prefix(name));
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 }
@@ -50,8 +53,16 @@ impl<'a> Names<'a> {
     /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
     pub(crate) fn new(text: &'a FileText, filesize: u32, limits: &Limits) -> Self {
         let allowed = Meter::of_part(limits, &span(0, as_u64(text.0.len()))).left();
-        let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
-        Self { text: &text.0, most, left: most, terminated: None }
+        let most = u64::from(filesize)
+            .saturating_mul(8)
+            .saturating_add(1 << 20)
+            .min(allowed);
+        Self {
+            text: &text.0,
+            most,
+            left: most,
+            terminated: None,
+        }
     }
 
     /// Checks a name: its offset must be within the text, and before a 0 byte.
@@ -63,7 +74,9 @@ impl<'a> Names<'a> {
             last.map_or(0, |last| as_u64(last).saturating_add(1))
         });
         if u64::from(offset.value) >= terminated {
-            let error = offset.malformed().expected("an offset of text that a 0 byte ends");
+            let error = offset
+                .malformed()
+                .expected("an offset of text that a 0 byte ends");
             return Err(error.found(format_args!("{:#x}", offset.value)));
         }
         self.spend(offset).map(drop)
@@ -73,7 +86,9 @@ impl<'a> Names<'a> {
     pub(crate) fn look(&mut self, offset: Field) -> Result<Text> {
         self.check_inside(offset)?;
         let (start, length) = (as_usize(offset.value), self.spend(offset)?);
-        Ok(Text::new(self.text.slice(start..start.saturating_add(length))))
+        Ok(Text::new(
+            self.text.slice(start..start.saturating_add(length)),
+        ))
     }
 
     fn check_inside(&self, offset: Field) -> Result<()> {
@@ -82,7 +97,10 @@ impl<'a> Names<'a> {
             return Ok(());
         }
         let expected = format!("an offset below {len:#x} (num_text)");
-        Err(offset.malformed().expected(expected).found(format_args!("{:#x}", offset.value)))
+        Err(offset
+            .malformed()
+            .expected(expected)
+            .found(format_args!("{:#x}", offset.value)))
     }
 
     /// Returns the length of the name at an offset, and counts it.

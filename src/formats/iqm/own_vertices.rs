@@ -32,7 +32,10 @@ impl OwnVertices {
     pub(super) fn used_by(corners: &Array<u32>, meter: &Meter) -> Result<(Self, Array<u32>)> {
         let stored = as_u64(corners.as_bytes().len());
         let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, meter)?;
-        Ok((Self::List(used.vertices.into()), Array::from_vec(used.indices)))
+        Ok((
+            Self::List(used.vertices.into()),
+            Array::from_vec(used.indices),
+        ))
     }
 
     /// Reads the elements of these vertices from a vertex array at a range of the source.
@@ -57,11 +60,15 @@ impl OwnVertices {
             Self::List(list) => list,
         };
         let runs = runs(list, size);
-        runs.clone().for_each(|run| meter.count_read(&elements(array, &span(run), size)));
+        runs.clone()
+            .for_each(|run| meter.count_read(&elements(array, &span(run), size)));
         let stored = as_u64(list.len()).saturating_mul(as_u64(size));
         let mut out: Vec<u8> = meter.vec(stored, stored, WHAT)?;
         let mut places = out.chunks_exact_mut(size.max(1));
-        source.want(runs.clone().map(|run| elements(array, &span(run), size)), WHAT)?;
+        source.want(
+            runs.clone().map(|run| elements(array, &span(run), size)),
+            WHAT,
+        )?;
         for run in runs {
             let vertices = span(run);
             let bytes = source.get(elements(array, &vertices, size), WHAT)?;
@@ -106,14 +113,20 @@ pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
 /// would multiply the number of meshes by the number of vertices.
 fn runs(vertices: &[u32], size: usize) -> impl Iterator<Item = &[u32]> + Clone {
     const GAP: u64 = 4 << 10;
-    let is_near = move |a: &u32, b: &u32| u64::from(b.saturating_sub(*a)).saturating_mul(as_u64(size)) <= GAP;
+    let is_near =
+        move |a: &u32, b: &u32| u64::from(b.saturating_sub(*a)).saturating_mul(as_u64(size)) <= GAP;
     vertices.chunk_by(is_near)
 }
 
 /// The range from the first to the last of ascending vertices.
 fn span(vertices: &[u32]) -> Range<u32> {
     let first = vertices.first().copied().unwrap_or_default();
-    first..vertices.last().copied().unwrap_or_default().saturating_add(1)
+    first
+        ..vertices
+            .last()
+            .copied()
+            .unwrap_or_default()
+            .saturating_add(1)
 }
 
 /// The bytes of vertices in a vertex array.
@@ -128,8 +141,15 @@ mod tests {
     use super::*;
 
     fn meshes(ranges: &[Range<u32>]) -> Array<raw::Mesh> {
-        let fields = ranges.iter().flat_map(|range| [0, 0, range.start, range.end - range.start, 0, 0]);
-        Array::new(fields.flat_map(u32::to_le_bytes).collect::<Vec<u8>>().into())
+        let fields = ranges
+            .iter()
+            .flat_map(|range| [0, 0, range.start, range.end - range.start, 0, 0]);
+        Array::new(
+            fields
+                .flat_map(u32::to_le_bytes)
+                .collect::<Vec<u8>>()
+                .into(),
+        )
     }
 
     #[test]
@@ -138,7 +158,10 @@ mod tests {
             (&[], &[]),
             (&[0..3, 3..6, 6..9], &[false; 3]),
             (&[6..9, 0..4, 3..6], &[false, true, true]),
-            (&[0..100, 1..2, 50..51, 100..101], &[true, true, true, false]),
+            (
+                &[0..100, 1..2, 50..51, 100..101],
+                &[true, true, true, false],
+            ),
             (&[0..10, 2..4, 9..12, 11..13], &[true; 4]),
             (&[5..5, 0..10, 10..10], &[false; 3]),
             (&[0..4, 0..4], &[true, true]),
@@ -151,7 +174,10 @@ mod tests {
     #[test]
     fn vertices_far_apart_are_runs_of_their_own() {
         let vertices = [3, 4, 300, 1000, 1001];
-        assert_eq!(runs(&vertices, 12).map(<[u32]>::len).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(
+            runs(&vertices, 12).map(<[u32]>::len).collect::<Vec<_>>(),
+            [3, 2]
+        );
         assert_eq!(runs(&vertices, 1).count(), 1);
         assert_eq!(runs(&[], 12).count(), 0);
     }

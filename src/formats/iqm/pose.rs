@@ -26,11 +26,20 @@ pub type Columns = [[f32; 4]; 4];
 #[doc(alias = "to_cols_array_2d")]
 pub fn to_columns(matrix: &Matrix) -> Columns {
     let [[a, b, c, d], [e, f, g, h], [i, j, k, l]] = *matrix;
-    [[a, e, i, 0.0], [b, f, j, 0.0], [c, g, k, 0.0], [d, h, l, 1.0]]
+    [
+        [a, e, i, 0.0],
+        [b, f, j, 0.0],
+        [c, g, k, 0.0],
+        [d, h, l, 1.0],
+    ]
 }
 
 /// The matrix that changes nothing.
-pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+pub const IDENTITY: Matrix = [
+    [1.0, 0.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0, 0.0],
+    [0.0, 0.0, 1.0, 0.0],
+];
 
 /// A joint's translation, rotation and scale, relative to its parent.
 ///
@@ -51,7 +60,11 @@ const _: () = assert!(size_of::<Trs>() == 40);
 
 impl Default for Trs {
     fn default() -> Self {
-        Self { translate: [0.0; 3], rotate: [0.0, 0.0, 0.0, -1.0], scale: [1.0; 3] }
+        Self {
+            translate: [0.0; 3],
+            rotate: [0.0, 0.0, 0.0, -1.0],
+            scale: [1.0; 3],
+        }
     }
 }
 
@@ -61,13 +74,20 @@ impl Trs {
     /// A quaternion of length 0 becomes (0, 0, 0, -1), which rotates nothing, as in ioquake3.
     #[must_use]
     pub fn normalized(self) -> Self {
-        Self { rotate: normalize(self.rotate), ..self }
+        Self {
+            rotate: normalize(self.rotate),
+            ..self
+        }
     }
 
     /// A translation x, y, z, a rotation x, y, z, w, and a scale x, y, z.
     #[must_use]
     pub const fn new(translate: [f32; 3], rotate: [f32; 4], scale: [f32; 3]) -> Self {
-        Self { translate, rotate, scale }
+        Self {
+            translate,
+            rotate,
+            scale,
+        }
     }
 
     /// Translation, rotation and scale, in this order.
@@ -104,7 +124,8 @@ impl Trs {
     /// Translation and scale are interpolated linearly, the rotation along the shorter arc (slerp); it has length 1.
     #[must_use]
     pub fn interpolate(self, other: Self, fraction: f32) -> Self {
-        let mix = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction));
+        let mix =
+            |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction));
         Self {
             translate: mix(self.translate, other.translate),
             rotate: slerp(normalize(self.rotate), normalize(other.rotate), fraction),
@@ -133,7 +154,11 @@ pub fn invert(matrix: &Matrix) -> Matrix {
     let column = |i: usize| {
         let [x, y, z] = [at(a, i), at(b, i), at(c, i)];
         let squared = x * x + y * y + z * z;
-        let scaled = if squared > 0.0 { [x / squared, y / squared, z / squared] } else { [0.0; 3] };
+        let scaled = if squared > 0.0 {
+            [x / squared, y / squared, z / squared]
+        } else {
+            [0.0; 3]
+        };
         let [x, y, z] = scaled;
         [x, y, z, -(x * a[3] + y * b[3] + z * c[3])]
     };
@@ -153,7 +178,11 @@ pub(crate) fn synthesised_w([x, y, z]: [f32; 3]) -> f32 {
 
 fn normalize(q: [f32; 4]) -> [f32; 4] {
     let length = dot(q, q).sqrt();
-    if length > 0.0 { q.map(|component| component / length) } else { [0.0, 0.0, 0.0, -1.0] }
+    if length > 0.0 {
+        q.map(|component| component / length)
+    } else {
+        [0.0, 0.0, 0.0, -1.0]
+    }
 }
 
 fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
@@ -169,14 +198,20 @@ fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
     const NEARLY_EQUAL: f32 = 0.9995;
     let cosine = dot(a, b);
     // A quaternion and its negative are the same rotation; the nearer one is the shorter way.
-    let b = if cosine < 0.0 { b.map(|component| -component) } else { b };
+    let b = if cosine < 0.0 {
+        b.map(|component| -component)
+    } else {
+        b
+    };
     let cosine = cosine.abs();
     if cosine > NEARLY_EQUAL {
         return normalize(std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction)));
     }
     let angle = cosine.acos();
     let [from, to] = [((1.0 - fraction) * angle).sin(), (fraction * angle).sin()];
-    normalize(std::array::from_fn(|i| (at(a, i) * from + at(b, i) * to) / angle.sin()))
+    normalize(std::array::from_fn(|i| {
+        (at(a, i) * from + at(b, i) * to) / angle.sin()
+    }))
 }
 
 /// The component at an index that is less than `N`.
@@ -200,14 +235,22 @@ mod tests {
     #[test]
     fn quarter_turn_about_z_maps_x_to_y_after_scaling() {
         let half = 0.5_f32.sqrt();
-        let trs = Trs { translate: [10., 0., 0.], rotate: [0., 0., half, half], scale: [2., 3., 4.] };
+        let trs = Trs {
+            translate: [10., 0., 0.],
+            rotate: [0., 0., half, half],
+            scale: [2., 3., 4.],
+        };
         assert!(close(apply(&trs.to_matrix(), [1., 0., 0.]), [10., 2., 0.]));
         assert!(close(apply(&trs.to_matrix(), [0., 1., 0.]), [7., 0., 0.]));
     }
 
     #[test]
     fn rotation_of_length_zero_rotates_nothing() {
-        let trs = Trs { rotate: [0.; 4], ..Trs::default() }.normalized();
+        let trs = Trs {
+            rotate: [0.; 4],
+            ..Trs::default()
+        }
+        .normalized();
         assert_eq!(trs.rotate, [0., 0., 0., -1.]);
         assert_eq!(trs.to_matrix(), IDENTITY);
     }
@@ -222,8 +265,14 @@ mod tests {
 
     #[test]
     fn interpolation_takes_the_shorter_way() {
-        let a = Trs { rotate: [0., 0., 0., 1.], ..Trs::default() };
-        let b = Trs { rotate: [0., 0., -0.5_f32.sqrt(), -(0.5_f32.sqrt())], ..Trs::default() };
+        let a = Trs {
+            rotate: [0., 0., 0., 1.],
+            ..Trs::default()
+        };
+        let b = Trs {
+            rotate: [0., 0., -0.5_f32.sqrt(), -(0.5_f32.sqrt())],
+            ..Trs::default()
+        };
         let middle = a.interpolate(b, 0.5);
         let angle = std::f32::consts::FRAC_PI_8;
         assert!((middle.rotate[2] - angle.sin()).abs() < 1e-6, "{middle:?}");
@@ -232,16 +281,33 @@ mod tests {
 
     #[test]
     fn axis_without_extent_inverts_to_zero() {
-        let flat = Trs { scale: [1., 0., 1.], ..Trs::default() }.to_matrix();
-        assert!(invert(&flat).iter().flatten().all(|component| component.is_finite()));
+        let flat = Trs {
+            scale: [1., 0., 1.],
+            ..Trs::default()
+        }
+        .to_matrix();
+        assert!(
+            invert(&flat)
+                .iter()
+                .flatten()
+                .all(|component| component.is_finite())
+        );
     }
 
     fn any_trs() -> impl Strategy<Value = Trs> {
         let numbers = |range: std::ops::Range<f32>| proptest::array::uniform3(range);
-        let rotation =
-            proptest::array::uniform4(-1.0_f32..1.0).prop_filter("no rotation", |q| dot(*q, *q) > 0.01);
-        (numbers(-10.0..10.0), rotation, numbers(0.1..4.0))
-            .prop_map(|(translate, rotate, scale)| Trs { translate, rotate, scale }.normalized())
+        let rotation = proptest::array::uniform4(-1.0_f32..1.0)
+            .prop_filter("no rotation", |q| dot(*q, *q) > 0.01);
+        (numbers(-10.0..10.0), rotation, numbers(0.1..4.0)).prop_map(
+            |(translate, rotate, scale)| {
+                Trs {
+                    translate,
+                    rotate,
+                    scale,
+                }
+                .normalized()
+            },
+        )
     }
 
     proptest! {

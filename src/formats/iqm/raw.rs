@@ -13,7 +13,10 @@ pub const MAGIC: &[u8; 16] = b"INTERQUAKEMODEL\0";
 /// `iqmheader`. Offsets count from its first byte, and are 0 for absent sections.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are the specification's; what is not plain is said in `layout`")]
+#[allow(
+    missing_docs,
+    reason = "the fields are the specification's; what is not plain is said in `layout`"
+)]
 pub struct Header {
     pub magic: [u8; 16],
     pub version: U32,
@@ -172,7 +175,10 @@ const _: () = assert!(size_of::<Extension>() == 16);
 /// An element of the extension `FTE_MESH` of the FTE engine: one for each mesh.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]
+#[allow(
+    missing_docs,
+    reason = "the fields are those of the engine's iqm compiler"
+)]
 pub struct FteMesh {
     pub contents: U32,
     pub surfaceflags: U32,
@@ -187,7 +193,10 @@ const _: () = assert!(size_of::<FteMesh>() == 28);
 /// An element of the extension `FTE_EVENT` of the FTE engine.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]
+#[allow(
+    missing_docs,
+    reason = "the fields are those of the engine's iqm compiler"
+)]
 pub struct FteEvent {
     pub anim: U32,
     /// Seconds from the start of the animation.
@@ -203,7 +212,10 @@ const _: () = assert!(size_of::<FteEvent>() == 16);
 /// Followed by `numskins` (one `u32` for each mesh), the skin frames and the mesh skins.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]
+#[allow(
+    missing_docs,
+    reason = "the fields are those of the engine's iqm compiler"
+)]
 pub struct FteSkins {
     pub numskinframes: U32,
     pub nummeshskins: U32,
@@ -213,7 +225,10 @@ const _: () = assert!(size_of::<FteSkins>() == 8);
 /// A skin frame of `FTE_SKINS`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]
+#[allow(
+    missing_docs,
+    reason = "the fields are those of the engine's iqm compiler"
+)]
 pub struct FteSkinFrame {
     /// Offset into the text.
     pub material: U32,
@@ -225,7 +240,10 @@ const _: () = assert!(size_of::<FteSkinFrame>() == 8);
 /// A mesh skin of `FTE_SKINS`: a run of skin frames.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]
+#[allow(
+    missing_docs,
+    reason = "the fields are those of the engine's iqm compiler"
+)]
 pub struct FteMeshSkin {
     pub firstframe: U32,
     pub countframes: U32,

@@ -15,7 +15,10 @@ use crate::report::{Address, ErrorKind, Result};
 impl Model {
     /// The joints in the bind pose; parents come before their children.
     pub fn joints(&self) -> impl ExactSizeIterator<Item = Joint> + '_ {
-        self.layout.joints.iter().map(|joint| Joint::new(&self.layout, &joint))
+        self.layout
+            .joints
+            .iter()
+            .map(|joint| Joint::new(&self.layout, &joint))
     }
 
     /// The number of joints.
@@ -35,8 +38,13 @@ impl Model {
         let mut skeleton = Skeleton::new(self.layout.joints.iter().map(|joint| Rest::of(&joint)));
         // Poses that were joined by the names of joints have the parents of the joints. If there are more poses than joints, or fewer,
         // no frame is a pose of this skeleton.
-        let has_stored_parents = self.order.is_none() && self.animation.poses.len() == skeleton.len();
-        if has_stored_parents && !self.stored_pose_parents().eq(skeleton.parents.iter().copied()) {
+        let has_stored_parents =
+            self.order.is_none() && self.animation.poses.len() == skeleton.len();
+        if has_stored_parents
+            && !self
+                .stored_pose_parents()
+                .eq(skeleton.parents.iter().copied())
+        {
             skeleton.pose_parents = Some(self.stored_pose_parents().collect());
         }
         Some(skeleton)
@@ -44,7 +52,10 @@ impl Model {
 
     /// The parents of the poses, in the order of the file that they come from.
     fn stored_pose_parents(&self) -> impl ExactSizeIterator<Item = Option<u32>> + '_ {
-        self.animation.poses.iter().map(|pose| parent(pose.parent.get()))
+        self.animation
+            .poses
+            .iter()
+            .map(|pose| parent(pose.parent.get()))
     }
 }
 
@@ -65,7 +76,11 @@ pub struct Joint {
 impl Joint {
     pub(super) fn new(layout: &Layout, raw: &raw::Joint) -> Self {
         let Rest { parent, trs } = Rest::of(raw);
-        Self { name: layout.text_at(raw.name.get()), parent, trs }
+        Self {
+            name: layout.text_at(raw.name.get()),
+            parent,
+            trs,
+        }
     }
 }
 
@@ -82,7 +97,10 @@ impl Rest {
             rotate: raw.rotate.map(F32::get),
             scale: raw.scale.map(F32::get),
         };
-        Self { parent: parent(raw.parent.get()), trs }
+        Self {
+            parent: parent(raw.parent.get()),
+            trs,
+        }
     }
 }
 
@@ -101,14 +119,19 @@ pub struct Skeleton {
 
 impl Skeleton {
     fn new(joints: impl Iterator<Item = Rest>) -> Self {
-        let mut this =
-            Self { parents: Vec::new(), pose_parents: None, bind: Vec::new(), inverse_bind: Vec::new() };
+        let mut this = Self {
+            parents: Vec::new(),
+            pose_parents: None,
+            bind: Vec::new(),
+            inverse_bind: Vec::new(),
+        };
         for joint in joints {
             let local = joint.trs.normalized().to_matrix();
             let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent?, matrices);
             let bind = of_parent(&this.bind).map_or(local, |parent| multiply(&parent, &local));
             let inverse = invert(&local);
-            let inverse = of_parent(&this.inverse_bind).map_or(inverse, |parent| multiply(&inverse, &parent));
+            let inverse =
+                of_parent(&this.inverse_bind).map_or(inverse, |parent| multiply(&inverse, &parent));
             this.parents.push(joint.parent);
             this.bind.push(bind);
             this.inverse_bind.push(inverse);
@@ -201,7 +224,9 @@ impl Skeleton {
         }
         if out != poses {
             let expected = format!("{}, one for each pose of a joint", decimal(poses));
-            return Err(mismatch("length of the output").expected(expected).found(out));
+            return Err(mismatch("length of the output")
+                .expected(expected)
+                .found(out));
         }
         Ok(joints)
     }
@@ -217,7 +242,10 @@ impl Skeleton {
 /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if the three differ in length, or a parent does not come before its child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
     let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
-    for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {
+    for (what, len) in [
+        ("number of poses", pose.len()),
+        ("length of the output", out.len()),
+    ] {
         if len != parents.len() {
             return Err(mismatch(what)
                 .expected(format!("{}, one for each joint", decimal(parents.len())))
@@ -231,7 +259,8 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
             None => local,
             Some(parent) => {
                 let matrix = parent_matrix(parent, done).ok_or_else(|| {
-                    let error = mismatch("parent").of(Address::field("joints").index(as_u64(index)));
+                    let error =
+                        mismatch("parent").of(Address::field("joints").index(as_u64(index)));
                     error.expected(less_than(index)).found(parent)
                 })?;
                 multiply(&matrix, &local)
@@ -259,10 +288,13 @@ mod tests {
             Rest { parent, trs }
         };
         let skeleton = Skeleton::new([joint(None, 1.0), joint(Some(0), -3.0)].into_iter());
-        let poses: Vec<Trs> =
-            (0..6_u8).map(|i| Trs::new([f32::from(i), 0.0, 1.0], [0.1, 0.0, 0.2, 0.9], [1.0; 3])).collect();
-        let expected: Vec<Matrix> =
-            poses.chunks(2).flat_map(|pose| skeleton.skinning_matrices(pose).unwrap()).collect();
+        let poses: Vec<Trs> = (0..6_u8)
+            .map(|i| Trs::new([f32::from(i), 0.0, 1.0], [0.1, 0.0, 0.2, 0.9], [1.0; 3]))
+            .collect();
+        let expected: Vec<Matrix> = poses
+            .chunks(2)
+            .flat_map(|pose| skeleton.skinning_matrices(pose).unwrap())
+            .collect();
 
         let mut palettes = vec![IDENTITY; 6];
         skeleton.palettes_into(&poses, &mut palettes).unwrap();
@@ -270,13 +302,18 @@ mod tests {
         for matrix in &expected {
             for (index, column) in super::super::to_columns(matrix).iter().enumerate() {
                 let last = if index == 3 { 1.0 } else { 0.0 };
-                assert_eq!(*column, [matrix[0][index], matrix[1][index], matrix[2][index], last]);
+                assert_eq!(
+                    *column,
+                    [matrix[0][index], matrix[1][index], matrix[2][index], last]
+                );
             }
         }
 
         for (poses, out) in [(5, 5), (4, 6), (6, 4)] {
             let poses = &vec![Trs::default(); poses];
-            let error = skeleton.palettes_into(poses, &mut vec![IDENTITY; out]).unwrap_err();
+            let error = skeleton
+                .palettes_into(poses, &mut vec![IDENTITY; out])
+                .unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Mismatch);
         }
     }

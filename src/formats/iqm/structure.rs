@@ -26,9 +26,16 @@ impl Layout {
         layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
         let (extensions, source) = layout.read_extensions(&mut names, &mut findings)?;
-        let layout = Self { extensions, source, ..layout };
+        let layout = Self {
+            extensions,
+            source,
+            ..layout
+        };
         layout.note_structure(&mut findings)?;
-        Ok(Self { findings: findings.into_vec(), ..layout })
+        Ok(Self {
+            findings: findings.into_vec(),
+            ..layout
+        })
     }
 
     fn check_meshes(&self, names: &mut Names<'_>) -> Result<()> {
@@ -58,7 +65,9 @@ impl Layout {
                 names.check(row.field("iqmvertexarray.type", 0, name.into()))?;
             }
             let Some(scalar) = scalar(array.format.get()) else {
-                let error = row.field("iqmvertexarray.format", 8, array.format).malformed();
+                let error = row
+                    .field("iqmvertexarray.format", 8, array.format)
+                    .malformed();
                 return Err(error.expected("0 to 8").found(array.format.get()));
             };
             if array.size.get() == 0 {
@@ -67,7 +76,9 @@ impl Layout {
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
             let offset = row.field("iqmvertexarray.offset", 16, array.offset);
-            offset.section(count, element, filesize).map_err(|error| error.of(row.address()))?;
+            offset
+                .section(count, element, filesize)
+                .map_err(|error| error.of(row.address()))?;
         }
         Ok(())
     }
@@ -120,7 +131,10 @@ impl Layout {
         const AHEAD: u64 = 4 << 10;
         let node_size = size_u64::<raw::Extension>();
         let header = &self.header;
-        let (announced, filesize) = (header.num_extensions.get(), u64::from(header.filesize.get()));
+        let (announced, filesize) = (
+            header.num_extensions.get(),
+            u64::from(header.filesize.get()),
+        );
         let mut source = self.source.clone();
         let mut extensions = Vec::new();
         let mut next = Row::HEADER.field("iqmheader.ofs_extensions", 0x78, header.ofs_extensions);
@@ -135,24 +149,40 @@ impl Layout {
                 return Err(error.above(caps::IQM_EXTENSIONS, "", Some(announced.into())));
             }
             let node = next.section(Field { value: 1, ..count }, node_size, filesize)?;
-            let row = Row { start: node.start, table: "extensions", index };
+            let row = Row {
+                start: node.start,
+                table: "extensions",
+                index,
+            };
             // Its data is often next to it.
             let ahead = node.start..node.start.saturating_add(AHEAD).min(filesize).max(node.end);
             source = source.with_ranges(&[ahead], "iqmextension")?;
             let extension: raw::Extension = source.read_struct(node.start, "iqmextension")?;
             names.check(row.field("iqmextension.name", 0, extension.name))?;
             let size = row.field("iqmextension.num_data", 4, extension.num_data);
-            let data =
-                row.field("iqmextension.ofs_data", 8, extension.ofs_data).section(size, 1, filesize)?;
+            let data = row
+                .field("iqmextension.ofs_data", 8, extension.ofs_data)
+                .section(size, 1, filesize)?;
             next = row.field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
-            extensions.push(ExtensionNode { node, name: extension.name.get(), data });
+            extensions.push(ExtensionNode {
+                node,
+                name: extension.name.get(),
+                data,
+            });
         }
         check_no_cycle(&extensions)?;
         let found = as_u64(extensions.len());
         if found != u64::from(announced) || next.value != 0 {
-            let more = if next.value == 0 { "" } else { " and a link to one more" };
+            let more = if next.value == 0 {
+                ""
+            } else {
+                " and a link to one more"
+            };
             findings.add(rules::EXTENSION_COUNT, || {
-                (FILE.at(0x74..0x78), format!("{announced} announced, {found} in the list{more}"))
+                (
+                    FILE.at(0x74..0x78),
+                    format!("{announced} announced, {found} in the list{more}"),
+                )
             });
         }
         Ok((extensions, source))
@@ -167,12 +197,19 @@ impl Layout {
         for (row, anim) in self.anim_rows() {
             let rate = anim.framerate.get();
             if !(rate > 0.0 && rate.is_finite()) {
-                findings.add(rules::FRAMERATE, || (row.part(12, 4), format!("not stored ({rate})")));
+                findings.add(rules::FRAMERATE, || {
+                    (row.part(12, 4), format!("not stored ({rate})"))
+                });
             }
         }
         for (row, mesh) in self.mesh_rows() {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
-                let detail = || format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
+                let detail = || {
+                    format!(
+                        "{} vertexes, {} triangles",
+                        mesh.num_vertexes, mesh.num_triangles
+                    )
+                };
                 findings.add(rules::EMPTY_MESH, || (row.part(8, 16), detail()));
             }
         }
@@ -184,20 +221,43 @@ impl Layout {
         let empty = [
             ("ofs_text", 0x20, header.num_text, header.ofs_text),
             ("ofs_meshes", 0x28, header.num_meshes, header.ofs_meshes),
-            ("ofs_vertexarrays", 0x34, header.num_vertexarrays, header.ofs_vertexarrays),
-            ("ofs_triangles", 0x3c, header.num_triangles, header.ofs_triangles),
-            ("ofs_adjacency", 0x40, header.num_triangles, header.ofs_adjacency),
+            (
+                "ofs_vertexarrays",
+                0x34,
+                header.num_vertexarrays,
+                header.ofs_vertexarrays,
+            ),
+            (
+                "ofs_triangles",
+                0x3c,
+                header.num_triangles,
+                header.ofs_triangles,
+            ),
+            (
+                "ofs_adjacency",
+                0x40,
+                header.num_triangles,
+                header.ofs_adjacency,
+            ),
             ("ofs_joints", 0x48, header.num_joints, header.ofs_joints),
             ("ofs_poses", 0x50, header.num_poses, header.ofs_poses),
             ("ofs_anims", 0x58, header.num_anims, header.ofs_anims),
             ("ofs_bounds", 0x68, header.num_frames, header.ofs_bounds),
             ("ofs_comment", 0x70, header.num_comment, header.ofs_comment),
-            ("ofs_extensions", 0x78, header.num_extensions, header.ofs_extensions),
+            (
+                "ofs_extensions",
+                0x78,
+                header.num_extensions,
+                header.ofs_extensions,
+            ),
         ];
         for (name, field, count, offset) in empty {
             if count.get() == 0 && offset.get() != 0 {
                 findings.add(rules::EMPTY_WITH_OFFSET, || {
-                    (FILE.at(span(field, 4)), format!("{name}: expected 0, found {:#x}", offset.get()))
+                    (
+                        FILE.at(span(field, 4)),
+                        format!("{name}: expected 0, found {:#x}", offset.get()),
+                    )
                 });
             }
         }
@@ -206,11 +266,20 @@ impl Layout {
     /// Notes parts that are not aligned or overlap, and bytes after the last one.
     fn note_parts(&self, findings: &mut Findings) -> Result<()> {
         let mut parts = self.parts();
-        for AlignedRange { name, range, alignment, offset_at } in &parts {
+        for AlignedRange {
+            name,
+            range,
+            alignment,
+            offset_at,
+        } in &parts
+        {
             let start = range.start;
             if !start.is_multiple_of(*alignment) {
-                let detail = || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
-                findings.add(rules::UNALIGNED, || (FILE.at(span(*offset_at, 4)), detail()));
+                let detail =
+                    || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
+                findings.add(rules::UNALIGNED, || {
+                    (FILE.at(span(*offset_at, 4)), detail())
+                });
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
@@ -224,7 +293,10 @@ impl Layout {
                     (FILE.at(part.range.start..end), detail)
                 });
             }
-            before = before.into_iter().chain([part]).max_by_key(|part| part.range.end);
+            before = before
+                .into_iter()
+                .chain([part])
+                .max_by_key(|part| part.range.end);
         }
 
         let filesize = u64::from(self.header.filesize.get());
@@ -240,7 +312,9 @@ impl Layout {
                 let detail = "1, but the text may go on to filesize";
                 findings.add(rules::LONGER_COMMENT, || (FILE.at(rest), detail));
             } else {
-                findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), "bytes after the last section"));
+                findings.add(rules::TRAILING_BYTES, || {
+                    (FILE.at(rest), "bytes after the last section")
+                });
             }
         }
         Ok(())
@@ -269,19 +343,37 @@ impl Layout {
             alignment: 4,
             offset_at,
         };
-        let arrays = self.vertex_array_rows().take(caps::IQM_CHECKED_ARRAYS).filter_map(|(row, array)| {
-            let alignment = as_u64(scalar(array.format.get())?.size().max(4));
-            let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
-            Some(AlignedRange { name: "vertex array", range, alignment, offset_at })
-        });
-        let before = self.extensions.iter().map(|extension| extension.node.start.saturating_add(12));
-        let nodes = std::iter::once(0x78).chain(before).zip(&self.extensions);
-        let nodes = nodes.map(|(offset_at, extension)| ("extension", offset_at, &extension.node));
-        let data = self
+        let arrays = self
+            .vertex_array_rows()
+            .take(caps::IQM_CHECKED_ARRAYS)
+            .filter_map(|(row, array)| {
+                let alignment = as_u64(scalar(array.format.get())?.size().max(4));
+                let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
+                Some(AlignedRange {
+                    name: "vertex array",
+                    range,
+                    alignment,
+                    offset_at,
+                })
+            });
+        let before = self
             .extensions
             .iter()
-            .map(|extension| ("extension data", extension.node.start.saturating_add(8), &extension.data));
-        let all = sections.into_iter().map(part).chain(arrays).chain(nodes.chain(data).map(part));
+            .map(|extension| extension.node.start.saturating_add(12));
+        let nodes = std::iter::once(0x78).chain(before).zip(&self.extensions);
+        let nodes = nodes.map(|(offset_at, extension)| ("extension", offset_at, &extension.node));
+        let data = self.extensions.iter().map(|extension| {
+            (
+                "extension data",
+                extension.node.start.saturating_add(8),
+                &extension.data,
+            )
+        });
+        let all = sections
+            .into_iter()
+            .map(part)
+            .chain(arrays)
+            .chain(nodes.chain(data).map(part));
         all.filter(|part| !part.range.is_empty()).collect()
     }
 
@@ -301,7 +393,9 @@ impl Layout {
         }
         if let Err(error) = str::from_utf8(text) {
             let at = range.start.saturating_add(as_u64(error.valid_up_to()));
-            findings.add(rules::TEXT_NOT_UTF8, || (FILE.at(span(at, 1)), "the text is not UTF-8"));
+            findings.add(rules::TEXT_NOT_UTF8, || {
+                (FILE.at(span(at, 1)), "the text is not UTF-8")
+            });
         }
     }
 
@@ -318,18 +412,27 @@ impl Layout {
             if kind < IQM_CUSTOM {
                 let bit = 1_u32.wrapping_shl(kind);
                 if seen & bit != 0 {
-                    findings.add(rules::REPEATED_ARRAY, || (row.part(0, 4), format!("type {kind} again")));
+                    findings.add(rules::REPEATED_ARRAY, || {
+                        (row.part(0, 4), format!("type {kind} again"))
+                    });
                 }
                 seen |= bit;
             }
             if (7..IQM_CUSTOM).contains(&kind) {
-                findings.add(rules::RESERVED_TYPE, || (row.part(0, 4), format!("type {kind} is reserved")));
+                findings.add(rules::RESERVED_TYPE, || {
+                    (row.part(0, 4), format!("type {kind} is reserved"))
+                });
             }
-            if let (Some((scalar, size)), Some(found)) = (recommended(kind), scalar(array.format.get()))
+            if let (Some((scalar, size)), Some(found)) =
+                (recommended(kind), scalar(array.format.get()))
                 && (found, array.size.get()) != (scalar, size)
             {
-                let detail =
-                    || format!("recommended {scalar} x {size}, found {found} x {}", decimal(array.size));
+                let detail = || {
+                    format!(
+                        "recommended {scalar} x {size}, found {found} x {}",
+                        decimal(array.size)
+                    )
+                };
                 findings.add(rules::UNUSUAL_FORMAT, || (row.part(8, 8), detail()));
             }
         }
@@ -368,7 +471,10 @@ struct AlignedRange {
 fn check_run(first: Field, count: Field, total: U32) -> Result<()> {
     let total = total.get();
     let Some(left) = total.checked_sub(first.value) else {
-        return Err(first.malformed().expected(at_most(total)).found(first.value));
+        return Err(first
+            .malformed()
+            .expected(at_most(total))
+            .found(first.value));
     };
     if count.value <= left {
         return Ok(());
@@ -384,22 +490,31 @@ fn check_parent(row: Row, parent: i32, what: &'static str, offset: u64) -> Resul
         return Ok(());
     }
     let error = row.part(offset, 4).malformed(what);
-    Err(error.expected(format!("{}, its own index", less_than(row.index))).found(parent))
+    Err(error
+        .expected(format!("{}, its own index", less_than(row.index)))
+        .found(parent))
 }
 
 fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place) {
     if parent < -1 {
-        findings.add(rules::ODD_ROOT, || (place(), format!("{parent} for a root, usually -1")));
+        findings.add(rules::ODD_ROOT, || {
+            (place(), format!("{parent} for a root, usually -1"))
+        });
     }
 }
 
 fn check_no_cycle(extensions: &[ExtensionNode]) -> Result<()> {
     let mut nodes: Vec<&Range<u64>> = extensions.iter().map(|extension| &extension.node).collect();
     nodes.sort_unstable_by_key(|node| node.start);
-    match nodes.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+    match nodes
+        .windows(2)
+        .find(|pair| matches!(pair, [a, b] if a == b))
+    {
         Some([node, ..]) => {
             let error = FILE.at((*node).clone()).malformed("iqmextension");
-            Err(error.expected("each node once in the list").found("a cycle"))
+            Err(error
+                .expected("each node once in the list")
+                .found("a cycle"))
         }
         _ => Ok(()),
     }

@@ -26,10 +26,22 @@ impl Versioned for raw::Joint {
     type V1 = raw::JointV1;
 
     fn from_v1(stored: Self::V1) -> Self {
-        let raw::JointV1 { name, parent, translate, rotate, scale } = stored;
+        let raw::JointV1 {
+            name,
+            parent,
+            translate,
+            rotate,
+            scale,
+        } = stored;
         let [x, y, z] = rotate;
         let w = synthesised_w(rotate.map(|component| component.get()));
-        Self { name, parent, translate, rotate: [x, y, z, w.into()], scale }
+        Self {
+            name,
+            parent,
+            translate,
+            rotate: [x, y, z, w.into()],
+            scale,
+        }
     }
 }
 
@@ -105,7 +117,11 @@ impl Poses {
 }
 
 /// A table that is the same in both versions.
-pub(crate) fn table<T: Element>(source: &Source, range: &Range<u64>, what: &'static str) -> Result<Array<T>> {
+pub(crate) fn table<T: Element>(
+    source: &Source,
+    range: &Range<u64>,
+    what: &'static str,
+) -> Result<Array<T>> {
     source.get(range.clone(), what).map(Array::new)
 }
 
@@ -119,7 +135,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) const HEADER: Self = Self { start: 0, table: "", index: 0 };
+    pub(crate) const HEADER: Self = Self {
+        start: 0,
+        table: "",
+        index: 0,
+    };
 
     pub(crate) fn address(self) -> Address {
         Address::field(self.table).index(self.index)
@@ -127,13 +147,22 @@ impl Row {
 
     /// `size` bytes at an offset.
     pub(crate) fn part(self, offset: u64, size: u64) -> Place {
-        let file = if self.table.is_empty() { FILE } else { FILE.of(self.address()) };
+        let file = if self.table.is_empty() {
+            FILE
+        } else {
+            FILE.of(self.address())
+        };
         file.at(span(self.start.saturating_add(offset), size))
     }
 
     /// The number of four bytes at an offset.
     pub(crate) fn field(self, what: &'static str, offset: u64, value: U32) -> Field {
-        Field { what, row: self, offset, value: value.get() }
+        Field {
+            what,
+            row: self,
+            offset,
+            value: value.get(),
+        }
     }
 }
 
@@ -166,12 +195,23 @@ impl Field {
         }
         let start = u64::from(self.value);
         if start < size_u64::<raw::Header>() {
-            return Err(self.malformed().found(format_args!("{start:#x}, inside the header")));
+            return Err(self
+                .malformed()
+                .found(format_args!("{start:#x}, inside the header")));
         }
-        let room = filesize.saturating_sub(start).checked_div(size).unwrap_or(0);
+        let room = filesize
+            .saturating_sub(start)
+            .checked_div(size)
+            .unwrap_or(0);
         if room == 0 {
-            let expected = format!("room for {} before {filesize:#x} (filesize)", counted(size, "byte"));
-            return Err(self.malformed().expected(expected).found(format_args!("{start:#x}")));
+            let expected = format!(
+                "room for {} before {filesize:#x} (filesize)",
+                counted(size, "byte")
+            );
+            return Err(self
+                .malformed()
+                .expected(expected)
+                .found(format_args!("{start:#x}")));
         }
         let wanted = u64::from(count.value);
         if wanted > room {
@@ -193,7 +233,11 @@ pub(crate) fn rows<T>(
 ) -> impl Iterator<Item = (Row, T)> {
     let (start, length) = (range.start, range.length());
     let size = length.checked_div(as_u64(elements.len())).unwrap_or(0);
-    let row = move |index: u64| Row { start: start.saturating_add(size.saturating_mul(index)), table, index };
+    let row = move |index: u64| Row {
+        start: start.saturating_add(size.saturating_mul(index)),
+        table,
+        index,
+    };
     (0..).map(row).zip(elements)
 }
 
@@ -205,7 +249,9 @@ pub(crate) fn parent(stored: i32) -> Option<u32> {
 /// The component format with this number.
 pub(crate) fn scalar(format: u32) -> Option<Scalar> {
     use Scalar::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
-    [I8, U8, I16, U16, I32, U32, F16, F32, F64].get(usize::try_from(format).ok()?).copied()
+    [I8, U8, I16, U16, I32, U32, F16, F32, F64]
+        .get(usize::try_from(format).ok()?)
+        .copied()
 }
 
 /// The format and size that the specification recommends for a vertex array.

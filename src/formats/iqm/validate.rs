@@ -26,7 +26,9 @@ impl Model {
             None => Ok(()),
             Some(Wrong { place, value, .. }) => {
                 let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-                Err(error.expected(format!("{} (num_vertexes)", less_than(num_vertexes))).found(value))
+                Err(error
+                    .expected(format!("{} (num_vertexes)", less_than(num_vertexes)))
+                    .found(value))
             }
         }
     }
@@ -45,8 +47,12 @@ impl Model {
     ///
     /// Returns an error if the file cannot be read. Wrong values are findings, each with a [`Severity`](crate::Severity).
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        let mut check =
-            Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
+        let mut check = Check {
+            model: self,
+            layout: self.layout(),
+            findings: Findings::default(),
+            effort: 0,
+        };
         check.triangles()?;
         check.shared_vertices();
         check.adjacency()?;
@@ -63,8 +69,9 @@ impl Model {
 
 /// The least and the greatest index; `None` of none.
 pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
-    let widen =
-        |(least, greatest): (u32, u32), index: &U32| (least.min(index.get()), greatest.max(index.get()));
+    let widen = |(least, greatest): (u32, u32), index: &U32| {
+        (least.min(index.get()), greatest.max(index.get()))
+    };
     (!indices.is_empty()).then(|| indices.as_slice().iter().fold((u32::MAX, 0), widen))
 }
 
@@ -76,12 +83,18 @@ pub(crate) fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
     // A value below the start wraps to a number above the length.
     let is_outside = |index: &U32| index.get().wrapping_sub(range.start) >= len;
-    indices.as_slice().iter().fold(false, |any, index| any | is_outside(index))
+    indices
+        .as_slice()
+        .iter()
+        .fold(false, |any, index| any | is_outside(index))
 }
 
 /// Returns the detail of a finding for a mesh whose triangles use vertices of other meshes.
 pub(crate) fn outside_mesh(least: u32, greatest: u32, own: &Range<u32>) -> String {
-    format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end)
+    format!(
+        "vertexes {least}..={greatest}; the mesh has {}..{}",
+        own.start, own.end
+    )
 }
 
 /// The first wrong number of a table of triples, and how many there are.
@@ -99,14 +112,26 @@ impl Wrong {
         is_wrong: impl Fn(u32) -> bool,
     ) -> Option<Self> {
         // A first look that does not keep the place is several times as fast.
-        if !numbers.as_slice().iter().fold(false, |wrong, number| wrong | is_wrong(number.get())) {
+        if !numbers
+            .as_slice()
+            .iter()
+            .fold(false, |wrong, number| wrong | is_wrong(number.get()))
+        {
             return None;
         }
-        let mut wrong = (0_u64..).zip(numbers.iter()).filter(|(_, number)| is_wrong(*number));
+        let mut wrong = (0_u64..)
+            .zip(numbers.iter())
+            .filter(|(_, number)| is_wrong(*number));
         let (position, value) = wrong.next()?;
         let address = Address::field(table).index(position / 3);
-        let place = FILE.of(address).at(section.part(position.saturating_mul(4), 4));
-        Some(Self { place, value, count: as_u64(wrong.count()).saturating_add(1) })
+        let place = FILE
+            .of(address)
+            .at(section.part(position.saturating_mul(4), 4));
+        Some(Self {
+            place,
+            value,
+            count: as_u64(wrong.count()).saturating_add(1),
+        })
     }
 }
 
@@ -128,7 +153,10 @@ impl Check<'_> {
         let most = u64::from(self.layout.header.filesize.get()).saturating_mul(TIMES);
         if self.effort > most {
             self.findings.add(rules::SHARED_TOO_OFTEN, || {
-                (FILE, "meshes or vertex arrays that overlap many times are not checked")
+                (
+                    FILE,
+                    "meshes or vertex arrays that overlap many times are not checked",
+                )
             });
         }
         self.effort <= most
@@ -140,7 +168,8 @@ impl Check<'_> {
         // Indices of a mesh's own vertices are in range; the rest is checked at the end.
         let mut sound = 0;
         for (index, mesh) in (0..).zip(self.layout.meshes.iter()) {
-            let [first, count] = [mesh.first_triangle, mesh.num_triangles].map(|n| u64::from(n.get()));
+            let [first, count] =
+                [mesh.first_triangle, mesh.num_triangles].map(|n| u64::from(n.get()));
             if !self.may_check(count.saturating_mul(12)) {
                 break;
             }
@@ -153,20 +182,28 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let Some((least, greatest)) = index_bounds(&indices) else { continue };
+            let Some((least, greatest)) = index_bounds(&indices) else {
+                continue;
+            };
             if greatest < num_vertexes {
                 let place = FILE.of(Address::field("meshes").index(index));
                 let detail = || outside_mesh(least, greatest, &own);
-                self.findings.add(rules::INDEX_OUTSIDE_MESH, || (place, detail()));
+                self.findings
+                    .add(rules::INDEX_OUTSIDE_MESH, || (place, detail()));
             }
         }
         let rest = triangles.slice_u64(sound.saturating_mul(3)..u64::MAX);
         if any_outside(&rest, &(0..num_vertexes))
-            && let Some(Wrong { place, value, count }) = self.model.wrong_indices(&triangles)
+            && let Some(Wrong {
+                place,
+                value,
+                count,
+            }) = self.model.wrong_indices(&triangles)
         {
             let [most, found] = [num_vertexes, value].map(decimal);
             let detail = format!("expected less than {most} (num_vertexes), found {found}");
-            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
+            self.findings
+                .add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
         }
         Ok(())
     }
@@ -176,44 +213,70 @@ impl Check<'_> {
             if self.model.shares_vertices(index) {
                 let place = FILE.of(Address::field("meshes").index(as_u64(index)));
                 let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
-                let detail =
-                    || format!("vertexes {}..{}, of which another mesh has some", own.start, own.end);
-                self.findings.add(rules::SHARED_VERTICES, || (place, detail()));
+                let detail = || {
+                    format!(
+                        "vertexes {}..{}, of which another mesh has some",
+                        own.start, own.end
+                    )
+                };
+                self.findings
+                    .add(rules::SHARED_VERTICES, || (place, detail()));
             }
         }
     }
 
     fn adjacency(&mut self) -> Result<()> {
         const NONE: u32 = u32::MAX;
-        let Some(adjacency) = self.model.adjacency()? else { return Ok(()) };
+        let Some(adjacency) = self.model.adjacency()? else {
+            return Ok(());
+        };
         let num_triangles = self.layout.header.num_triangles.get();
         let section = &self.layout.sections.adjacency;
         let is_wrong = |triangle: u32| triangle >= num_triangles && triangle != NONE;
         if let Some(wrong) = Wrong::find("adjacency", section, &adjacency.flatten(), is_wrong) {
-            let Wrong { place, value, count } = wrong;
+            let Wrong {
+                place,
+                value,
+                count,
+            } = wrong;
             let detail = format!("expected less than {num_triangles} or {NONE}, found {value}");
-            self.findings.add_many(rules::ADJACENCY, count, || (place, detail));
+            self.findings
+                .add_many(rules::ADJACENCY, count, || (place, detail));
         }
         Ok(())
     }
 
     fn vertex_arrays(&mut self) -> Result<()> {
-        for (index, array) in
-            self.model.vertex_arrays().enumerate().filter(|(_, array)| array.format.is_float())
+        for (index, array) in self
+            .model
+            .vertex_arrays()
+            .enumerate()
+            .filter(|(_, array)| array.format.is_float())
         {
             if !self.may_check(array.range.length()) {
                 break;
             }
             job::check("vertex array")?;
             let attribute = self.model.vertex_array(index)?;
-            let Some(place) = scan::not_finite(array.format, attribute.as_bytes()) else { continue };
+            let Some(place) = scan::not_finite(array.format, attribute.as_bytes()) else {
+                continue;
+            };
             let size = as_u64(array.format.size());
-            let start = array.range.start.saturating_add(place.first.saturating_mul(size));
+            let start = array
+                .range
+                .start
+                .saturating_add(place.first.saturating_mul(size));
             let vertex = place.first.checked_div(array.size.into()).unwrap_or(0);
-            let address = Address::field("vertex_arrays").index(as_u64(index)).index(vertex);
+            let address = Address::field("vertex_arrays")
+                .index(as_u64(index))
+                .index(vertex);
             self.findings.add_many(rules::NOT_FINITE, place.count, || {
-                let component = component(as_usize(place.first.checked_rem(array.size.into()).unwrap_or(0)));
-                let bytes = attribute.as_bytes().get(as_usize(place.first.saturating_mul(size))..);
+                let component = component(as_usize(
+                    place.first.checked_rem(array.size.into()).unwrap_or(0),
+                ));
+                let bytes = attribute
+                    .as_bytes()
+                    .get(as_usize(place.first.saturating_mul(size))..);
                 let number = shown(array.format, bytes.unwrap_or_default());
                 let detail = format!("{component} is {number}, of {}", array.semantic(0));
                 (FILE.of(address).at(span(start, size)), detail)
@@ -228,7 +291,9 @@ impl Check<'_> {
         }
         let weights = self.model.vertex_array_of(&VertexArrayType::BlendWeights)?;
         let indexes = self.model.vertex_array_of(&VertexArrayType::BlendIndexes)?;
-        let (Some(weights), Some(indexes)) = (weights, indexes) else { return Ok(()) };
+        let (Some(weights), Some(indexes)) = (weights, indexes) else {
+            return Ok(());
+        };
         let components = weights.format().components.min(indexes.format().components);
         if components > 4 {
             // No more than four joints move a vertex; other shapes are a finding of their own.
@@ -240,13 +305,17 @@ impl Check<'_> {
             let address = || Address::field("vertices").index(vertex);
             let sum: f32 = weights.iter().sum();
             if (sum - 1.0).abs() > 1.0 / 255.0 {
-                self.findings
-                    .add(rules::WEIGHT_SUM, || (FILE.of(address()), format!("expected 1, found {sum}")));
+                self.findings.add(rules::WEIGHT_SUM, || {
+                    (FILE.of(address()), format!("expected 1, found {sum}"))
+                });
             }
             let wrong = |(index, weight): &(&f32, &f32)| **index >= joints && **weight != 0.0;
             if let Some((index, _)) = indexes.iter().zip(&weights).find(wrong) {
                 self.findings.add(rules::BLEND_INDEX, || {
-                    (FILE.of(address()), format!("expected less than {joints}, found {index}"))
+                    (
+                        FILE.of(address()),
+                        format!("expected less than {joints}, found {index}"),
+                    )
                 });
             }
         }
@@ -258,15 +327,29 @@ impl Check<'_> {
         for (index, joint) in (0..).zip(self.model.joints()) {
             let address = || Address::field("joints").index(index);
             let trs = &joint.trs;
-            let parts = [("translate", &trs.translate[..]), ("rotate", &trs.rotate), ("scale", &trs.scale)];
+            let parts = [
+                ("translate", &trs.translate[..]),
+                ("rotate", &trs.rotate),
+                ("scale", &trs.scale),
+            ];
             if let Some((name, axis, number)) = first_not_finite(parts) {
                 let detail = || format!("{name}.{} is {number}", component(axis));
-                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
+                self.findings
+                    .add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
             }
-            let length = joint.trs.rotate.iter().map(|component| component * component).sum::<f32>().sqrt();
+            let length = joint
+                .trs
+                .rotate
+                .iter()
+                .map(|component| component * component)
+                .sum::<f32>()
+                .sqrt();
             if (length - 1.0).abs() > TOLERANCE {
                 self.findings.add(rules::NOT_UNIT, || {
-                    (FILE.of(address()), format!("expected length 1, found {length}"))
+                    (
+                        FILE.of(address()),
+                        format!("expected length 1, found {length}"),
+                    )
                 });
             }
         }
@@ -276,32 +359,49 @@ impl Check<'_> {
         for (index, pose) in (0..).zip(self.model.poses()) {
             let stored = |channel: usize| pose.channelmask >> channel & 1 != 0;
             let mut scales = pose.channelscale;
-            let unused = scales.iter_mut().enumerate().filter(|(channel, _)| !stored(*channel));
+            let unused = scales
+                .iter_mut()
+                .enumerate()
+                .filter(|(channel, _)| !stored(*channel));
             unused.for_each(|(_, scale)| *scale = 0.0);
-            let parts = [("channeloffset", &pose.channeloffset[..]), ("channelscale", &scales)];
+            let parts = [
+                ("channeloffset", &pose.channeloffset[..]),
+                ("channelscale", &scales),
+            ];
             if let Some((name, channel, number)) = first_not_finite(parts) {
                 let place = FILE.of(Address::field("poses").index(index));
-                self.findings.add(rules::NOT_FINITE, || (place, format!("{name}[{channel}] is {number}")));
+                self.findings.add(rules::NOT_FINITE, || {
+                    (place, format!("{name}[{channel}] is {number}"))
+                });
             }
         }
     }
 
     fn bounds(&mut self) -> Result<()> {
-        let Some(bounds) = self.model.bounds()? else { return Ok(()) };
+        let Some(bounds) = self.model.bounds()? else {
+            return Ok(());
+        };
         for (frame, bounds) in (0..).zip(bounds.iter()) {
             let [a, b, c, d, e, f, xy_radius, radius] = bounds;
             let (mins, maxs) = ([a, b, c], [d, e, f]);
             let address = || Address::field("bounds").index(frame);
             let radii = [xy_radius, radius];
-            if let Some((name, axis, number)) = first_not_finite([("bbmins", &mins[..]), ("bbmaxs", &maxs)]) {
+            if let Some((name, axis, number)) =
+                first_not_finite([("bbmins", &mins[..]), ("bbmaxs", &maxs)])
+            {
                 let detail = || format!("{name}.{} is {number}", component(axis));
-                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
+                self.findings
+                    .add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
             } else if let Some((_, index, number)) = first_not_finite([("", &radii[..])]) {
                 let name = if index == 0 { "xyradius" } else { "radius" };
-                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), format!("{name} is {number}")));
+                self.findings.add(rules::NOT_FINITE, || {
+                    (FILE.of(address()), format!("{name} is {number}"))
+                });
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
-                self.findings.add(rules::INVERTED_BOUNDS, || (FILE.of(address()), interval(&mins, &maxs)));
+                self.findings.add(rules::INVERTED_BOUNDS, || {
+                    (FILE.of(address()), interval(&mins, &maxs))
+                });
             }
         }
         Ok(())
@@ -309,18 +409,32 @@ impl Check<'_> {
 }
 
 /// The first number that is infinite or not a number, its index, and the name of its part.
-fn first_not_finite<'a, const N: usize>(parts: [(&'a str, &[f32]); N]) -> Option<(&'a str, usize, f32)> {
-    let wrong = |numbers: &[f32]| numbers.iter().copied().enumerate().find(|(_, number)| !number.is_finite());
-    parts.into_iter().find_map(|(name, numbers)| wrong(numbers).map(|(index, number)| (name, index, number)))
+fn first_not_finite<'a, const N: usize>(
+    parts: [(&'a str, &[f32]); N],
+) -> Option<(&'a str, usize, f32)> {
+    let wrong = |numbers: &[f32]| {
+        numbers
+            .iter()
+            .copied()
+            .enumerate()
+            .find(|(_, number)| !number.is_finite())
+    };
+    parts
+        .into_iter()
+        .find_map(|(name, numbers)| wrong(numbers).map(|(index, number)| (name, index, number)))
 }
 
 /// The float that these bytes begin with.
 fn shown(format: Scalar, bytes: &[u8]) -> f64 {
     match format {
-        Scalar::F64 => bytes.first_chunk().map_or(0.0, |bytes| f64::from_le_bytes(*bytes)),
-        Scalar::F16 => {
-            bytes.first_chunk().map_or(0.0, |bytes| F16(u16::from_le_bytes(*bytes)).to_f32().into())
-        }
-        _ => bytes.first_chunk().map_or(0.0, |bytes| f32::from_le_bytes(*bytes).into()),
+        Scalar::F64 => bytes
+            .first_chunk()
+            .map_or(0.0, |bytes| f64::from_le_bytes(*bytes)),
+        Scalar::F16 => bytes
+            .first_chunk()
+            .map_or(0.0, |bytes| F16(u16::from_le_bytes(*bytes)).to_f32().into()),
+        _ => bytes
+            .first_chunk()
+            .map_or(0.0, |bytes| f32::from_le_bytes(*bytes).into()),
     }
 }

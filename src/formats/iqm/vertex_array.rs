@@ -15,7 +15,10 @@ use crate::report::{Address, ErrorKind, Result};
 impl Model {
     /// The vertex arrays, in the order of the file. Reads nothing.
     pub fn vertex_arrays(&self) -> impl ExactSizeIterator<Item = VertexArray> + '_ {
-        self.layout.vertex_arrays.iter().map(|array| VertexArray::new(&self.layout, &array))
+        self.layout
+            .vertex_arrays
+            .iter()
+            .map(|array| VertexArray::new(&self.layout, &array))
     }
 
     /// The vertex array at an index, in place, whatever its type, format and size.
@@ -28,14 +31,23 @@ impl Model {
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
         let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("vertex array");
-            error.expected(less_than(self.layout.vertex_arrays.len())).found(index)
+            error
+                .expected(less_than(self.layout.vertex_arrays.len()))
+                .found(index)
         })?;
         self.read_array(&VertexArray::new(&self.layout, &array))
     }
 
     fn read_array(&self, array: &VertexArray) -> Result<Attribute> {
-        let bytes = self.layout.source.get(array.range.clone(), "vertex array")?;
-        Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
+        let bytes = self
+            .layout
+            .source
+            .get(array.range.clone(), "vertex array")?;
+        Ok(Attribute::new(
+            array.semantic(0),
+            array.vertex_format(),
+            bytes,
+        ))
     }
 
     /// The first vertex array of a type, in place; `Ok(None)` if the file has none.
@@ -60,7 +72,9 @@ impl Model {
             offset.is_some_and(|offset| self.layout.text.is_at(offset, name.as_ref()))
         };
         let array = arrays.find(named);
-        array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()
+        array
+            .map(|array| self.read_array(&VertexArray::new(&self.layout, &array)))
+            .transpose()
     }
 
     /// Positions x, y, z, in place; `Ok(None)` if the file has none.
@@ -95,15 +109,30 @@ impl Model {
     }
 
     /// Array `set` of a type, in the recommended format.
-    fn recommended<T: Element>(&self, kind: &VertexArrayType, set: usize) -> Result<Option<Array<T>>> {
-        let mut arrays = (0..).zip(self.vertex_arrays()).filter(|(_, array)| array.kind == *kind);
-        let Some((index, array)) = arrays.nth(set) else { return Ok(None) };
+    fn recommended<T: Element>(
+        &self,
+        kind: &VertexArrayType,
+        set: usize,
+    ) -> Result<Option<Array<T>>> {
+        let mut arrays = (0..)
+            .zip(self.vertex_arrays())
+            .filter(|(_, array)| array.kind == *kind);
+        let Some((index, array)) = arrays.nth(set) else {
+            return Ok(None);
+        };
         let attribute = self.read_array(&array)?;
         attribute.array().map(Some).ok_or_else(|| {
-            let place = FILE.of(Address::field("vertex_arrays").index(index)).at(array.range);
-            let error = place.error(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
+            let place = FILE
+                .of(Address::field("vertex_arrays").index(index))
+                .at(array.range);
+            let error = place.error(
+                ErrorKind::Unsupported,
+                "iqmvertexarray.format as a typed array",
+            );
             let shape = |(scalar, components)| format!("{scalar}x{components}");
-            error.expected(T::SHAPE.map(shape).unwrap_or_default()).found(attribute.format())
+            error
+                .expected(T::SHAPE.map(shape).unwrap_or_default())
+                .found(attribute.format())
         })
     }
 }

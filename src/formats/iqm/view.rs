@@ -13,7 +13,8 @@ use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::Array;
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
-    Attribute, AttributeInfo, AttributeList, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role,
+    Attribute, AttributeInfo, AttributeList, Bounds, Indices, LoadAttribute, MeshCounts, MeshView,
+    Role,
 };
 use crate::num::{Span, as_u64, as_usize, less_than, size_u64};
 use crate::report::{Address, Finding, Result};
@@ -34,9 +35,14 @@ impl LoadAttribute for VertexArrays {
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
-        let array = self.arrays.get(index).and_then(|index| self.layout.vertex_arrays.get(*index));
+        let array = self
+            .arrays
+            .get(index)
+            .and_then(|index| self.layout.vertex_arrays.get(*index));
         let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
-        let bytes = self.vertices.read(&self.layout.source, &array.range, info.format.size(), meter)?;
+        let bytes =
+            self.vertices
+                .read(&self.layout.source, &array.range, info.format.size(), meter)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }
@@ -59,8 +65,13 @@ impl Model {
     }
 
     fn mesh_at(&self, address: &Address) -> Result<(usize, Mesh)> {
-        let named = |name: &str| self.meshes().position(|mesh| mesh.name.to_string_lossy() == name);
-        let found = address.index_in("meshes", named).and_then(|index| Some((index, self.mesh(index).ok()?)));
+        let named = |name: &str| {
+            self.meshes()
+                .position(|mesh| mesh.name.to_string_lossy() == name)
+        };
+        let found = address
+            .index_in("meshes", named)
+            .and_then(|index| Some((index, self.mesh(index).ok()?)));
         found.ok_or_else(|| {
             let count = self.meshes().len();
             let error = FILE.out_of_range("mesh").of(address.clone());
@@ -73,13 +84,18 @@ impl Model {
     }
 
     fn positions_index(&self) -> Option<usize> {
-        let find = || self.vertex_arrays().position(|array| array.kind == VertexArrayType::Position);
+        let find = || {
+            self.vertex_arrays()
+                .position(|array| array.kind == VertexArrayType::Position)
+        };
         *self.layout().positions.get_or_init(find)
     }
 
     /// `true` for each mesh that declares vertices of another mesh.
     fn overlaps(&self) -> &[bool] {
-        self.layout().overlaps.get_or_init(|| overlaps(&self.layout().meshes))
+        self.layout()
+            .overlaps
+            .get_or_init(|| overlaps(&self.layout().meshes))
     }
 
     pub(super) fn shares_vertices(&self, index: usize) -> bool {
@@ -92,7 +108,9 @@ impl Model {
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
         let (_, mesh) = self.mesh_at(address)?;
-        let Some(positions) = self.positions_index() else { return Ok(None) };
+        let Some(positions) = self.positions_index() else {
+            return Ok(None);
+        };
         let positions = self.vertex_array(positions)?;
         let vertices = run(mesh.first_vertex, mesh.num_vertexes);
         let own = positions.slice(as_usize(vertices.start)..as_usize(vertices.end));
@@ -104,15 +122,19 @@ impl Mesh {
     /// The numbers of the table of meshes.
     pub(crate) fn counts(&self, has_positions: bool) -> MeshCounts {
         let (vertices, triangles) = (self.num_vertexes.into(), self.num_triangles.into());
-        MeshCounts { vertices, triangles, has_positions }
+        MeshCounts {
+            vertices,
+            triangles,
+            has_positions,
+        }
     }
 }
 
 fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     let (layout, limits) = (model.layout(), model.options.limits);
     let address = Address::field("meshes").index(as_u64(index));
-    let corners =
-        [mesh.first_triangle, mesh.num_triangles].map(|n| size_u64::<[u32; 3]>().saturating_mul(n.into()));
+    let corners = [mesh.first_triangle, mesh.num_triangles]
+        .map(|n| size_u64::<[u32; 3]>().saturating_mul(n.into()));
     let [first, length] = corners;
     let range = layout.sections.triangles.part(first, length);
     let triangles: Array<u32> = match range.is_empty() {
@@ -129,18 +151,24 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     {
         let place = FILE.of(address.clone()).at(range.clone());
         if greatest >= num_vertexes {
-            let first = triangles.iter().position(|index| index >= num_vertexes).unwrap_or_default();
+            let first = triangles
+                .iter()
+                .position(|index| index >= num_vertexes)
+                .unwrap_or_default();
             let index = triangles.get(first).unwrap_or(greatest);
             let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
             let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-            return Err(error.expected(format!("{} (num_vertexes)", less_than(num_vertexes))).found(index));
+            return Err(error
+                .expected(format!("{} (num_vertexes)", less_than(num_vertexes)))
+                .found(index));
         }
         let detail = outside_mesh(least, greatest, &own);
         findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
         is_listed = true;
     }
     let (vertices, indices) = if is_listed {
-        let (vertices, indices) = OwnVertices::used_by(&triangles, &Meter::of_part(&limits, &range))?;
+        let (vertices, indices) =
+            OwnVertices::used_by(&triangles, &Meter::of_part(&limits, &range))?;
         (vertices, Indices::new(indices, 0))
     } else {
         let first = own.start;
@@ -148,9 +176,24 @@ fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
     };
     let vertex_count = vertices.len();
     let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
-    let arrays = VertexArrays { layout: Arc::clone(&model.layout), arrays, vertices, limits };
-    let view = MeshView::with_list(FILE, address, Role::Geometry, vertex_count, indices, infos, arrays);
-    let view = view.with_name(mesh.name.clone()).with_material(mesh.material.clone());
+    let arrays = VertexArrays {
+        layout: Arc::clone(&model.layout),
+        arrays,
+        vertices,
+        limits,
+    };
+    let view = MeshView::with_list(
+        FILE,
+        address,
+        Role::Geometry,
+        vertex_count,
+        indices,
+        infos,
+        arrays,
+    );
+    let view = view
+        .with_name(mesh.name.clone())
+        .with_material(mesh.material.clone());
     Ok(view.with_findings(findings))
 }
 
@@ -165,7 +208,10 @@ fn attributes(model: &Model) -> (AttributeList, Arc<[usize]>) {
         use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
         let repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
         if (*set == 0 || repeatable) && !matches!(array.kind, VertexArrayType::Reserved(_)) {
-            infos.push(AttributeInfo { semantic: array.semantic(*set), format: array.vertex_format() });
+            infos.push(AttributeInfo {
+                semantic: array.semantic(*set),
+                format: array.vertex_format(),
+            });
             arrays.push(index);
         }
         *set = set.saturating_add(1);

@@ -18,8 +18,13 @@ impl Container {
     /// its entries hold them.
     pub(crate) fn array_list(&self, together: bool) -> ArrayList {
         let bodies = self.clone();
-        let meshes = (0..self.mesh_count()).filter_map(move |index| bodies.mesh(index).ok().cloned());
-        Box::new(meshes.flat_map(move |mesh| Values::new(mesh, together).entries()).map(Ok))
+        let meshes =
+            (0..self.mesh_count()).filter_map(move |index| bodies.mesh(index).ok().cloned());
+        Box::new(
+            meshes
+                .flat_map(move |mesh| Values::new(mesh, together).entries())
+                .map(Ok),
+        )
     }
 
     /// The array at an address; without `bodies[i]`, one of the first body.
@@ -32,23 +37,38 @@ impl Container {
             _ => (0, address.inside(&body_address(0))),
         };
         let mesh = self.mesh(as_usize(body)).map_err(|_| absent())?.clone();
-        Values::new(mesh, false).entries().find(|entry| entry.address == address).ok_or_else(absent)
+        Values::new(mesh, false)
+            .entries()
+            .find(|entry| entry.address == address)
+            .ok_or_else(absent)
     }
 
     /// The comment of each body, and the names of its maps.
     pub(crate) fn text_list(&self) -> TextList<'_> {
         Box::new(self.meshes().flat_map(|mesh| {
             let address = mesh.address();
-            let comment = mesh.comment().map(|comment| (address.clone().then("comment"), comment));
+            let comment = mesh
+                .comment()
+                .map(|comment| (address.clone().then("comment"), comment));
             let uv_maps = (0..).zip(mesh.uv_maps()).flat_map({
                 let address = address.clone();
                 move |(index, map)| {
                     let address = address.clone().then("uv_maps").index(index);
-                    [(address.clone().then("name"), map.name()), (address.then("file"), map.file())]
+                    [
+                        (address.clone().then("name"), map.name()),
+                        (address.then("file"), map.file()),
+                    ]
                 }
             });
             let attribute_maps = (0..).zip(mesh.attribute_maps()).map(move |(index, map)| {
-                (address.clone().then("attribute_maps").index(index).then("name"), map.name())
+                (
+                    address
+                        .clone()
+                        .then("attribute_maps")
+                        .index(index)
+                        .then("name"),
+                    map.name(),
+                )
             });
             std::iter::once(comment).chain(uv_maps.chain(attribute_maps).map(Ok))
         }))
@@ -65,7 +85,10 @@ struct Values {
 
 impl Values {
     fn new(mesh: Mesh, together: bool) -> Self {
-        Self { mesh, all: together.then(Arc::default) }
+        Self {
+            mesh,
+            all: together.then(Arc::default),
+        }
     }
 
     /// The entries of all arrays. There may be many maps, so each entry is made when it is asked for.
@@ -109,30 +132,46 @@ impl Mesh {
     fn array_entry(&self, section: &Section, values: &Values) -> ArrayEntry {
         let name = match section.part {
             SectionKind::UvMap(index) => self.uv_map(as_usize(index)).map(|map| map.name()),
-            SectionKind::AttributeMap(index) => self.attribute_map(as_usize(index)).map(|map| map.name()),
+            SectionKind::AttributeMap(index) => {
+                self.attribute_map(as_usize(index)).map(|map| map.name())
+            }
             _ => None,
         };
         let entry = match section.part {
             SectionKind::Indices => {
-                let read = values.read(|all| Some(&all.triangles), |mesh| mesh.triangles().map(Some));
+                let read = values.read(
+                    |all| Some(&all.triangles),
+                    |mesh| mesh.triangles().map(Some),
+                );
                 self.entry_of(section, read)
             }
             SectionKind::Positions | SectionKind::GridIndices => {
-                let read = values.read(|all| Some(&all.positions), |mesh| mesh.positions().map(Some));
+                let read = values.read(
+                    |all| Some(&all.positions),
+                    |mesh| mesh.positions().map(Some),
+                );
                 self.entry_of(section, read)
             }
-            SectionKind::Normals => {
-                self.entry_of(section, values.read(|all| all.normals.as_ref(), Mesh::normals))
-            }
+            SectionKind::Normals => self.entry_of(
+                section,
+                values.read(|all| all.normals.as_ref(), Mesh::normals),
+            ),
             SectionKind::UvMap(index) => {
                 let index = as_usize(index);
                 let read = move |mesh: &Mesh| mesh.texcoords(index);
-                self.entry_of(section, values.read(move |all| all.texcoords.get(index), read))
+                self.entry_of(
+                    section,
+                    values.read(move |all| all.texcoords.get(index), read),
+                )
             }
             SectionKind::AttributeMap(index) => {
                 let index = as_usize(index);
-                let read = move |mesh: &Mesh| mesh.attribute_map(index).map(|map| map.read()).transpose();
-                self.entry_of(section, values.read(move |all| all.attribute_maps.get(index), read))
+                let read =
+                    move |mesh: &Mesh| mesh.attribute_map(index).map(|map| map.read()).transpose();
+                self.entry_of(
+                    section,
+                    values.read(move |all| all.attribute_maps.get(index), read),
+                )
             }
         };
         entry.with_name(&name.unwrap_or_default())
@@ -151,7 +190,9 @@ impl Mesh {
             (Method::Mg1, _) | (Method::Mg2, SectionKind::Indices) => Encoding::Planes,
             (Method::Mg2, _) => Encoding::Quantized,
         };
-        let codec = section.props.map_or(Codec::Stored, |properties| Codec::Lzma { properties });
+        let codec = section
+            .props
+            .map_or(Codec::Stored, |properties| Codec::Lzma { properties });
         let entry = ArrayEntry::new(address, section.stored_range(), read);
         entry.stored_as(codec, encoding).with_count(section.count)
     }

@@ -58,7 +58,8 @@ impl Mesh {
     #[doc(alias = "indices")]
     pub fn triangles(&self) -> Result<Array<[u32; 3]>> {
         let triangles = self.raw_triangles()?;
-        self.decode(&self.meter()).check_indices(&triangles.to_native())?;
+        self.decode(&self.meter())
+            .check_indices(&triangles.to_native())?;
         Ok(triangles)
     }
 
@@ -68,12 +69,23 @@ impl Mesh {
     ///
     /// Returns the errors of [`triangles`](Self::triangles), except for indices out of range.
     pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
-        self.decoded_indices(&self.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_indices(&self.meter(), &mut Scratch::default())
+            .map(|decoded| decoded.array)
     }
 
-    pub(crate) fn decoded_indices(&self, meter: &Meter, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
+    pub(crate) fn decoded_indices(
+        &self,
+        meter: &Meter,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[u32; 3]>> {
         let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.indices(out, scratch);
-        self.array(&self.decoded.indices, (&self.layout.indices, &[]), meter, scratch, decode)
+        self.array(
+            &self.decoded.indices,
+            (&self.layout.indices, &[]),
+            meter,
+            scratch,
+            decode,
+        )
     }
 
     /// Positions.
@@ -82,7 +94,8 @@ impl Mesh {
     ///
     /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.decoded_positions(&self.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_positions(&self.meter(), &mut Scratch::default())
+            .map(|decoded| decoded.array)
     }
 
     pub(crate) fn decoded_positions(
@@ -91,8 +104,18 @@ impl Mesh {
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 3]>> {
         let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.positions(out, scratch);
-        let grid = self.layout.grid.as_ref().map_or(&self.layout.positions, |grid| &grid.indices);
-        self.array(&self.decoded.positions, (&self.layout.positions, &[grid]), meter, scratch, decode)
+        let grid = self
+            .layout
+            .grid
+            .as_ref()
+            .map_or(&self.layout.positions, |grid| &grid.indices);
+        self.array(
+            &self.decoded.positions,
+            (&self.layout.positions, &[grid]),
+            meter,
+            scratch,
+            decode,
+        )
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -116,7 +139,9 @@ impl Mesh {
     /// Returns the errors of [`positions`](Self::positions); for MG2, also the errors of [`raw_triangles`](Self::raw_triangles),
     /// and [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        Ok(self.decoded_normals(None, &self.meter(), &mut Scratch::default())?.map(|decoded| decoded.array))
+        Ok(self
+            .decoded_normals(None, &self.meter(), &mut Scratch::default())?
+            .map(|decoded| decoded.array))
     }
 
     /// Returns the normals, from positions and triangles that are `known`, if any.
@@ -126,14 +151,25 @@ impl Mesh {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
-        let Some(section) = &self.layout.normals else { return Ok(None) };
+        let Some(section) = &self.layout.normals else {
+            return Ok(None);
+        };
         if let Some(kept) = self.kept(&self.decoded.normals, section, meter) {
             return kept.map(Some);
         }
         let Some(grid) = &self.layout.grid else {
-            let decode =
-                |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.numbers(section, None, out, scratch);
-            return self.array(&self.decoded.normals, (section, &[]), meter, scratch, decode).map(Some);
+            let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| {
+                mesh.numbers(section, None, out, scratch)
+            };
+            return self
+                .array(
+                    &self.decoded.normals,
+                    (section, &[]),
+                    meter,
+                    scratch,
+                    decode,
+                )
+                .map(Some);
         };
         let maker = meter.maker();
         let (positions, triangles) = match known {
@@ -147,7 +183,14 @@ impl Mesh {
             let geometry = (&*positions.to_native(), &*triangles.to_native());
             mesh.predicted_normals((section, grid), geometry, out, scratch)
         };
-        self.array(&self.decoded.normals, (section, &[]), meter, scratch, decode).map(Some)
+        self.array(
+            &self.decoded.normals,
+            (section, &[]),
+            meter,
+            scratch,
+            decode,
+        )
+        .map(Some)
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
@@ -173,7 +216,8 @@ impl Mesh {
                 let mut positions = std::mem::take(&mut scratch.positions);
                 let mut triangles = std::mem::take(&mut scratch.triangles);
                 let own = (&mut positions, &mut triangles);
-                let result = self.predicted_normals_into((section, grid), own, out, (meter, scratch));
+                let result =
+                    self.predicted_normals_into((section, grid), own, out, (meter, scratch));
                 (scratch.positions, scratch.triangles) = (positions, triangles);
                 result?
             }
@@ -202,7 +246,8 @@ impl Mesh {
                 Cow::Borrowed(&**own_triangles)
             }
         };
-        self.decode(meter).predicted_normals(of, (&positions, &triangles), out, scratch)
+        self.decode(meter)
+            .predicted_normals(of, (&positions, &triangles), out, scratch)
     }
 
     /// All arrays, each decoded once.
@@ -238,7 +283,11 @@ impl Mesh {
                 .map(|index| Ok(mesh.decoded_uv_map(index, meter, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
             attribute_maps: attribute_maps
-                .map(|index| Ok(mesh.decoded_attribute_map(index, meter, &mut scratch)?.array))
+                .map(|index| {
+                    Ok(mesh
+                        .decoded_attribute_map(index, meter, &mut scratch)?
+                        .array)
+                })
                 .collect::<Result<_>>()?,
         })
     }
@@ -254,7 +303,11 @@ impl Mesh {
         self.check_total()?;
         // Arrays of RAW in a file are read into the buffer, one by one. Stores answer one request for the whole body.
         let is_by_array = self.layout.method == Method::Raw && self.source.is_file();
-        let mesh = if is_by_array || self.source.is_in_memory() { self } else { &self.load()? };
+        let mesh = if is_by_array || self.source.is_in_memory() {
+            self
+        } else {
+            &self.load()?
+        };
         let meter = &self.meter();
         let (decode, layout) = (mesh.decode(meter), &self.layout);
         decode.positions(&mut out.positions, scratch)?;
@@ -270,7 +323,12 @@ impl Mesh {
             }
         }
         maps_into(&layout.uv_maps, &mut out.texcoords, decode, scratch)?;
-        maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
+        maps_into(
+            &layout.attribute_maps,
+            &mut out.attribute_maps,
+            decode,
+            scratch,
+        )
     }
 
     /// An array: RAW as it lies in the file, otherwise decoded from these sections, the first of which is its own, unless it has been.
@@ -287,17 +345,25 @@ impl Mesh {
         }
         if self.layout.method == Method::Raw {
             let array = self.decode(&self.meter()).view(own)?;
-            return Ok(Decoded { array, ending: Ending::Clean });
+            return Ok(Decoded {
+                array,
+                ending: Ending::Clean,
+            });
         }
         let mut mesh = self.clone();
         for section in std::iter::once(&own).chain(others) {
-            let source = mesh.source.with_ranges(std::slice::from_ref(&section.range), section.what);
+            let source = mesh
+                .source
+                .with_ranges(std::slice::from_ref(&section.range), section.what);
             mesh.source = source.map_err(|error| self.layout.place_of(section).locate(error))?;
         }
         let make = || {
             let mut out = Vec::new();
             let ending = decode(mesh.decode(&meter.maker()), &mut out, scratch)?;
-            Ok(Decoded { array: Array::from_vec(out), ending })
+            Ok(Decoded {
+                array: Array::from_vec(out),
+                ending,
+            })
         };
         let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
         self.charged(slot.get_or_try_make(make, keep)?, own, meter)
@@ -310,7 +376,8 @@ impl Mesh {
         section: &Section,
         meter: &Meter,
     ) -> Option<Result<Decoded<T>>> {
-        slot.get().map(|decoded| self.charged(decoded.clone(), section, meter))
+        slot.get()
+            .map(|decoded| self.charged(decoded.clone(), section, meter))
     }
 
     /// Charges an array that may be kept, whoever has made it.
@@ -322,7 +389,9 @@ impl Mesh {
     ) -> Result<Decoded<T>> {
         meter.count_read(&section.range);
         let taken = meter.take_kept(decoded.bytes(), section.what);
-        taken.map(|()| decoded).map_err(|error| self.layout.place_of(section).locate(error))
+        taken
+            .map(|()| decoded)
+            .map_err(|error| self.layout.place_of(section).locate(error))
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
@@ -347,5 +416,7 @@ where
     [f32; N]: Element + FromZeros,
 {
     out.resize_with(maps.len(), Vec::new);
-    maps.iter().zip(out).try_for_each(|(map, out)| decode.map(map, out, scratch).map(drop))
+    maps.iter()
+        .zip(out)
+        .try_for_each(|(map, out)| decode.map(map, out, scratch).map(drop))
 }

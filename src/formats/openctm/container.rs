@@ -66,7 +66,9 @@ impl Container {
                     // The list also counts as cached memory.
                     kept.admits(MESH_BYTES);
                 }
-                Err(error) if meshes.is_empty() || is_strict || !is_of_the_body(&error) => return Err(error),
+                Err(error) if meshes.is_empty() || is_strict || !is_of_the_body(&error) => {
+                    return Err(error);
+                }
                 Err(error) => {
                     let address = body_address(as_u64(meshes.len()));
                     let end = error.byte_range().map_or(walker.end, |range| range.end);
@@ -83,8 +85,16 @@ impl Container {
         }
         findings.extend(walker.trailing());
         let source = walker.walk.source();
-        let meshes = meshes.into_iter().map(|mesh| mesh.with_source(&source)).collect();
-        Ok(Self { meshes, source, options: *options, findings })
+        let meshes = meshes
+            .into_iter()
+            .map(|mesh| mesh.with_source(&source))
+            .collect();
+        Ok(Self {
+            meshes,
+            source,
+            options: *options,
+            findings,
+        })
     }
 
     /// The number of bodies; at least one.
@@ -148,11 +158,9 @@ impl Container {
 
     /// The bodies, as meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        Box::new(
-            self.meshes
-                .iter()
-                .map(|mesh| MeshEntry::new(mesh.address(), "", Role::Geometry).with_counts(mesh.counts())),
-        )
+        Box::new(self.meshes.iter().map(|mesh| {
+            MeshEntry::new(mesh.address(), "", Role::Geometry).with_counts(mesh.counts())
+        }))
     }
 }
 
@@ -178,7 +186,10 @@ const MESH_BYTES: u64 = 1 << 10;
 
 /// Returns `true` if an error means that the bytes are not a body, rather than that they cannot be read.
 fn is_of_the_body(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Malformed | ErrorKind::Unsupported)
+    matches!(
+        error.kind(),
+        ErrorKind::Truncated | ErrorKind::Malformed | ErrorKind::Unsupported
+    )
 }
 
 /// Reads the bodies of a source one after the other, without a list of them.
@@ -211,9 +222,19 @@ pub fn bodies(
 
 fn body_iter(source: Source, options: &Options) -> Result<BodyIter> {
     let header_size = size_u64::<raw::Header>();
-    let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
+    let source =
+        source
+            .for_format(Format::OpenCtm)
+            .with_head(header_size, layout::HEAD, "header")?;
     let (walk, len) = (source.walk(), source.len()?);
-    Ok(BodyIter { walk, len, end: 0, next: Some(0), options: *options, kept: None })
+    Ok(BodyIter {
+        walk,
+        len,
+        end: 0,
+        next: Some(0),
+        options: *options,
+        kept: None,
+    })
 }
 
 /// An iterator over the bodies of a source; see [`bodies`].
@@ -235,12 +256,22 @@ impl Iterator for BodyIter {
     fn next(&mut self) -> Option<Self::Item> {
         // The end, unless a body is read.
         let body = self.next.take()?;
-        match if body == 0 { Ok(true) } else { self.is_body_next() } {
+        match if body == 0 {
+            Ok(true)
+        } else {
+            self.is_body_next()
+        } {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
         }
-        let mesh = Mesh::read(&mut self.walk, self.end, body, &self.options, self.kept.clone());
+        let mesh = Mesh::read(
+            &mut self.walk,
+            self.end,
+            body,
+            &self.options,
+            self.kept.clone(),
+        );
         if let Ok(mesh) = &mesh {
             self.end = mesh.range().end;
             self.next = Some(body.saturating_add(1));
@@ -267,6 +298,10 @@ impl BodyIter {
     fn trailing(&self) -> Option<Finding> {
         let len = self.len.filter(|len| *len > self.end)?;
         let detail = format!("{} bytes after the last body", len.saturating_sub(self.end));
-        Some(Finding::new(rules::TRAILING_BYTES, FILE.at(self.end..len), detail))
+        Some(Finding::new(
+            rules::TRAILING_BYTES,
+            FILE.at(self.end..len),
+            detail,
+        ))
     }
 }

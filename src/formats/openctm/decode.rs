@@ -61,7 +61,9 @@ impl Decode<'_> {
     /// An array that is stored as it is.
     pub(crate) fn view<T: Element>(&self, section: &Section) -> Result<Array<T>> {
         let bytes = self.source.get(section.range.clone(), section.what);
-        bytes.map(Array::new).map_err(|error| self.layout.place_of(section).locate(error))
+        bytes
+            .map(Array::new)
+            .map_err(|error| self.layout.place_of(section).locate(error))
     }
 
     /// The indices, not compared with the vertex count.
@@ -74,7 +76,11 @@ impl Decode<'_> {
         self.words(section, scratch, |words| mg1::indices(words, out))
     }
 
-    pub(crate) fn positions(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<Ending> {
+    pub(crate) fn positions(
+        &self,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<Ending> {
         let section = &self.layout.positions;
         self.resize(section, out)?;
         if section.props.is_none() {
@@ -88,7 +94,9 @@ impl Decode<'_> {
         self.words(&grid.indices, scratch, |cells| {
             mg2::grid_indices(cells, bits, |cell, place| *place = [cell, 0, 0]);
         })?;
-        self.words(section, scratch, |words| mg2::positions(words, &grid.boxes, bits))
+        self.words(section, scratch, |words| {
+            mg2::positions(words, &grid.boxes, bits)
+        })
     }
 
     /// The vertices whose grid index is beyond the grid.
@@ -100,13 +108,21 @@ impl Decode<'_> {
         let (mut vertex, mut outside) = (0, None);
         let ending = self.words(&grid.indices, scratch, |cells| {
             // Nothing is kept of a vertex, so its place takes up nothing.
-            mg2::grid_indices(cells, &mut vec![(); self.layout.vertex_count()], |cell, ()| {
-                if !grid.boxes.contains(cell) {
-                    let found = outside.get_or_insert(OutsideGrid { count: 0_u64, vertex, cell });
-                    found.count = found.count.saturating_add(1);
-                }
-                vertex = vertex.saturating_add(1);
-            });
+            mg2::grid_indices(
+                cells,
+                &mut vec![(); self.layout.vertex_count()],
+                |cell, ()| {
+                    if !grid.boxes.contains(cell) {
+                        let found = outside.get_or_insert(OutsideGrid {
+                            count: 0_u64,
+                            vertex,
+                            cell,
+                        });
+                        found.count = found.count.saturating_add(1);
+                    }
+                    vertex = vertex.saturating_add(1);
+                },
+            );
         })?;
         Ok((outside, ending))
     }
@@ -174,9 +190,16 @@ impl Decode<'_> {
     /// Fails where an index names no vertex.
     pub(crate) fn check_indices(&self, triangles: &[[u32; 3]]) -> Result<()> {
         let (corners, count) = (triangles.as_flattened(), self.layout.vertex_count());
-        let Some(found) = scan::out_of_range(corners.iter().copied(), count) else { return Ok(()) };
-        let place = self.layout.place_of_word(&self.layout.indices, found.first, found.first);
-        let index = corners.get(as_usize(found.first)).copied().unwrap_or_default();
+        let Some(found) = scan::out_of_range(corners.iter().copied(), count) else {
+            return Ok(());
+        };
+        let place = self
+            .layout
+            .place_of_word(&self.layout.indices, found.first, found.first);
+        let index = corners
+            .get(as_usize(found.first))
+            .copied()
+            .unwrap_or_default();
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         Err(error.expected(less_than(count)).found(index))
     }
@@ -190,9 +213,14 @@ impl Decode<'_> {
     ) -> Result<Ending> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let working = self.meter.part();
-        let within = Decode { meter: &working, ..*self };
+        let within = Decode {
+            meter: &working,
+            ..*self
+        };
         let result = within.make_room(section, &mut bytes).and_then(|()| {
-            let planes = bytes.get_mut(..as_usize(section.decoded_len())).unwrap_or_default();
+            let planes = bytes
+                .get_mut(..as_usize(section.decoded_len()))
+                .unwrap_or_default();
             let ending = self.stream_into(section, planes, scratch);
             if ending.is_ok() {
                 job(&Planes::new(planes));
@@ -216,16 +244,28 @@ impl Decode<'_> {
 
     /// The bytes of an array, in planes, in memory of their own.
     #[cfg(feature = "rayon")]
-    pub(crate) fn own_planes(&self, section: &Section, scratch: &mut Scratch) -> Result<(Vec<u8>, Ending)> {
+    pub(crate) fn own_planes(
+        &self,
+        section: &Section,
+        scratch: &mut Scratch,
+    ) -> Result<(Vec<u8>, Ending)> {
         let mut bytes = Vec::new();
         self.resize_to(section, section.decoded_len(), &mut bytes)?;
         let ending = self.stream_into(section, &mut bytes, scratch)?;
         Ok((bytes, ending))
     }
 
-    fn stream_into(&self, section: &Section, out: &mut [u8], scratch: &mut Scratch) -> Result<Ending> {
+    fn stream_into(
+        &self,
+        section: &Section,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<Ending> {
         // Made only when needed: an address allocates.
-        let place = || FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
+        let place = || {
+            FILE.of(section.part.address(self.layout.body))
+                .at(section.range.clone())
+        };
         let props = section.props.ok_or_else(|| {
             place()
                 .malformed(section.what)
@@ -237,9 +277,15 @@ impl Decode<'_> {
             .meter
             .work(as_u64(out.len()), section.what)
             .and_then(|()| self.source.get(section.range.clone(), section.what))
-            .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
+            .and_then(|input| {
+                decode::lzma_into(&input, props, out, section.what, self.options, scratch)
+            });
         let end = end.map_err(|error| self.source.locate(place().locate(error)))?;
-        Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
+        Ok(if end.is_clean {
+            Ending::Clean
+        } else {
+            Ending::Tail
+        })
     }
 
     /// Makes room for the elements of an array.
@@ -247,8 +293,15 @@ impl Decode<'_> {
         self.resize_to(section, section.count, out)
     }
 
-    fn resize_to<T: FromZeros + Clone>(&self, section: &Section, count: u64, out: &mut Vec<T>) -> Result<()> {
-        let required = self.source.require(std::slice::from_ref(&section.range), section.what);
+    fn resize_to<T: FromZeros + Clone>(
+        &self,
+        section: &Section,
+        count: u64,
+        out: &mut Vec<T>,
+    ) -> Result<()> {
+        let required = self
+            .source
+            .require(std::slice::from_ref(&section.range), section.what);
         required.map_err(|error| self.layout.place_of(section).locate(error))?;
         self.meter.count_read(&section.range);
         self.meter
@@ -262,13 +315,20 @@ impl Decode<'_> {
         T: Element + FromBytes + IntoBytes + Immutable,
     {
         if cfg!(target_endian = "little") && !self.source.is_in_memory() {
-            let read = self.source.read_to(section.range.clone(), section.what, out.as_mut_bytes());
-            return read.map(|()| Ending::Clean).map_err(|error| self.layout.place_of(section).locate(error));
+            let read = self
+                .source
+                .read_to(section.range.clone(), section.what, out.as_mut_bytes());
+            return read
+                .map(|()| Ending::Clean)
+                .map_err(|error| self.layout.place_of(section).locate(error));
         }
         let array = self.view(section)?;
         match array.as_native() {
             Some(native) if native.len() == out.len() => out.copy_from_slice(native),
-            _ => out.iter_mut().zip(array.iter()).for_each(|(place, element)| *place = element),
+            _ => out
+                .iter_mut()
+                .zip(array.iter())
+                .for_each(|(place, element)| *place = element),
         }
         Ok(Ending::Clean)
     }

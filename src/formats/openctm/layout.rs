@@ -158,7 +158,15 @@ impl Layout {
             let len = walk.source().len()?;
             let end = start.saturating_add(size_u64::<raw::Header>());
             let findings = Findings::default();
-            let reader = Reader { walk: &mut *walk, len, end, body, method, limits, findings };
+            let reader = Reader {
+                walk: &mut *walk,
+                len,
+                end,
+                body,
+                method,
+                limits,
+                findings,
+            };
             reader.body(header, start)
         };
         read().map_err(|error| place.locate(error))
@@ -178,30 +186,56 @@ impl Layout {
             Some(grid) => (&self.positions, Some(&grid.indices), &self.indices),
             None => (&self.indices, None, &self.positions),
         };
-        let maps = self.uv_maps.iter().chain(&self.attribute_maps).map(|map| &map.section);
-        [first].into_iter().chain(second).chain([third]).chain(&self.normals).chain(maps)
+        let maps = self
+            .uv_maps
+            .iter()
+            .chain(&self.attribute_maps)
+            .map(|map| &map.section);
+        [first]
+            .into_iter()
+            .chain(second)
+            .chain([third])
+            .chain(&self.normals)
+            .chain(maps)
     }
 
     /// An array of the mesh, in the order of RAW and MG1 files for all methods, without the grid indices.
     pub(crate) fn section(&self, index: usize) -> Option<&Section> {
-        let mut first = [&self.indices, &self.positions].into_iter().chain(&self.normals);
+        let mut first = [&self.indices, &self.positions]
+            .into_iter()
+            .chain(&self.normals);
         let count = first.clone().count();
         match index.checked_sub(count) {
             None => first.nth(index),
-            Some(map) => self.uv_maps.iter().chain(&self.attribute_maps).nth(map).map(|map| &map.section),
+            Some(map) => self
+                .uv_maps
+                .iter()
+                .chain(&self.attribute_maps)
+                .nth(map)
+                .map(|map| &map.section),
         }
     }
 
     /// The size in bytes of all arrays, decoded; grid indices are not an array of the mesh.
     pub(crate) fn decoded_len(&self) -> u64 {
-        let arrays = self.sections().filter(|section| section.part != SectionKind::GridIndices);
+        let arrays = self
+            .sections()
+            .filter(|section| section.part != SectionKind::GridIndices);
         arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len()))
     }
 
     pub(crate) fn block(&self, section: &Section) -> Block {
-        let codec = section.props.map_or(Codec::Stored, |properties| Codec::Lzma { properties });
+        let codec = section
+            .props
+            .map_or(Codec::Stored, |properties| Codec::Lzma { properties });
         let address = section.part.address(self.body);
-        Block::new(section.what, address, section.range.clone(), codec, Some(section.decoded_len()))
+        Block::new(
+            section.what,
+            address,
+            section.range.clone(),
+            codec,
+            Some(section.decoded_len()),
+        )
     }
 
     /// The body as a whole.
@@ -211,12 +245,14 @@ impl Layout {
 
     /// An array, with the header of its stream.
     pub(crate) fn place_of(&self, section: &Section) -> Place {
-        FILE.of(section.part.address(self.body)).at(section.stored_range())
+        FILE.of(section.part.address(self.body))
+            .at(section.stored_range())
     }
 
     /// An element of an array.
     pub(crate) fn place_in(&self, section: &Section, element: u64) -> Place {
-        FILE.of(section.part.address(self.body).index(element)).at(section.stored_range())
+        FILE.of(section.part.address(self.body).index(element))
+            .at(section.stored_range())
     }
 
     /// Returns the place of an element of an array, with the bytes of one of the array's 32-bit words if it is stored uncompressed.
@@ -246,10 +282,15 @@ fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
         raw::METHOD_MG2 => Method::Mg2,
         other => {
             let error = place(8).error(ErrorKind::Unsupported, "compression method");
-            return Err(error.expected("\"RAW\\0\", \"MG1\\0\" or \"MG2\\0\"").found(quoted(other)));
+            return Err(error
+                .expected("\"RAW\\0\", \"MG1\\0\" or \"MG2\\0\"")
+                .found(quoted(other)));
         }
     };
-    let counts = [(header.vertex_count, "vertex count", 12), (header.triangle_count, "triangle count", 16)];
+    let counts = [
+        (header.vertex_count, "vertex count", 12),
+        (header.triangle_count, "triangle count", 16),
+    ];
     for (count, what, field) in counts {
         if count.get() == 0 {
             return Err(place(field).malformed(what).expected("at least 1").found(0));
@@ -283,14 +324,27 @@ impl Reader<'_> {
             let positions = self.section("VERT", SectionKind::Positions, vertices, 3)?;
             let grid_indices = self.section("GIDX", SectionKind::GridIndices, vertices, 1)?;
             let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
-            (Some(Grid { header: grid_header, boxes, indices: grid_indices }), positions, indices)
+            (
+                Some(Grid {
+                    header: grid_header,
+                    boxes,
+                    indices: grid_indices,
+                }),
+                positions,
+                indices,
+            )
         } else {
             let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
-            (None, self.section("VERT", SectionKind::Positions, vertices, 3)?, indices)
+            (
+                None,
+                self.section("VERT", SectionKind::Positions, vertices, 3)?,
+                indices,
+            )
         };
         let has_normals = header.flags.get() & raw::FLAG_NORMALS != 0;
-        let normals =
-            has_normals.then(|| self.section("NORM", SectionKind::Normals, vertices, 3)).transpose()?;
+        let normals = has_normals
+            .then(|| self.section("NORM", SectionKind::Normals, vertices, 3))
+            .transpose()?;
         let uv_maps = self.maps(header.uv_map_count, |this, index| {
             this.map("TEXC", SectionKind::UvMap(index), vertices, 2)
         })?;
@@ -345,7 +399,10 @@ impl Reader<'_> {
     fn check_end(&mut self) -> Result<()> {
         match self.len {
             Some(_) => Ok(()),
-            None => self.walk.get(self.end.saturating_sub(1)..self.end, "last array").map(drop),
+            None => self
+                .walk
+                .get(self.end.saturating_sub(1)..self.end, "last array")
+                .map(drop),
         }
     }
 
@@ -362,14 +419,19 @@ impl Reader<'_> {
             return Ok(());
         }
         let error = FILE.at(start..self.end).malformed("identifier");
-        Err(error.expected(format!("\"{tag}\"")).found(format_args!("\"{}\"", found.escape_ascii())))
+        Err(error
+            .expected(format!("\"{tag}\""))
+            .found(format_args!("\"{}\"", found.escape_ascii())))
     }
 
     fn comment(&mut self) -> Result<Comment> {
         let text = self.text("comment")?;
         let len = as_u64(text.len());
         let range = self.end.saturating_sub(len)..self.end;
-        Ok(Comment { range, held: (text.len() <= SHORT_COMMENT).then_some(text) })
+        Ok(Comment {
+            range,
+            held: (text.len() <= SHORT_COMMENT).then_some(text),
+        })
     }
 
     fn text(&mut self, what: &'static str) -> Result<Bytes> {
@@ -378,7 +440,9 @@ impl Reader<'_> {
         let text = self.walk.get(range.clone(), what)?;
         if str::from_utf8(&text).is_err() {
             let place = self.place(range);
-            self.findings.add(rules::TEXT_NOT_UTF8, || (place, format!("the {what} is not UTF-8")));
+            self.findings.add(rules::TEXT_NOT_UTF8, || {
+                (place, format!("the {what} is not UTF-8"))
+            });
         }
         Ok(text)
     }
@@ -389,8 +453,10 @@ impl Reader<'_> {
         let grid: raw::Mg2Header = self.walk.read_struct(start, "MG2 header")?;
         self.end = start.saturating_add(size_u64::<raw::Mg2Header>());
         let field = |offset: u64, len: u64| span(start.saturating_add(offset), len);
-        let precisions =
-            [(grid.vertex_precision, "vertex precision", 4), (grid.normal_precision, "normal precision", 8)];
+        let precisions = [
+            (grid.vertex_precision, "vertex precision", 4),
+            (grid.normal_precision, "normal precision", 8),
+        ];
         for (precision, what, offset) in precisions {
             if precision.get() <= 0.0 {
                 let error = FILE.at(field(offset, 4)).malformed(what);
@@ -402,29 +468,44 @@ impl Reader<'_> {
             let (low, high) = (bound(&grid.lower_bound), bound(&grid.higher_bound));
             if high < low {
                 let error = FILE.at(field(offset, 4)).malformed("higher bound");
-                return Err(error.expected(format!("at least the lower bound {low}")).found(high));
+                return Err(error
+                    .expected(format!("at least the lower bound {low}"))
+                    .found(high));
             }
         }
         let [x, y, z] = grid.div.map(U32::get);
         let boxes = GridBoxes::new(&grid).ok_or_else(|| {
-            let zero =
-                [(x, "div_x", 36), (y, "div_y", 40), (z, "div_z", 44)].into_iter().find(|(n, ..)| *n == 0);
+            let zero = [(x, "div_x", 36), (y, "div_y", 40), (z, "div_z", 44)]
+                .into_iter()
+                .find(|(n, ..)| *n == 0);
             if let Some((_, what, offset)) = zero {
-                return FILE.at(field(offset, 4)).malformed(what).expected("at least 1").found(0);
+                return FILE
+                    .at(field(offset, 4))
+                    .malformed(what)
+                    .expected("at least 1")
+                    .found(0);
             }
             let error = FILE.at(field(36, 4)).malformed("div_x");
-            let expected = format!("a product with div_y, {}, that is no multiple of 2^32", decimal(y));
+            let expected = format!(
+                "a product with div_y, {}, that is no multiple of 2^32",
+                decimal(y)
+            );
             error.expected(expected).found(x)
         })?;
-        let cells = u128::from(x).saturating_mul(y.into()).saturating_mul(z.into());
+        let cells = u128::from(x)
+            .saturating_mul(y.into())
+            .saturating_mul(z.into());
         if cells > 1 << 32 {
-            let (place, detail) =
-                (self.place(field(36, 12)), format!("{cells} cells, which take more than 32 bits"));
+            let (place, detail) = (
+                self.place(field(36, 12)),
+                format!("{cells} cells, which take more than 32 bits"),
+            );
             self.findings.add(rules::GRID_TOO_FINE, || (place, detail));
         }
         if grid.normal_precision.get().is_nan() && header.flags.get() & raw::FLAG_NORMALS == 0 {
             let place = self.place(field(8, 4));
-            self.findings.add(rules::NAN_PRECISION, || (place, "not a number"));
+            self.findings
+                .add(rules::NAN_PRECISION, || (place, "not a number"));
         }
         Ok((grid, boxes))
     }
@@ -437,7 +518,9 @@ impl Reader<'_> {
         count: u64,
         components: u64,
     ) -> Result<Section> {
-        let section = self.tag(what).and_then(|()| self.data(what, part, count, components));
+        let section = self
+            .tag(what)
+            .and_then(|()| self.data(what, part, count, components));
         section.map_err(|error| FILE.of(part.address(self.body)).locate(error))
     }
 
@@ -449,17 +532,29 @@ impl Reader<'_> {
         count: u64,
         components: u64,
     ) -> Result<Section> {
-        let section = Section { what, part, range: 0..0, props: None, count, components };
+        let section = Section {
+            what,
+            part,
+            range: 0..0,
+            props: None,
+            count,
+            components,
+        };
         let decoded_len = section.decoded_len();
         if self.method == Method::Raw {
-            return Ok(Section { range: self.take(decoded_len, what)?, ..section });
+            return Ok(Section {
+                range: self.take(decoded_len, what)?,
+                ..section
+            });
         }
         let start = self.end;
         let header: raw::PackedData = self.walk.read_struct(start, "packed data")?;
         self.end = start.saturating_add(size_u64::<raw::PackedData>());
         let [lc_lp_pb, ..] = header.props;
         if lc_lp_pb >= 225 {
-            let error = FILE.at(span(start.saturating_add(4), 1)).malformed("LZMA props");
+            let error = FILE
+                .at(span(start.saturating_add(4), 1))
+                .malformed("LZMA props");
             return Err(error.expected("less than 225").found(lc_lp_pb));
         }
         let packed = u64::from(header.packed_size.get());
@@ -469,32 +564,61 @@ impl Reader<'_> {
             let expected = format!("a stream that can hold {} bytes", decimal(decoded_len));
             return Err(error.expected(expected).found(counted(packed, "byte")));
         }
-        Ok(Section { range, props: Some(header.props), ..section })
+        Ok(Section {
+            range,
+            props: Some(header.props),
+            ..section
+        })
     }
 
-    fn maps(&mut self, count: U32, mut read: impl FnMut(&mut Self, u64) -> Result<Map>) -> Result<Vec<Map>> {
+    fn maps(
+        &mut self,
+        count: U32,
+        mut read: impl FnMut(&mut Self, u64) -> Result<Map>,
+    ) -> Result<Vec<Map>> {
         let start = self.end;
         let mut maps = Vec::new();
         for index in 0..u64::from(count.get()) {
             maps.push(read(self, index)?);
             // The list is larger than the few bytes that a map of few vertices takes up in the file.
             Meter::of_part(self.limits, &(start..self.end))
-                .take_block(self.end.saturating_sub(start), as_u64(size_of_val(&maps[..])), "list of maps")
+                .take_block(
+                    self.end.saturating_sub(start),
+                    as_u64(size_of_val(&maps[..])),
+                    "list of maps",
+                )
                 .map_err(|error| FILE.at(start..self.end).locate(error))?
                 .keep();
         }
         Ok(maps)
     }
 
-    fn map(&mut self, what: &'static str, part: SectionKind, count: u64, components: u64) -> Result<Map> {
+    fn map(
+        &mut self,
+        what: &'static str,
+        part: SectionKind,
+        count: u64,
+        components: u64,
+    ) -> Result<Map> {
         let body = self.body;
         let mut read = || {
             self.tag(what)?;
             let name = self.text("name of a map")?;
             let has_file = matches!(part, SectionKind::UvMap(_));
-            let file = if has_file { self.text("file name reference")? } else { Bytes::new() };
-            let precision = (self.method == Method::Mg2).then(|| self.precision()).transpose()?;
-            Ok(Map { name, file, precision, section: self.data(what, part, count, components)? })
+            let file = if has_file {
+                self.text("file name reference")?
+            } else {
+                Bytes::new()
+            };
+            let precision = (self.method == Method::Mg2)
+                .then(|| self.precision())
+                .transpose()?;
+            Ok(Map {
+                name,
+                file,
+                precision,
+                section: self.data(what, part, count, components)?,
+            })
         };
         read().map_err(|error| FILE.of(part.address(body)).locate(error))
     }

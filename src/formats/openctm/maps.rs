@@ -34,20 +34,32 @@ struct Handle {
 
 impl Handle {
     fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
-        Self { mesh: mesh.clone(), index, name: Text::new(map.name.clone()), precision: map.precision }
+        Self {
+            mesh: mesh.clone(),
+            index,
+            name: Text::new(map.name.clone()),
+            precision: map.precision,
+        }
     }
 }
 
 impl Mesh {
     /// The UV maps, in the order of the file.
     pub fn uv_maps(&self) -> impl ExactSizeIterator<Item = UvMap> + '_ {
-        self.layout.uv_maps.iter().enumerate().map(|(index, map)| UvMap::new(self, index, map))
+        self.layout
+            .uv_maps
+            .iter()
+            .enumerate()
+            .map(|(index, map)| UvMap::new(self, index, map))
     }
 
     /// The UV map at an index; `None` if the mesh has no such map.
     #[must_use]
     pub(crate) fn uv_map(&self, index: usize) -> Option<UvMap> {
-        self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
+        self.layout
+            .uv_maps
+            .get(index)
+            .map(|map| UvMap::new(self, index, map))
     }
 
     /// The texture coordinates u, v of a set, which is the UV map at this index; `Ok(None)` if there is none.
@@ -63,14 +75,18 @@ impl Mesh {
     /// The attribute maps, in the order of the file.
     pub fn attribute_maps(&self) -> impl ExactSizeIterator<Item = AttributeMap> + '_ {
         let maps = self.layout.attribute_maps.iter().enumerate();
-        maps.map(|(index, map)| AttributeMap { map: Handle::new(self, index, map) })
+        maps.map(|(index, map)| AttributeMap {
+            map: Handle::new(self, index, map),
+        })
     }
 
     /// The attribute map at an index; `None` if the mesh has no such map.
     #[must_use]
     pub(crate) fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
         let map = self.layout.attribute_maps.get(index)?;
-        Some(AttributeMap { map: Handle::new(self, index, map) })
+        Some(AttributeMap {
+            map: Handle::new(self, index, map),
+        })
     }
 
     pub(crate) fn decoded_uv_map(
@@ -79,7 +95,12 @@ impl Mesh {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 2]>> {
-        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, (meter, scratch))
+        self.decoded_map(
+            &self.layout.uv_maps,
+            &self.decoded.uv_maps,
+            index,
+            (meter, scratch),
+        )
     }
 
     pub(crate) fn decoded_attribute_map(
@@ -88,7 +109,12 @@ impl Mesh {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 4]>> {
-        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, (meter, scratch))
+        self.decoded_map(
+            &self.layout.attribute_maps,
+            &self.decoded.attribute_maps,
+            index,
+            (meter, scratch),
+        )
     }
 
     fn decoded_map<const N: usize>(
@@ -107,13 +133,17 @@ impl Mesh {
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {
-        maps.get(index).ok_or_else(|| self.layout.place().out_of_range("map").found(index))
+        maps.get(index)
+            .ok_or_else(|| self.layout.place().out_of_range("map").found(index))
     }
 }
 
 impl UvMap {
     fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
-        Self { map: Handle::new(mesh, index, map), file: Text::new(map.file.clone()) }
+        Self {
+            map: Handle::new(mesh, index, map),
+            file: Text::new(map.file.clone()),
+        }
     }
 
     /// The name; empty if the map has no name.
@@ -141,7 +171,8 @@ impl UvMap {
     /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_uv_map(*index, &mesh.meter(), &mut Scratch::default()).map(|decoded| decoded.array)
+        mesh.decoded_uv_map(*index, &mesh.meter(), &mut Scratch::default())
+            .map(|decoded| decoded.array)
     }
 
     /// Like [`read`](Self::read), into `out`, which gets their number.
@@ -151,7 +182,9 @@ impl UvMap {
     /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode(&mesh.meter()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
+        mesh.decode(&mesh.meter())
+            .map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch)
+            .map(drop)
     }
 }
 
@@ -187,7 +220,11 @@ impl AttributeMap {
     pub fn read_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decode(&mesh.meter())
-            .map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch)
+            .map(
+                mesh.at_index(&mesh.layout.attribute_maps, *index)?,
+                out,
+                scratch,
+            )
             .map(drop)
     }
 }

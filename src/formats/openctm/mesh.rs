@@ -85,12 +85,23 @@ impl Mesh {
             positions: Slot::default(),
             normals: Slot::default(),
             uv_maps: layout.uv_maps.iter().map(|_| Slot::default()).collect(),
-            attribute_maps: layout.attribute_maps.iter().map(|_| Slot::default()).collect(),
-            kept: kept.unwrap_or_else(|| Arc::new(Meter::of_file(&options.limits, layout.range.length()))),
+            attribute_maps: layout
+                .attribute_maps
+                .iter()
+                .map(|_| Slot::default())
+                .collect(),
+            kept: kept.unwrap_or_else(|| {
+                Arc::new(Meter::of_file(&options.limits, layout.range.length()))
+            }),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.
-        let mesh = Self { layout, source: walk.source(), options: *options, decoded };
+        let mesh = Self {
+            layout,
+            source: walk.source(),
+            options: *options,
+            decoded,
+        };
         refuse_forbidden(options, Format::OpenCtm, || mesh.validate())
             .map_err(|error| mesh.source.locate(error))?;
         Ok(mesh)
@@ -129,7 +140,10 @@ impl Mesh {
         let Comment { range, held } = &self.layout.comment;
         let bytes = match held {
             Some(bytes) => bytes.clone(),
-            None => self.source.get(range.clone(), "comment").map_err(|error| self.source.locate(error))?,
+            None => self
+                .source
+                .get(range.clone(), "comment")
+                .map_err(|error| self.source.locate(error))?,
         };
         Ok(Text::new(bytes))
     }
@@ -176,12 +190,18 @@ impl Mesh {
     /// ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
-        self.layout.sections().map(|section| self.layout.block(section)).collect()
+        self.layout
+            .sections()
+            .map(|section| self.layout.block(section))
+            .collect()
     }
 
     /// This mesh, read from another clone of its source.
     pub(crate) fn with_source(self, source: &Source) -> Self {
-        Self { source: source.clone(), ..self }
+        Self {
+            source: source.clone(),
+            ..self
+        }
     }
 
     /// Reads everything now; the result does no further I/O.
@@ -191,7 +211,10 @@ impl Mesh {
     /// Returns an error if the file cannot be read.
     pub fn load(&self) -> Result<Self> {
         let source = self.source.with_ranges(&[self.range()], "body")?;
-        Ok(Self { source, ..self.clone() })
+        Ok(Self {
+            source,
+            ..self.clone()
+        })
     }
 
     pub(crate) fn limits(&self) -> Limits {
@@ -204,7 +227,12 @@ impl Mesh {
     }
 
     pub(crate) fn decode<'a>(&'a self, meter: &'a Meter<'a>) -> Decode<'a> {
-        Decode { layout: &self.layout, source: &self.source, options: &self.options, meter }
+        Decode {
+            layout: &self.layout,
+            source: &self.source,
+            options: &self.options,
+            meter,
+        }
     }
 
     /// The body, and after it its arrays. Reads nothing.
@@ -224,7 +252,11 @@ impl Mesh {
         };
         let array = move |section: &Section| {
             let range = section.stored_range();
-            let what = if section.part == SectionKind::Indices { "triangles" } else { "vertices" };
+            let what = if section.part == SectionKind::Indices {
+                "triangles"
+            } else {
+                "vertices"
+            };
             Item {
                 address: section.part.address(self.layout.body),
                 counts: vec![(what, section.count)],

@@ -9,7 +9,9 @@ pub(crate) fn numbers<const N: usize>(words: &Planes<'_, N>, out: &mut [[f32; N]
 
 /// Positions, whose words are not rearranged by coordinate.
 pub(crate) fn positions(words: &Planes<'_, 1>, out: &mut [[f32; 3]]) {
-    words.for_each_into(out.as_flattened_mut(), |[bits], place| *place = f32::from_bits(bits));
+    words.for_each_into(out.as_flattened_mut(), |[bits], place| {
+        *place = f32::from_bits(bits)
+    });
 }
 
 /// Indices of triangles, of MG1 and MG2.
@@ -20,7 +22,11 @@ pub(crate) fn positions(words: &Planes<'_, 1>, out: &mut [[f32; 3]]) {
 pub(crate) fn indices(words: &Planes<'_, 3>, out: &mut [[u32; 3]]) {
     let (mut first, mut second, mut is_first_triangle) = (0_u32, 0_u32, true);
     words.for_each_into(out, |[a, b, c], place| {
-        let before = if a == 0 && !is_first_triangle { second } else { first.wrapping_add(a) };
+        let before = if a == 0 && !is_first_triangle {
+            second
+        } else {
+            first.wrapping_add(a)
+        };
         first = first.wrapping_add(a);
         second = before.wrapping_add(b);
         is_first_triangle = false;
@@ -36,7 +42,11 @@ mod tests {
         let mut bytes = Vec::new();
         for significance in 0..4 {
             for word in 0..3 {
-                bytes.extend(words.iter().map(|group| group[word].to_be_bytes()[significance]));
+                bytes.extend(
+                    words
+                        .iter()
+                        .map(|group| group[word].to_be_bytes()[significance]),
+                );
             }
         }
         bytes
@@ -44,7 +54,13 @@ mod tests {
 
     #[test]
     fn indices_are_sums_that_wrap() {
-        let stored = [[5, 1, 2], [0, 3, 4], [1, 1, 1], [u32::MAX, 1, 0], [0, u32::MAX, u32::MAX]];
+        let stored = [
+            [5, 1, 2],
+            [0, 3, 4],
+            [1, 1, 1],
+            [u32::MAX, 1, 0],
+            [0, u32::MAX, u32::MAX],
+        ];
         let mut out = [[0; 3]; 5];
         indices(&Planes::new(&planes(&stored)), &mut out);
         assert_eq!(out, [[5, 6, 7], [5, 9, 9], [6, 7, 7], [5, 6, 5], [5, 5, 4]]);

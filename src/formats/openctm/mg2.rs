@@ -34,7 +34,13 @@ impl GridBoxes {
         for ((size, low), div) in size.iter_mut().zip(lower_bound).zip(div) {
             *size = (*size - low) / rounded(div);
         }
-        Some(Self { precision: header.vertex_precision.get(), lower_bound, size, div, layer })
+        Some(Self {
+            precision: header.vertex_precision.get(),
+            lower_bound,
+            size,
+            div,
+            layer,
+        })
     }
 
     /// Returns `true` if a cell of this number is in the grid.
@@ -55,12 +61,20 @@ impl GridBoxes {
         let y = in_layer / columns;
         let x = in_layer - y * columns;
         let [size_x, size_y, size_z] = self.size;
-        [rounded(x) * size_x, rounded(y) * size_y, rounded(z) * size_z]
+        [
+            rounded(x) * size_x,
+            rounded(y) * size_y,
+            rounded(z) * size_z,
+        ]
     }
 }
 
 /// Calls `each` with the grid index of every vertex and its place in `out`.
-pub(crate) fn grid_indices<T>(words: &Planes<'_, 1>, out: &mut [T], mut each: impl FnMut(u32, &mut T)) {
+pub(crate) fn grid_indices<T>(
+    words: &Planes<'_, 1>,
+    out: &mut [T],
+    mut each: impl FnMut(u32, &mut T),
+) {
     let mut cell = 0_u32;
     words.for_each_into(out, |[difference], place| {
         cell = cell.wrapping_add(difference);
@@ -90,7 +104,12 @@ pub(crate) fn positions(words: &Planes<'_, 3>, grid: &GridBoxes, out: &mut [[u32
         x_before = x;
         let [corner_x, corner_y, corner_z] = corner;
         let fixed = |integer: u32| grid.precision * rounded_signed(integer.cast_signed());
-        *place = [fixed(x) + corner_x, fixed(y) + corner_y, fixed(z) + corner_z].map(f32::to_bits);
+        *place = [
+            fixed(x) + corner_x,
+            fixed(y) + corner_y,
+            fixed(z) + corner_z,
+        ]
+        .map(f32::to_bits);
     });
 }
 
@@ -108,17 +127,27 @@ pub(crate) fn numbers<const N: usize>(words: &Planes<'_, N>, precision: f32, out
 /// Two's complement of a number whose sign is its lowest bit. The greatest one wraps to 0 in the reference library.
 fn signed_magnitude(word: u32) -> u32 {
     let magnitude = word.wrapping_add(word & 1) >> 1;
-    if word & 1 == 0 { magnitude } else { magnitude.wrapping_neg() }
+    if word & 1 == 0 {
+        magnitude
+    } else {
+        magnitude.wrapping_neg()
+    }
 }
 
 /// The nearest `f32`.
-#[expect(clippy::cast_precision_loss, reason = "rounding is what the format does")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rounding is what the format does"
+)]
 pub(crate) fn rounded(integer: u32) -> f32 {
     integer as f32
 }
 
 /// The nearest `f32`.
-#[expect(clippy::cast_precision_loss, reason = "rounding is what the format does")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rounding is what the format does"
+)]
 pub(crate) fn rounded_signed(integer: i32) -> f32 {
     integer as f32
 }
@@ -129,7 +158,15 @@ mod tests {
 
     #[test]
     fn signed_magnitudes_have_their_sign_in_the_lowest_bit() {
-        let cases = [(0, 0), (1, -1), (2, 1), (3, -2), (4, 2), (0xffff_fffe, 0x7fff_ffff), (0xffff_ffff, 0)];
+        let cases = [
+            (0, 0),
+            (1, -1),
+            (2, 1),
+            (3, -2),
+            (4, 2),
+            (0xffff_fffe, 0x7fff_ffff),
+            (0xffff_ffff, 0),
+        ];
         for (stored, value) in cases {
             assert_eq!(signed_magnitude(stored).cast_signed(), value, "{stored:#x}");
         }

@@ -49,7 +49,11 @@ mod parallel;
 #[cfg(feature = "raw")]
 pub mod raw;
 #[cfg(not(feature = "raw"))]
-#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "its items are public with the feature `raw`"
+)]
 mod raw;
 pub(crate) mod rules;
 mod validate;

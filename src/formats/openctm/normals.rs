@@ -39,7 +39,10 @@ pub(crate) fn add_triangles(
     let mut greatest = 0;
     if first == 0 && sums.len() == positions.len() {
         for batch in triangles.chunks(LANES) {
-            greatest = batch.as_flattened().iter().fold(greatest, |greatest, index| *index.max(&greatest));
+            greatest = batch
+                .as_flattened()
+                .iter()
+                .fold(greatest, |greatest, index| *index.max(&greatest));
             add_batch(positions, batch, first, sums);
         }
         return is_less(greatest, positions.len());
@@ -47,8 +50,13 @@ pub(crate) fn add_triangles(
     let mut batch = [[0_u32; 3]; LANES];
     let mut filled = 0;
     for triangle in triangles {
-        greatest = triangle.iter().fold(greatest, |greatest, index| *index.max(&greatest));
-        if !triangle.iter().any(|corner| place(*corner, first, sums.len()).is_some()) {
+        greatest = triangle
+            .iter()
+            .fold(greatest, |greatest, index| *index.max(&greatest));
+        if !triangle
+            .iter()
+            .any(|corner| place(*corner, first, sums.len()).is_some())
+        {
             continue;
         }
         if let Some(slot) = batch.get_mut(filled) {
@@ -60,7 +68,12 @@ pub(crate) fn add_triangles(
             filled = 0;
         }
     }
-    add_batch(positions, batch.get(..filled).unwrap_or_default(), first, sums);
+    add_batch(
+        positions,
+        batch.get(..filled).unwrap_or_default(),
+        first,
+        sums,
+    );
     is_less(greatest, positions.len())
 }
 
@@ -86,7 +99,10 @@ fn is_less(index: u32, count: usize) -> bool {
 }
 
 /// No more triangles than there are lanes.
-#[expect(clippy::indexing_slicing, reason = "every index is that of a lane, and there are no more triangles")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "every index is that of a lane, and there are no more triangles"
+)]
 fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums: &mut [[f32; 3]]) {
     let position = |corner: u32| {
         let place = as_usize(corner);
@@ -115,7 +131,10 @@ fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums:
 /// The place of a corner's vertex among those from `first` on.
 #[inline]
 fn place(corner: u32, first: usize, count: usize) -> Option<usize> {
-    usize::try_from(corner).ok()?.checked_sub(first).filter(|place| *place < count)
+    usize::try_from(corner)
+        .ok()?
+        .checked_sub(first)
+        .filter(|place| *place < count)
 }
 
 fn subtract(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -153,7 +172,9 @@ pub(crate) fn restore(words: &Planes<'_, 3>, precision: f32, out: &mut [[f32; 3]
         let normals = turned(unit(sums), known.get(polar, azimuth));
         for ((lane, place), magnitude) in places.iter_mut().enumerate().zip(magnitudes) {
             let magnitude = rounded_signed(magnitude.cast_signed()) * precision;
-            *place = normals.each_ref().map(|lanes| lanes.get(lane).copied().unwrap_or_default() * magnitude);
+            *place = normals
+                .each_ref()
+                .map(|lanes| lanes.get(lane).copied().unwrap_or_default() * magnitude);
         }
     });
 }
@@ -180,10 +201,16 @@ impl Directions {
 
     fn new(precision: f32) -> Self {
         let known = ([0; 2], direction([0; 2], precision));
-        Self { precision, known: [known; Self::KNOWN] }
+        Self {
+            precision,
+            known: [known; Self::KNOWN],
+        }
     }
 
-    #[expect(clippy::indexing_slicing, reason = "indices are those of lanes, or masked")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "indices are those of lanes, or masked"
+    )]
     fn get(&mut self, polar: &[u32; LANES], azimuth: &[u32; LANES]) -> [Lanes; 3] {
         let mut directions = [[0.0; LANES]; 3];
         for lane in 0..LANES {
@@ -234,7 +261,10 @@ fn turned([zx, zy, zz]: [Lanes; 3], [q0, q1, q2]: [Lanes; 3]) -> [Lanes; 3] {
 }
 
 /// `2.0 * x0 * x0 + x1 * x1` as C computes it: the first product and the sum in `f64`, the second product in `f32`.
-#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what the library does")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "rounding to f32 is what the library does"
+)]
 #[inline]
 fn long_sum(x0: f32, x1: f32) -> f32 {
     ((2.0 * f64::from(x0)) * f64::from(x0) + f64::from(x1 * x1)) as f32
@@ -252,7 +282,9 @@ mod tests {
                 [(t * 0.37).sin() * 3.0, (t * 0.11).cos() * t, t * 0.25]
             })
             .collect();
-        let triangles = (0..197).map(|i| [i, (i + 1) % 199, (i * 7 + 2) % 199]).chain([[5, 5, 9], [9, 9, 9]]);
+        let triangles = (0..197)
+            .map(|i| [i, (i + 1) % 199, (i * 7 + 2) % 199])
+            .chain([[5, 5, 9], [9, 9, 9]]);
         (positions, triangles.collect())
     }
 
@@ -284,7 +316,12 @@ mod tests {
         let mut sums = vec![[0.0; 3]; positions.len()];
         assert!(!add_triangles(&positions, &triangles, 0, &mut sums));
         assert!(!add_triangles(&positions, &triangles, 0, &mut sums[..5]));
-        assert!(!add_triangles(&positions, &triangles, 190, &mut sums[190..]));
+        assert!(!add_triangles(
+            &positions,
+            &triangles,
+            190,
+            &mut sums[190..]
+        ));
     }
 
     /// The first lane of vectors that are all the same.
@@ -308,7 +345,10 @@ mod tests {
     fn no_step_off_the_axis_is_the_axis() {
         let axis = unit(all([1.0, 2.0, -3.0]));
         let direction = all(direction([0, 0], 0.25));
-        assert_eq!(first(turned(axis, direction)).map(f32::abs), first(axis).map(f32::abs));
+        assert_eq!(
+            first(turned(axis, direction)).map(f32::abs),
+            first(axis).map(f32::abs)
+        );
     }
 
     #[test]
@@ -317,6 +357,9 @@ mod tests {
         let direction = direction([3, 1], 0.1);
         let [_, _, along] = direction;
         let direction = all(direction);
-        assert_eq!(first(turned(all(axis), direction)), axis.map(|lane| lane * along));
+        assert_eq!(
+            first(turned(all(axis), direction)),
+            axis.map(|lane| lane * along)
+        );
     }
 }

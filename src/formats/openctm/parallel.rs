@@ -47,19 +47,28 @@ impl Mesh {
         // Data that is kept is charged to the calls that use it.
         let meter = &job::unmetered(|| self.meter());
         // Grid indices are decoded with the positions.
-        let alone: Vec<&Section> =
-            sections.filter(|section| section.part != SectionKind::GridIndices).collect();
-        let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, meter, scratch);
+        let alone: Vec<&Section> = sections
+            .filter(|section| section.part != SectionKind::GridIndices)
+            .collect();
+        let decode =
+            |scratch: &mut Scratch, section: &&Section| self.decode_one(section, meter, scratch);
         let results: Vec<Result<Option<NormalPlanes>>> = job::in_pool(|job| {
-            let decode = |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
-            alone.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
+            let decode =
+                |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
+            alone
+                .par_iter()
+                .map_init(|| job.task(Scratch::default), decode)
+                .collect()
         });
         if results.iter().all(Result::is_ok)
             && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
             && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
             && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, meter)
         {
-            let normals = Decoded { array: Array::from_vec(normals), ending };
+            let normals = Decoded {
+                array: Array::from_vec(normals),
+                ending,
+            };
             if self.decoded.kept.admits(normals.bytes()) {
                 // Nobody waits for this: where another thread has made the normals meanwhile, those are kept.
                 self.decoded.normals.get_or_set(normals);
@@ -85,7 +94,9 @@ impl Mesh {
                 self.decoded_normals(None, meter, scratch)?;
             }
             SectionKind::Normals if self.decoded.normals.get().is_some() => {}
-            SectionKind::Normals => return self.decode(meter).own_planes(section, scratch).map(Some),
+            SectionKind::Normals => {
+                return self.decode(meter).own_planes(section, scratch).map(Some);
+            }
             SectionKind::UvMap(index) => {
                 self.decoded_uv_map(as_usize(index), meter, scratch)?;
             }
@@ -109,7 +120,10 @@ fn predicted_normals(
     let mut normals: Vec<[f32; 3]> = meter
         .vec(section.range.length(), section.count, section.what)
         .map_err(|error| mesh.layout.place_of(section).locate(error))?;
-    let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
+    let part = normals
+        .len()
+        .div_ceil(rayon::current_num_threads().max(1))
+        .max(LEAST_VERTICES);
     let words = Planes::new(planes);
     let precision = grid.header.normal_precision.get();
     let add = |(index, normals): (usize, &mut [[f32; 3]])| -> Result<bool> {
@@ -119,7 +133,10 @@ fn predicted_normals(
         Ok(are_in_range)
     };
     let are_all_in_range = job::in_pool(|job| {
-        let added = normals.par_chunks_mut(part).enumerate().map(|part| job.task(|| add(part)));
+        let added = normals
+            .par_chunks_mut(part)
+            .enumerate()
+            .map(|part| job.task(|| add(part)));
         added.try_reduce(|| true, |one, other| Ok(one && other))
     });
     Ok(are_all_in_range?.then_some(normals))

@@ -26,11 +26,19 @@ impl Mesh {
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.check_total()?;
         // Only this mesh caches what is decoded of it.
-        let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
+        let mesh = Self {
+            decoded: Arc::new((*self.decoded).clone()),
+            ..self.load()?
+        };
         let meter = &self.meter();
         #[cfg(feature = "rayon")]
         mesh.decode_in_parallel();
-        let mut check = Check { mesh: &mesh, meter, findings: Findings::default(), tails: Vec::new() };
+        let mut check = Check {
+            mesh: &mesh,
+            meter,
+            findings: Findings::default(),
+            tails: Vec::new(),
+        };
         check.arrays(&mut Scratch::default())?;
         check.streams();
         let mut all = self.findings().to_vec();
@@ -77,7 +85,10 @@ impl<'a> Check<'a> {
             let values = mesh.decoded_attribute_map(index, meter, scratch)?;
             self.numbers(&map.section, &values);
         }
-        layout.grid.as_ref().map_or(Ok(()), |grid| self.grid(grid, scratch))
+        layout
+            .grid
+            .as_ref()
+            .map_or(Ok(()), |grid| self.grid(grid, scratch))
     }
 
     /// Returns `true` if all indices are less than the vertex count.
@@ -88,12 +99,24 @@ impl<'a> Check<'a> {
         let corners = triangles.clone().flatten();
         let found = scan::out_of_range(corners.iter(), count);
         if let Some(found) = found {
-            let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
-            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
-                let detail =
-                    format!("expected less than {}, found {}", decimal(as_u64(count)), decimal(index));
-                (self.mesh.layout.place_of_word(section, found.first, found.first), detail)
-            });
+            let index = corners
+                .slice_u64(found.first..u64::MAX)
+                .get(0)
+                .unwrap_or_default();
+            self.findings
+                .add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
+                    let detail = format!(
+                        "expected less than {}, found {}",
+                        decimal(as_u64(count)),
+                        decimal(index)
+                    );
+                    (
+                        self.mesh
+                            .layout
+                            .place_of_word(section, found.first, found.first),
+                        detail,
+                    )
+                });
         }
         if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
             && a == b
@@ -110,12 +133,21 @@ impl<'a> Check<'a> {
     fn numbers<T: Element>(&mut self, section: &'a Section, decoded: &Decoded<T>) {
         self.note_ending(section, decoded.ending);
         let array: &Array<T> = &decoded.array;
-        let Some(found) = scan::not_finite(Scalar::F32, array.as_bytes()) else { return };
+        let Some(found) = scan::not_finite(Scalar::F32, array.as_bytes()) else {
+            return;
+        };
         self.findings.add_many(rules::NOT_FINITE, found.count, || {
             let vertex = found.first.checked_div(section.components).unwrap_or(0);
-            let bytes = array.as_bytes().as_chunks().0.get(as_usize(found.first)).copied();
+            let bytes = array
+                .as_bytes()
+                .as_chunks()
+                .0
+                .get(as_usize(found.first))
+                .copied();
             let number = f32::from_le_bytes(bytes.unwrap_or_default());
-            let component = component(as_usize(found.first.checked_rem(section.components).unwrap_or(0)));
+            let component = component(as_usize(
+                found.first.checked_rem(section.components).unwrap_or(0),
+            ));
             let place = self.mesh.layout.place_of_word(section, vertex, found.first);
             (place, format!("{component} is {number}"))
         });
@@ -124,7 +156,12 @@ impl<'a> Check<'a> {
     fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
         let (outside, ending) = self.mesh.decode(self.meter).outside_grid(grid, scratch)?;
         self.note_ending(&grid.indices, ending);
-        if let Some(OutsideGrid { count, vertex, cell }) = outside {
+        if let Some(OutsideGrid {
+            count,
+            vertex,
+            cell,
+        }) = outside
+        {
             self.findings.add_many(rules::OUTSIDE_GRID, count, || {
                 let [x, y, z] = grid.header.div;
                 let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
@@ -146,7 +183,10 @@ impl<'a> Check<'a> {
         self.tails.sort_by_key(|section| section.range.start);
         for section in &self.tails {
             self.findings.add(rules::STREAM_TAIL, || {
-                (self.mesh.layout.place_of(section), "does not end where its array does")
+                (
+                    self.mesh.layout.place_of(section),
+                    "does not end where its array does",
+                )
             });
         }
     }

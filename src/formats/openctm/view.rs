@@ -37,7 +37,11 @@ impl LoadAttribute for BodyArrays {
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let Self { mesh, parts } = self;
-        let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
+        let absent = || {
+            FILE.of(mesh.address())
+                .out_of_range("attribute")
+                .found(&info.semantic)
+        };
         let scratch = &mut Scratch::default();
         let bytes = match parts.get(index).ok_or_else(absent)? {
             Origin::Positions => mesh.decoded_positions(meter, scratch)?.array.into_bytes(),
@@ -45,10 +49,14 @@ impl LoadAttribute for BodyArrays {
                 let normals = mesh.decoded_normals(None, meter, scratch)?;
                 normals.ok_or_else(absent)?.array.into_bytes()
             }
-            Origin::UvMap(index) => mesh.decoded_uv_map(*index, meter, scratch)?.array.into_bytes(),
-            Origin::AttributeMap(index) => {
-                mesh.decoded_attribute_map(*index, meter, scratch)?.array.into_bytes()
-            }
+            Origin::UvMap(index) => mesh
+                .decoded_uv_map(*index, meter, scratch)?
+                .array
+                .into_bytes(),
+            Origin::AttributeMap(index) => mesh
+                .decoded_attribute_map(*index, meter, scratch)?
+                .array
+                .into_bytes(),
         };
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
@@ -65,10 +73,14 @@ impl Container {
     }
 
     fn mesh_at(&self, address: &Address) -> Result<&Mesh> {
-        let mesh = address.index_in("bodies", |_| None).and_then(|index| self.mesh(index).ok());
+        let mesh = address
+            .index_in("bodies", |_| None)
+            .and_then(|index| self.mesh(index).ok());
         let absent = || {
             let error = FILE.of(address.clone()).out_of_range("mesh");
-            error.expected(format!("bodies[i] with i below {}", self.mesh_count())).found(address)
+            error
+                .expected(format!("bodies[i] with i below {}", self.mesh_count()))
+                .found(address)
         };
         mesh.ok_or_else(absent)
     }
@@ -86,7 +98,11 @@ impl Mesh {
     /// The numbers of the header.
     pub(crate) fn counts(&self) -> MeshCounts {
         let [vertices, triangles] = [self.vertex_count(), self.triangle_count()].map(as_u64);
-        MeshCounts { vertices, triangles, has_positions: true }
+        MeshCounts {
+            vertices,
+            triangles,
+            has_positions: true,
+        }
     }
 
     /// The body as a renderer sees it. Decodes and checks the indices.
@@ -101,23 +117,44 @@ impl Mesh {
     pub fn view(&self) -> Result<MeshView> {
         let indices = Indices::new(self.triangles()?.flatten(), 0);
         let (infos, parts) = attributes(self).into_iter().unzip();
-        let arrays = BodyArrays { mesh: self.clone(), parts };
-        let view =
-            MeshView::new(FILE, self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
+        let arrays = BodyArrays {
+            mesh: self.clone(),
+            parts,
+        };
+        let view = MeshView::new(
+            FILE,
+            self.address(),
+            Role::Geometry,
+            self.vertex_count(),
+            indices,
+            infos,
+            arrays,
+        );
         let texture = self.uv_maps().next().map(|map| map.file());
-        Ok(view.with_texture(texture.unwrap_or_default()).with_findings(self.findings().to_vec()))
+        Ok(view
+            .with_texture(texture.unwrap_or_default())
+            .with_findings(self.findings().to_vec()))
     }
 }
 
 fn attributes(mesh: &Mesh) -> Vec<(AttributeInfo, Origin)> {
     let mut attributes = Vec::new();
-    let mut add = |semantic, format, part| attributes.push((AttributeInfo { semantic, format }, part));
-    add(Semantic::Position, VertexFormat::FLOAT32X3, Origin::Positions);
+    let mut add =
+        |semantic, format, part| attributes.push((AttributeInfo { semantic, format }, part));
+    add(
+        Semantic::Position,
+        VertexFormat::FLOAT32X3,
+        Origin::Positions,
+    );
     if mesh.has_normals() {
         add(Semantic::Normal, VertexFormat::FLOAT32X3, Origin::Normals);
     }
     for (set, index) in (0..).zip(0..mesh.uv_maps().len()) {
-        add(Semantic::TexCoord(set), VertexFormat::FLOAT32X2, Origin::UvMap(index));
+        add(
+            Semantic::TexCoord(set),
+            VertexFormat::FLOAT32X2,
+            Origin::UvMap(index),
+        );
     }
     let mut colors = 0;
     let mut taken = HashSet::new();
@@ -130,7 +167,11 @@ fn attributes(mesh: &Mesh) -> Vec<(AttributeInfo, Origin)> {
         }
         let name = name.to_string_lossy().into_owned();
         let is_free = !name.is_empty() && taken.insert(name.clone());
-        let own = if is_free { name } else { format!("attribute_maps[{index}]") };
+        let own = if is_free {
+            name
+        } else {
+            format!("attribute_maps[{index}]")
+        };
         taken.insert(own.clone());
         add(Semantic::Custom(own), VertexFormat::FLOAT32X4, part);
     }

@@ -74,8 +74,15 @@ impl Asset {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.locate(error))?;
         let kept = Meter::of_file(&options.limits, source.len()?.unwrap_or(0));
-        let inner = Inner { layout, options: *options, meshes: Default::default(), kept };
-        let asset = Self { inner: Arc::new(inner) };
+        let inner = Inner {
+            layout,
+            options: *options,
+            meshes: Default::default(),
+            kept,
+        };
+        let asset = Self {
+            inner: Arc::new(inner),
+        };
         refuse_forbidden(options, Format::SlMesh, || asset.validate())
             .map_err(|error| source.locate(error))?;
         Ok(asset)
@@ -135,7 +142,10 @@ impl Asset {
     /// "submodel_id": the part of a model that has more than eight materials.
     #[must_use]
     pub fn submodel_id(&self) -> Option<i64> {
-        self.layout().value("submodel_id", "submodel_id")?.integer().ok()
+        self.layout()
+            .value("submodel_id", "submodel_id")?
+            .integer()
+            .ok()
     }
 
     /// Returns `true` if a service put the key "404" into the header: the asset does not exist.
@@ -182,7 +192,11 @@ impl Asset {
             let range = entry.range().ok()??;
             Some(Item {
                 address: entry.address.clone(),
-                counts: entry.mesh_triangles.map(|count| ("mesh_triangles", count)).into_iter().collect(),
+                counts: entry
+                    .mesh_triangles
+                    .map(|count| ("mesh_triangles", count))
+                    .into_iter()
+                    .collect(),
                 stored: range.length(),
                 decoded: None,
                 range,

@@ -18,8 +18,12 @@ use std::collections::HashMap;
 /// ```
 #[must_use]
 pub fn joint_parents<N: AsRef<str>>(names: &[N]) -> Vec<Option<usize>> {
-    let indices: HashMap<&str, usize> =
-        names.iter().enumerate().rev().map(|(index, name)| (name.as_ref(), index)).collect();
+    let indices: HashMap<&str, usize> = names
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(index, name)| (name.as_ref(), index))
+        .collect();
     let parent_of = |(index, name): (usize, &N)| {
         if indices.get(name.as_ref()) != Some(&index) {
             return None;
@@ -40,7 +44,9 @@ pub fn joint_parents<N: AsRef<str>>(names: &[N]) -> Vec<Option<usize>> {
 fn parent(joint: &str) -> Option<String> {
     let (middle, side) = match joint.strip_suffix("Left") {
         Some(middle) => (middle, "Left"),
-        None => joint.strip_suffix("Right").map_or((joint, ""), |middle| (middle, "Right")),
+        None => joint
+            .strip_suffix("Right")
+            .map_or((joint, ""), |middle| (middle, "Right")),
     };
     // Limbs and fingers, whose joints are numbered from the root.
     let chains = [
@@ -55,7 +61,10 @@ fn parent(joint: &str) -> Option<String> {
         "mFaceEar",
     ];
     for chain in chains {
-        let Some(number) = middle.strip_prefix(chain).and_then(|number| number.parse::<u32>().ok()) else {
+        let Some(number) = middle
+            .strip_prefix(chain)
+            .and_then(|number| number.parse::<u32>().ok())
+        else {
             continue;
         };
         if let Some(above) = number.checked_sub(1).filter(|above| *above > 0) {
@@ -70,7 +79,9 @@ fn parent(joint: &str) -> Option<String> {
     {
         return Some(format!("{parent}{side}"));
     }
-    let (_, parent) = JOINTS.iter().find(|(children, _)| children.contains(&joint))?;
+    let (_, parent) = JOINTS
+        .iter()
+        .find(|(children, _)| children.contains(&joint))?;
     Some((*parent).to_owned())
 }
 
@@ -120,13 +131,26 @@ const SIDES: [(&str, &str); 14] = [
 
 /// The other joints, by their parent.
 const JOINTS: [(&[&str], &str); 16] = [
-    (&["mSpine1", "mHipLeft", "mHipRight", "mGroin", "mTail1", "mHindLimbsRoot"], "mPelvis"),
+    (
+        &[
+            "mSpine1",
+            "mHipLeft",
+            "mHipRight",
+            "mGroin",
+            "mTail1",
+            "mHindLimbsRoot",
+        ],
+        "mPelvis",
+    ),
     (&["mSpine2"], "mSpine1"),
     (&["mTorso"], "mSpine2"),
     (&["mSpine3"], "mTorso"),
     (&["mSpine4"], "mSpine3"),
     (&["mChest"], "mSpine4"),
-    (&["mNeck", "mCollarLeft", "mCollarRight", "mWingsRoot"], "mChest"),
+    (
+        &["mNeck", "mCollarLeft", "mCollarRight", "mWingsRoot"],
+        "mChest",
+    ),
     (&["mHead"], "mNeck"),
     (&["mSkull", "mEyeLeft", "mEyeRight", "mFaceRoot"], "mHead"),
     (&["mWing1Left", "mWing1Right"], "mWingsRoot"),
@@ -169,7 +193,12 @@ const JOINTS: [(&[&str], &str); 16] = [
     ),
     (&["mFaceChin", "mFaceTeethLower"], "mFaceJaw"),
     (
-        &["mFaceLipLowerLeft", "mFaceLipLowerCenter", "mFaceLipLowerRight", "mFaceTongueBase"],
+        &[
+            "mFaceLipLowerLeft",
+            "mFaceLipLowerCenter",
+            "mFaceLipLowerRight",
+            "mFaceTongueBase",
+        ],
         "mFaceTeethLower",
     ),
     (&["mFaceTongueTip"], "mFaceTongueBase"),
@@ -191,11 +220,21 @@ mod tests {
 
     #[test]
     fn every_joint_ends_at_the_pelvis() {
-        let listed = JOINTS.iter().flat_map(|(children, _)| children.iter().map(|child| (*child).to_owned()));
+        let listed = JOINTS
+            .iter()
+            .flat_map(|(children, _)| children.iter().map(|child| (*child).to_owned()));
         let sides = ["Left", "Right"];
-        let both = SIDES.iter().flat_map(|(child, _)| sides.map(|side| format!("{child}{side}")));
-        let others =
-            ["mTail6", "mHandPinky3Right", "mWing4FanLeft", "mHindLimb4Left", "L_FOOT", "mFaceTongueTip"];
+        let both = SIDES
+            .iter()
+            .flat_map(|(child, _)| sides.map(|side| format!("{child}{side}")));
+        let others = [
+            "mTail6",
+            "mHandPinky3Right",
+            "mWing4FanLeft",
+            "mHindLimb4Left",
+            "L_FOOT",
+            "mFaceTongueTip",
+        ];
         for joint in listed.chain(both).chain(others.map(str::to_owned)) {
             let mut at = joint.clone();
             for _ in 0..20 {
@@ -207,7 +246,10 @@ mod tests {
             assert_eq!(at, "mPelvis", "{joint}");
         }
         assert_eq!(parent("mKneeLeft").as_deref(), Some("mHipLeft"));
-        assert_eq!(parent("mHandIndex2Right").as_deref(), Some("mHandIndex1Right"));
+        assert_eq!(
+            parent("mHandIndex2Right").as_deref(),
+            Some("mHandIndex1Right")
+        );
         assert_eq!(parent("mWing4FanLeft").as_deref(), Some("mWing3Left"));
         assert_eq!(parent("table leg"), None);
     }

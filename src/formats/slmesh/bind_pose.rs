@@ -6,7 +6,11 @@ use super::skin::Skin;
 /// Three rows of a matrix for column vectors; the fourth is 0, 0, 0, 1.
 type Rows = [[f64; 4]; 3];
 
-const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+const IDENTITY: Rows = [
+    [1.0, 0.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0, 0.0],
+    [0.0, 0.0, 1.0, 0.0],
+];
 
 /// The transform of the stored vertices of faces with weights into the bind pose. Made by [`Skin::bind_shape`].
 ///
@@ -32,8 +36,12 @@ impl BindShape {
     #[must_use]
     pub fn point(&self, position: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = position.map(f64::from);
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
-        self.0.map(|[a, b, c, d]| (a * x + b * y + c * z + d) as f32)
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the nearest float is meant"
+        )]
+        self.0
+            .map(|[a, b, c, d]| (a * x + b * y + c * z + d) as f32)
     }
 
     /// A normal of the surface in the bind pose, of length 1; 0 if it has no length.
@@ -47,7 +55,10 @@ impl BindShape {
         if !(length > 0.0 && length.is_finite()) {
             return [0.0; 3];
         }
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the nearest float is meant"
+        )]
         turned.map(|number| (number / length) as f32)
     }
 }
@@ -102,7 +113,10 @@ impl Skin {
     /// rests in the bind pose.
     #[must_use]
     pub fn bind_pose(&self) -> Option<BindPose> {
-        let (names, stored) = (self.joint_names.as_ref()?, self.inverse_bind_matrices.as_ref()?);
+        let (names, stored) = (
+            self.joint_names.as_ref()?,
+            self.inverse_bind_matrices.as_ref()?,
+        );
         if names.is_empty() || names.len() != stored.len() {
             return None;
         }
@@ -131,7 +145,11 @@ impl Skin {
                 inverse: columns(inverse),
             }
         };
-        out.joints = places.iter().zip(joint_parents(&names)).map(joint).collect();
+        out.joints = places
+            .iter()
+            .zip(joint_parents(&names))
+            .map(joint)
+            .collect();
         Some(out)
     }
 }
@@ -144,7 +162,10 @@ fn rows(stored: &[f32; 16]) -> Rows {
     [[*a, *d, *g, *j], [*b, *e, *h, *k], [*c, *f, *i, *l]].map(|row| row.map(f64::from))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the nearest float is meant"
+)]
 fn columns(&[[a, b, c, d], [e, f, g, h], [i, j, k, l]]: &Rows) -> [f32; 16] {
     [a, e, i, 0.0, b, f, j, 0.0, c, g, k, 0.0, d, h, l, 1.0].map(|number| number as f32)
 }
@@ -198,14 +219,20 @@ fn invert(matrix: &Rows) -> Option<Rows> {
         let [a, b, c] = row.map(|number| number / determinant);
         [a, b, c, -dot([a, b, c], translation)]
     });
-    inverse.as_flattened().iter().all(|number| number.is_finite()).then_some(inverse)
+    inverse
+        .as_flattened()
+        .iter()
+        .all(|number| number.is_finite())
+        .then_some(inverse)
 }
 
 /// Returns `true` if the axes stand upright on each other, so that a translation, a rotation and a scale express the matrix.
 fn is_upright(matrix: &Rows) -> bool {
     let [x, y, z] = axes(matrix);
     let length = |axis| dot(axis, axis).sqrt();
-    [(x, y), (x, z), (y, z)].into_iter().all(|(a, b)| dot(a, b).abs() <= 1e-4 * length(a) * length(b))
+    [(x, y), (x, z), (y, z)]
+        .into_iter()
+        .all(|(a, b)| dot(a, b).abs() <= 1e-4 * length(a) * length(b))
 }
 
 /// The matrix whose axes stand upright on each other: of each, what the axes before it leave.
@@ -233,7 +260,10 @@ mod tests {
     fn skin(names: &[&'static str], matrices: Vec<[f32; 16]>) -> Skin {
         Skin {
             joint_names: Some(
-                names.iter().map(|name| Text::new(Bytes::from_static(name.as_bytes()))).collect(),
+                names
+                    .iter()
+                    .map(|name| Text::new(Bytes::from_static(name.as_bytes())))
+                    .collect(),
             ),
             bind_shape_matrix: None,
             inverse_bind_matrices: Some(Array::from_vec(matrices)),
@@ -250,10 +280,21 @@ mod tests {
 
     #[test]
     fn joints_stand_at_the_inverse_of_their_matrix_below_their_parents() {
-        let pose = skin(&["mChest", "mPelvis"], vec![at(0., 0., -3.), at(0., 0., -1.)]).bind_pose().unwrap();
+        let pose = skin(
+            &["mChest", "mPelvis"],
+            vec![at(0., 0., -3.), at(0., 0., -1.)],
+        )
+        .bind_pose()
+        .unwrap();
         assert_eq!(pose.joints[0].parent, Some(1));
-        assert_eq!((pose.joints[0].place, pose.joints[0].local), (at(0., 0., 3.), at(0., 0., 2.)));
-        assert_eq!((pose.joints[1].parent, pose.joints[1].local), (None, at(0., 0., 1.)));
+        assert_eq!(
+            (pose.joints[0].place, pose.joints[0].local),
+            (at(0., 0., 3.), at(0., 0., 2.))
+        );
+        assert_eq!(
+            (pose.joints[1].parent, pose.joints[1].local),
+            (None, at(0., 0., 1.))
+        );
         assert_eq!(pose.joints[1].inverse, at(0., 0., -1.));
         assert_eq!(pose.replaced, [0; 0]);
         assert_eq!(skin(&["mChest"], Vec::new()).bind_pose(), None);
@@ -266,12 +307,20 @@ mod tests {
         sheared[4] = 0.5;
         let mut odd = at(0., 0., 0.);
         odd[13] = f32::NAN;
-        let pose = skin(&["a", "b", "c"], vec![sheared, [0.0; 16], odd]).bind_pose().unwrap();
+        let pose = skin(&["a", "b", "c"], vec![sheared, [0.0; 16], odd])
+            .bind_pose()
+            .unwrap();
         assert_eq!(pose.replaced, [0, 1, 2]);
         // The inverse takes (1, 0, 0) to the place of the origin, and has y on x: what is left of it is upright.
-        assert_eq!((pose.joints[0].place, pose.joints[0].inverse), (at(1., 0., 0.), at(-1., 0., 0.)));
+        assert_eq!(
+            (pose.joints[0].place, pose.joints[0].inverse),
+            (at(1., 0., 0.), at(-1., 0., 0.))
+        );
         for joint in &pose.joints[1..] {
-            assert_eq!((joint.place, joint.inverse), (at(0., 0., 0.), at(0., 0., 0.)));
+            assert_eq!(
+                (joint.place, joint.inverse),
+                (at(0., 0., 0.), at(0., 0., 0.))
+            );
         }
     }
 
@@ -281,8 +330,13 @@ mod tests {
         flat[5] = 0.25;
         let (s, c) = (0.5_f32.sqrt(), 0.5_f32.sqrt());
         let turned = [c, s, 0., 0., -s, c, 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
-        let pose = skin(&["mPelvis", "mChest"], vec![flat, turned]).bind_pose().unwrap();
-        assert_eq!((pose.joints[1].parent, pose.joints[1].local), (None, pose.joints[1].place));
+        let pose = skin(&["mPelvis", "mChest"], vec![flat, turned])
+            .bind_pose()
+            .unwrap();
+        assert_eq!(
+            (pose.joints[1].parent, pose.joints[1].local),
+            (None, pose.joints[1].place)
+        );
         assert_eq!(pose.replaced, [0; 0]);
     }
 

@@ -32,7 +32,11 @@ impl Asset {
     /// not been downloaded (zeros), wrong LLSD, or arrays of a face that do not fit each other;
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn lod(&self, lod: Lod) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Lod(lod), (&self.meter(), &mut Scratch::default()))
+        self.mesh_from(
+            self.source(),
+            MeshKey::Lod(lod),
+            (&self.meter(), &mut Scratch::default()),
+        )
     }
 
     /// Like [`lod`](Self::lod), as floats, into memory that is reused.
@@ -46,7 +50,9 @@ impl Asset {
     /// Returns the errors of [`lod`](Self::lod).
     pub fn lod_into(&self, lod: Lod, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<bool> {
         out.clear();
-        let Some((block, stored)) = self.stored_block(self.source(), lod.name())? else { return Ok(false) };
+        let Some((block, stored)) = self.stored_block(self.source(), lod.name())? else {
+            return Ok(false);
+        };
         let mut content = std::mem::take(&mut scratch.bytes);
         let filled = self.fill(block, &stored, &mut content, out, scratch);
         scratch.bytes = content;
@@ -69,7 +75,9 @@ impl Asset {
         let length = length.map_err(|error| self.source().locate(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
         let place = BlockPlace::new(block, &self.options().limits);
-        each_face(content, &place, |_, face| out.next().fill(content, &face, &meter))
+        each_face(content, &place, |_, face| {
+            out.next().fill(content, &face, &meter)
+        })
     }
 
     /// The mesh for physics, decoded; `Ok(None)` if the asset has no such mesh.
@@ -80,7 +88,11 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod).
     pub fn physics_mesh(&self) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Physics, (&self.meter(), &mut Scratch::default()))
+        self.mesh_from(
+            self.source(),
+            MeshKey::Physics,
+            (&self.meter(), &mut Scratch::default()),
+        )
     }
 
     /// The hulls for physics, decoded.
@@ -112,7 +124,9 @@ impl Asset {
     /// Returns the errors of [`Block::decode`].
     pub fn raw_block(&self, name: &str) -> Result<Option<Bytes>> {
         let call = (&self.meter(), &mut Scratch::default());
-        Ok(self.content(self.source(), name, call)?.map(|(_, content)| content))
+        Ok(self
+            .content(self.source(), name, call)?
+            .map(|(_, content)| content))
     }
 
     /// The blocks that are there, in the order of [`entries`](Self::entries).
@@ -127,7 +141,9 @@ impl Asset {
     pub fn blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         for entry in self.entries() {
-            let Ok(Some(range)) = entry.range() else { continue };
+            let Ok(Some(range)) = entry.range() else {
+                continue;
+            };
             let head = range.start..range.end.min(range.start.saturating_add(2));
             let codec = match self.source().get(head, BLOCK) {
                 Ok(head) => codec(&head),
@@ -141,8 +157,13 @@ impl Asset {
 
     /// The source, with all blocks that are decoded loaded.
     pub(crate) fn loaded_source(&self) -> Result<Source> {
-        let ranges = DECODED.iter().filter_map(|name| Some(self.present(name).ok()??.1));
-        match self.source().with_ranges(&ranges.collect::<Vec<_>>(), "blocks") {
+        let ranges = DECODED
+            .iter()
+            .filter_map(|name| Some(self.present(name).ok()??.1));
+        match self
+            .source()
+            .with_ranges(&ranges.collect::<Vec<_>>(), "blocks")
+        {
             // Missing bytes are reported for all blocks at once.
             Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => Err(error),
             // If reading ahead fails, so does reading, and each block reports its error.
@@ -156,7 +177,11 @@ impl Asset {
         key: MeshKey,
         (meter, scratch): (&Meter, &mut Scratch),
     ) -> Result<Option<Mesh>> {
-        Mesh::of_block(key, self.content(source, key.name(), (meter, scratch)), meter)
+        Mesh::of_block(
+            key,
+            self.content(source, key.name(), (meter, scratch)),
+            meter,
+        )
     }
 
     pub(crate) fn convex_from(
@@ -167,13 +192,19 @@ impl Asset {
         PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, call))
     }
 
-    pub(crate) fn skin_from(&self, source: &Source, call: (&Meter, &mut Scratch)) -> Result<Option<Skin>> {
+    pub(crate) fn skin_from(
+        &self,
+        source: &Source,
+        call: (&Meter, &mut Scratch),
+    ) -> Result<Option<Skin>> {
         Skin::new(self.content(source, SKIN, call))
     }
 
     /// A block, inflated.
     fn content(&self, source: &Source, name: &str, call: (&Meter, &mut Scratch)) -> Content {
-        let Some((block, stored)) = self.stored_block(source, name)? else { return Ok(None) };
+        let Some((block, stored)) = self.stored_block(source, name)? else {
+            return Ok(None);
+        };
         self.inflate(block, stored, call).map(Some)
     }
 
@@ -196,10 +227,18 @@ impl Asset {
     }
 
     /// A block and its bytes.
-    pub(crate) fn stored_block(&self, source: &Source, name: &str) -> Result<Option<(Block, Bytes)>> {
-        let Some((entry, range)) = self.present(name)? else { return Ok(None) };
+    pub(crate) fn stored_block(
+        &self,
+        source: &Source,
+        name: &str,
+    ) -> Result<Option<(Block, Bytes)>> {
+        let Some((entry, range)) = self.present(name)? else {
+            return Ok(None);
+        };
         let place = FILE.of(entry.address.clone()).at(range.clone());
-        let stored = source.get(range, BLOCK).map_err(|error| place.locate(error))?;
+        let stored = source
+            .get(range, BLOCK)
+            .map_err(|error| place.locate(error))?;
         block_of(entry, place, stored).map(Some)
     }
 
@@ -214,7 +253,11 @@ impl Asset {
         let place = FILE.of(entry.address.clone()).at(range.clone());
         // If the length is unknown, a reader that finds no more bytes shows that the file is damaged.
         let is_there = self.source().len()?.is_some_and(|len| range.end <= len);
-        match self.source().get(range, BLOCK).map_err(|error| place.locate(error)) {
+        match self
+            .source()
+            .get(range, BLOCK)
+            .map_err(|error| place.locate(error))
+        {
             Ok(stored) => Ok(block_of(entry, place, stored).map(Some)),
             Err(error) if is_there || error.is_of_reading() => Err(error),
             Err(error) => Ok(Err(error)),
@@ -239,15 +282,24 @@ impl Asset {
 fn block_of(entry: &Entry, place: Place, stored: Bytes) -> Result<(Block, Bytes)> {
     if is_not_downloaded(&stored) {
         let error = place.error(ErrorKind::Truncated, BLOCK);
-        return Err(error.expected("a zlib stream").found("zeros: not downloaded"));
+        return Err(error
+            .expected("a zlib stream")
+            .found("zeros: not downloaded"));
     }
     let range = entry.range()?.unwrap_or_default();
-    Ok((Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None), stored))
+    Ok((
+        Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None),
+        stored,
+    ))
 }
 
 /// Returns the compression of a block, by its first bytes. The specification's text says gzip; every writer writes zlib.
 fn codec(stored: &[u8]) -> Codec {
-    if stored.starts_with(&[0x1f, 0x8b]) { Codec::Gzip } else { Codec::Zlib }
+    if stored.starts_with(&[0x1f, 0x8b]) {
+        Codec::Gzip
+    } else {
+        Codec::Zlib
+    }
 }
 
 /// The viewer's cache reserves room for blocks before it has them.
@@ -289,8 +341,17 @@ impl Asset {
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;
         const TRIANGLE: u64 = 16;
-        let stored = |lod: Lod| self.lod_range(lod).ok().flatten().map(|range| range.length());
-        let size = Lod::ALL.into_iter().rev().filter(|other| *other >= lod).find_map(stored)?;
+        let stored = |lod: Lod| {
+            self.lod_range(lod)
+                .ok()
+                .flatten()
+                .map(|range| range.length())
+        };
+        let size = Lod::ALL
+            .into_iter()
+            .rev()
+            .filter(|other| *other >= lod)
+            .find_map(stored)?;
         Some(size.saturating_sub(OTHER_BYTES).max(TRIANGLE) / TRIANGLE)
     }
 }

@@ -60,7 +60,10 @@ impl MeshBuffer {
         if self.faces.len() < self.count {
             self.faces.push(FaceBuffer::default());
         }
-        #[expect(clippy::indexing_slicing, reason = "made a moment ago, where it was not there")]
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "made a moment ago, where it was not there"
+        )]
         &mut self.faces[index]
     }
 }
@@ -73,7 +76,12 @@ impl FaceBuffer {
         floats_into(face.normals(content), &mut self.normals, meter)?;
         floats_into(face.texcoords(content), &mut self.texcoords, meter)?;
         let indices = face.indices(content);
-        meter.resize(&mut self.indices, meter.read(), as_u64(indices.len()), ARRAY)?;
+        meter.resize(
+            &mut self.indices,
+            meter.read(),
+            as_u64(indices.len()),
+            ARRAY,
+        )?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }
@@ -81,6 +89,13 @@ impl FaceBuffer {
             Some(bytes) => (bytes, face.vertex_count()),
             None => (&[][..], 0),
         };
-        weights::unpack(bytes, vertices, WeightScale::Stored, meter, &mut self.joints, &mut self.weights)
+        weights::unpack(
+            bytes,
+            vertices,
+            WeightScale::Stored,
+            meter,
+            &mut self.joints,
+            &mut self.weights,
+        )
     }
 }

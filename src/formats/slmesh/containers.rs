@@ -41,7 +41,9 @@ impl UploadCache {
         let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
-            return Err(error.expected("a source that knows its length").found("one that does not"));
+            return Err(error
+                .expected("a source that knows its length")
+                .found("one that does not"));
         };
         Meter::of_part(&options.limits, &(0..len))
             .take_block(len, len, "upload cache")
@@ -59,11 +61,16 @@ impl UploadCache {
                 Some(Event::String(name)) => text(&bytes, &name),
                 _ => Text::default(),
             };
-            let mesh = mesh.ok_or_else(|| value.error().expected("an array \"mesh\"").found("none"))?;
+            let mesh =
+                mesh.ok_or_else(|| value.error().expected("an array \"mesh\"").found("none"))?;
             Ok((version, name, find_assets(mesh)?))
         };
         let (version, name, ranges) = parse().map_err(|error| FILE.locate(error))?;
-        Ok(Self { version, name, ranges })
+        Ok(Self {
+            version,
+            name,
+            ranges,
+        })
     }
 }
 
@@ -74,15 +81,22 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
     while let Some(element) = elements.next()? {
         let length = match element.event()? {
             Event::String(asset) if asset.has_escapes() => {
-                let error = FILE.at(element.range()).error(ErrorKind::Unsupported, "mesh");
-                return Err(error.expected("an asset as it is").found("one with escapes"));
+                let error = FILE
+                    .at(element.range())
+                    .error(ErrorKind::Unsupported, "mesh");
+                return Err(error
+                    .expected("an asset as it is")
+                    .found("one with escapes"));
             }
             Event::String(asset) => asset.raw().len(),
             Event::Binary(asset) => asset.len(),
             other => return Err(element.wrong("an asset in a string", other)),
         };
         // A quoted string ends in its quote.
-        let end = element.span().end.saturating_sub(usize::from(element.is_quoted()));
+        let end = element
+            .span()
+            .end
+            .saturating_sub(usize::from(element.is_quoted()));
         assets.push(as_u64(end.saturating_sub(length))..as_u64(end));
     }
     Ok(assets)
@@ -112,15 +126,23 @@ impl CacheEntry {
         let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
         let word = |index: usize| {
-            let bytes = preamble.get(index..).and_then(|rest| rest.first_chunk()).copied();
+            let bytes = preamble
+                .get(index..)
+                .and_then(|rest| rest.first_chunk())
+                .copied();
             u32::from_le_bytes(bytes.unwrap_or_default())
         };
         if word(0) != 1 {
-            let error = FILE.at(0..4).error(ErrorKind::Unsupported, "version of the cache entry");
+            let error = FILE
+                .at(0..4)
+                .error(ErrorKind::Unsupported, "version of the cache entry");
             return Err(error.expected("1").found(word(0)));
         }
         let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options)?;
-        Ok(Self { asset, flags: word(8) })
+        Ok(Self {
+            asset,
+            flags: word(8),
+        })
     }
 
     /// Returns `true` if the viewer has downloaded the block of this name in the header.
@@ -137,6 +159,7 @@ impl CacheEntry {
             (PHYSICS_CONVEX, 6),
             (PHYSICS_MESH, 7),
         ];
-        BITS.iter().any(|(name, bit)| *name == block && self.flags >> bit & 1 == 1)
+        BITS.iter()
+            .any(|(name, bit)| *name == block && self.flags >> bit & 1 == 1)
     }
 }

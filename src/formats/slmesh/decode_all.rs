@@ -55,16 +55,27 @@ impl Asset {
     /// Returns [`NeedBytes`](crate::ErrorKind::NeedBytes) if the source is [`Fragments`](crate::Fragments) that lack some.
     pub fn decode_all(&self) -> Result<Decoded> {
         let source = self.loaded_source()?;
-        let located = DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));
+        let located =
+            DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));
         let blocks: Vec<Block> = located.iter().flatten().flatten().cloned().collect();
         let mut contents = decode_all(&source, &blocks, self.options()).into_iter();
-        let [high, medium, low, lowest, physics_mesh, physics_convex, skin] =
-            located.map(|block: Result<Option<Block>>| -> Content {
-                let Some(block) = block? else { return Ok(None) };
-                // There is one for each block.
-                let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
-                Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
-            });
+        let [
+            high,
+            medium,
+            low,
+            lowest,
+            physics_mesh,
+            physics_convex,
+            skin,
+        ] = located.map(|block: Result<Option<Block>>| -> Content {
+            let Some(block) = block? else { return Ok(None) };
+            // There is one for each block.
+            let content = contents
+                .next()
+                .transpose()
+                .map_err(|error| FILE.locate(error))?;
+            Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
+        });
         let meter = self.meter();
         Ok(Decoded {
             lods: [

@@ -96,7 +96,11 @@ impl Face {
     ///
     /// Returns the errors of [`positions`](Self::positions).
     fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.located(floats_into(self.layout.positions(&self.content), out, &self.place.meter()))
+        self.located(floats_into(
+            self.layout.positions(&self.content),
+            out,
+            &self.place.meter(),
+        ))
     }
 
     /// "Normal": three integers per vertex, from -1 to 1; `None` if the face has no normals.
@@ -123,7 +127,11 @@ impl Face {
     ///
     /// Returns the errors of [`normals`](Self::normals).
     fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.located(floats_into(self.layout.normals(&self.content), out, &self.place.meter()))?;
+        self.located(floats_into(
+            self.layout.normals(&self.content),
+            out,
+            &self.place.meter(),
+        ))?;
         Ok(self.layout.normals.is_some())
     }
 
@@ -150,7 +158,9 @@ impl Face {
     #[doc(alias = "uv")]
     pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
         let mut out = Vec::new();
-        Ok(self.texcoords_into(set, &mut out)?.then(|| Array::from_vec(out)))
+        Ok(self
+            .texcoords_into(set, &mut out)?
+            .then(|| Array::from_vec(out)))
     }
 
     /// Like [`texcoords`](Self::texcoords), into `out`, which is resized to fit.
@@ -165,7 +175,11 @@ impl Face {
             out.clear();
             return Ok(false);
         }
-        self.located(floats_into(self.layout.texcoords(&self.content), out, &self.place.meter()))?;
+        self.located(floats_into(
+            self.layout.texcoords(&self.content),
+            out,
+            &self.place.meter(),
+        ))?;
         Ok(self.layout.texcoords.is_some())
     }
 
@@ -187,7 +201,8 @@ impl Face {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
     pub fn triangles(&self) -> Result<Array<[u16; 3]>> {
-        self.indices().map(|indices| Array::new(indices.into_bytes()))
+        self.indices()
+            .map(|indices| Array::new(indices.into_bytes()))
     }
 
     /// "TriangleList" as a flat list: three vertex indices per triangle, each less than [`vertex_count`](Self::vertex_count).
@@ -197,11 +212,20 @@ impl Face {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
     pub fn indices(&self) -> Result<Array<u16>> {
         let vertices = self.vertex_count();
-        let Some((corner, index)) = self.wrong_index() else { return Ok(self.raw_indices()) };
-        let start = as_u64(self.layout.triangles.start.saturating_add(corner.saturating_mul(2)));
+        let Some((corner, index)) = self.wrong_index() else {
+            return Ok(self.raw_indices());
+        };
+        let start = as_u64(
+            self.layout
+                .triangles
+                .start
+                .saturating_add(corner.saturating_mul(2)),
+        );
         let error = FILE.at(span(start, 2)).malformed("TriangleList");
         let error = error.expected(less_than(vertices)).found(index);
-        Err(self.place.locate_at(error, self.address().then("indices").index(as_u64(corner))))
+        Err(self
+            .place
+            .locate_at(error, self.address().then("indices").index(as_u64(corner))))
     }
 
     /// The first index that is not less than the number of vertices, and its place.
@@ -219,7 +243,12 @@ impl Face {
     #[must_use]
     pub fn weights(&self) -> Option<Weights> {
         let bytes = self.slice(self.layout.weights.as_ref()?);
-        Some(Weights::new(bytes, self.vertex_count(), Arc::clone(&self.place), self.index))
+        Some(Weights::new(
+            bytes,
+            self.vertex_count(),
+            Arc::clone(&self.place),
+            self.index,
+        ))
     }
 
     /// "NormalizedScale": the factor of positions before tangents are computed.
@@ -278,7 +307,11 @@ impl Face {
 
 impl fmt::Debug for Face {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, vertices, triangles) = (self.address(), self.vertex_count(), self.triangle_count());
-        write!(f, "Face({address}: {vertices} vertices, {triangles} triangles)")
+        let (address, vertices, triangles) =
+            (self.address(), self.vertex_count(), self.triangle_count());
+        write!(
+            f,
+            "Face({address}: {vertices} vertices, {triangles} triangles)"
+        )
     }
 }

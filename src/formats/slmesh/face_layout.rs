@@ -28,14 +28,32 @@ pub struct Domain<const N: usize> {
 }
 
 impl<const N: usize> Domain<N> {
-    pub(crate) const HALF: Self = Self { min: [-0.5; N], max: [0.5; N] };
-    pub(crate) const NORMAL: Self = Self { min: [-1.0; N], max: [1.0; N] };
-    const NONE: Self = Self { min: [0.0; N], max: [0.0; N] };
+    pub(crate) const HALF: Self = Self {
+        min: [-0.5; N],
+        max: [0.5; N],
+    };
+    pub(crate) const NORMAL: Self = Self {
+        min: [-1.0; N],
+        max: [1.0; N],
+    };
+    const NONE: Self = Self {
+        min: [0.0; N],
+        max: [0.0; N],
+    };
 
     /// A domain whose two ends are values of the map `of`.
-    pub(crate) fn read(min: Option<Value<'_>>, max: Option<Value<'_>>, of: Value<'_>) -> Result<Self> {
+    pub(crate) fn read(
+        min: Option<Value<'_>>,
+        max: Option<Value<'_>>,
+        of: Value<'_>,
+    ) -> Result<Self> {
         let found = match (min, max) {
-            (Some(min), Some(max)) => return Ok(Self { min: min.numbers()?, max: max.numbers()? }),
+            (Some(min), Some(max)) => {
+                return Ok(Self {
+                    min: min.numbers()?,
+                    max: max.numbers()?,
+                });
+            }
             (Some(_), None) => "\"Min\" alone",
             (None, Some(_)) => "\"Max\" alone",
             (None, None) => "neither",
@@ -89,7 +107,11 @@ impl FaceLayout {
                 return Err(error.expected("a map").found(name(&other)));
             }
         };
-        let mut face = Self { map: start..reader.position(), fields: fields.count, ..Self::default() };
+        let mut face = Self {
+            map: start..reader.position(),
+            fields: fields.count,
+            ..Self::default()
+        };
         let [no_geometry, ..] = fields.values;
         match no_geometry {
             // The key counts, as in the viewer, whatever else the face has.
@@ -100,8 +122,17 @@ impl FaceLayout {
     }
 
     fn read_geometry(&mut self, content: &[u8], fields: &Fields<'_, { KEYS.len() }>) -> Result<()> {
-        let [_, position, domain, normal, tex_coord, texcoord_domain, triangles, weights, scale] =
-            fields.values;
+        let [
+            _,
+            position,
+            domain,
+            normal,
+            tex_coord,
+            texcoord_domain,
+            triangles,
+            weights,
+            scale,
+        ] = fields.values;
         self.positions = self.required(position, "Position")?.binary_of(6)?;
         let vertices = self.vertex_count();
         let as_many = |value: Value<'_>, size: usize| {
@@ -110,9 +141,14 @@ impl FaceLayout {
             if span.len() == needed {
                 return Ok(span);
             }
-            let [needed, vertices, found] = [needed, vertices, span.len()].map(|n| decimal(as_u64(n)));
-            let expected = format!("{needed} bytes, for as many elements as there are positions: {vertices}");
-            Err(value.wrong_count().expected(expected).found(format_args!("{found} bytes")))
+            let [needed, vertices, found] =
+                [needed, vertices, span.len()].map(|n| decimal(as_u64(n)));
+            let expected =
+                format!("{needed} bytes, for as many elements as there are positions: {vertices}");
+            Err(value
+                .wrong_count()
+                .expected(expected)
+                .found(format_args!("{found} bytes")))
         };
         self.normals = normal.map(|value| as_many(value, 6)).transpose()?;
         self.texcoords = tex_coord.map(|value| as_many(value, 4)).transpose()?;
@@ -135,7 +171,9 @@ impl FaceLayout {
 
     fn required<'a>(&self, value: Option<Value<'a>>, what: &'static str) -> Result<Value<'a>> {
         value.ok_or_else(|| {
-            let error = FILE.at(as_u64(self.map.start)..as_u64(self.map.end)).malformed(what);
+            let error = FILE
+                .at(as_u64(self.map.start)..as_u64(self.map.end))
+                .malformed(what);
             error.expected("the field, or \"NoGeometry\"").found("none")
         })
     }
@@ -164,7 +202,10 @@ impl FaceLayout {
 
     /// Positions as stored, and their domain.
     pub(crate) fn positions<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<3>) {
-        (bytes(content, Some(&self.positions)), self.position_domain())
+        (
+            bytes(content, Some(&self.positions)),
+            self.position_domain(),
+        )
     }
 
     /// Normals as stored, and their domain.
@@ -193,7 +234,8 @@ fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
 
 /// Returns a part of the content; an empty slice if `span` is `None`.
 pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [u8] {
-    span.and_then(|span| content.get(span.clone())).unwrap_or_default()
+    span.and_then(|span| content.get(span.clone()))
+        .unwrap_or_default()
 }
 
 /// Decodes integers that lie in a domain.
@@ -222,7 +264,10 @@ pub(crate) fn each_face(
             .map_err(|error| place.locate_face(error, index))?;
     }
     // The end of the array.
-    reader.next_event().map(drop).map_err(|error| place.locate(error))
+    reader
+        .next_event()
+        .map(drop)
+        .map_err(|error| place.locate(error))
 }
 
 fn face_count(reader: &mut Reader<'_>) -> Result<u32> {

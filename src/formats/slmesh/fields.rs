@@ -40,7 +40,12 @@ impl<'a, const N: usize> Fields<'a, N> {
             reader.skip_value()?;
             let place = values.iter_mut().zip(keys).find(|(_, name)| key == ***name);
             if let Some((value @ None, what)) = place {
-                *value = Some(Value { input, start, end: reader.position(), what });
+                *value = Some(Value {
+                    input,
+                    start,
+                    end: reader.position(),
+                    what,
+                });
             }
         }
         Ok(Self { values, count })
@@ -49,7 +54,12 @@ impl<'a, const N: usize> Fields<'a, N> {
 
 impl<'a> Value<'a> {
     pub(crate) fn new(input: &'a [u8], span: &Range<usize>, what: &'static str) -> Self {
-        Self { input, start: span.start, end: span.end, what }
+        Self {
+            input,
+            start: span.start,
+            end: span.end,
+            what,
+        }
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -101,7 +111,10 @@ impl<'a> Value<'a> {
             return Ok(span);
         }
         let found = counted(as_u64(span.len()), "byte");
-        Err(self.wrong_count().expected(format!("elements of {size} bytes")).found(found))
+        Err(self
+            .wrong_count()
+            .expected(format!("elements of {size} bytes"))
+            .found(found))
     }
 
     /// Returns `true` if it is a string in quotes.
@@ -113,7 +126,9 @@ impl<'a> Value<'a> {
     pub(crate) fn integer(&self) -> Result<i64> {
         match self.event()? {
             Event::Integer(integer) => Ok(integer.into()),
-            Event::Real(real) => whole(real).ok_or_else(|| self.wrong("a whole number", Event::Real(real))),
+            Event::Real(real) => {
+                whole(real).ok_or_else(|| self.wrong("a whole number", Event::Real(real)))
+            }
             other => Err(self.wrong("a whole number", other)),
         }
     }
@@ -131,7 +146,10 @@ impl<'a> Value<'a> {
         match reader.expect_event()? {
             Event::BeginArray(count) if usize::try_from(count) == Ok(N) => {}
             Event::BeginArray(count) => {
-                return Err(self.wrong_count().expected(format!("{N} numbers")).found(count));
+                return Err(self
+                    .wrong_count()
+                    .expected(format!("{N} numbers"))
+                    .found(count));
             }
             other => return Err(self.wrong(format!("{N} numbers"), other)),
         }
@@ -163,7 +181,11 @@ impl<'a> Value<'a> {
     pub(crate) fn elements(&self, expected: &'static str) -> Result<Elements<'a>> {
         let mut reader = self.reader();
         match reader.expect_event()? {
-            Event::BeginArray(left) => Ok(Elements { of: *self, reader, left }),
+            Event::BeginArray(left) => Ok(Elements {
+                of: *self,
+                reader,
+                left,
+            }),
             other => Err(self.wrong(expected, other)),
         }
     }
@@ -199,7 +221,11 @@ impl<'a> Elements<'a> {
         let start = self.reader.position().saturating_add(self.of.start);
         self.reader.skip_value()?;
         let end = self.reader.position().saturating_add(self.of.start);
-        Ok(Some(Value { start, end, ..self.of }))
+        Ok(Some(Value {
+            start,
+            end,
+            ..self.of
+        }))
     }
 }
 
@@ -210,7 +236,10 @@ fn number(event: Event<'_>) -> Option<f32> {
         Event::Real(real) => real,
         _ => return None,
     };
-    #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the viewer does")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounds to the nearest, as the viewer does"
+    )]
     let rounded = number as f32;
     Some(rounded)
 }
@@ -219,7 +248,10 @@ fn number(event: Event<'_>) -> Option<f32> {
 fn whole(number: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let is_whole = number.fract() == 0.0 && number.abs() <= EXACT;
-    #[expect(clippy::cast_possible_truncation, reason = "whole numbers of up to 53 bits are exact in both")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whole numbers of up to 53 bits are exact in both"
+    )]
     is_whole.then_some(number as i64)
 }
 

@@ -23,17 +23,29 @@ impl Asset {
         let mut findings = Findings::default();
         let (mut hashed, mut end) = (0_u64, 0);
         for entry in self.entries() {
-            let (Some(hash), Some(range)) = (entry.hash(), entry.range()?) else { continue };
+            let (Some(hash), Some(range)) = (entry.hash(), entry.range()?) else {
+                continue;
+            };
             let place = FILE.of(entry.address.clone()).at(range.clone());
             (hashed, end) = (hashed.saturating_add(range.length()), range.end.max(end));
             if hashed > end.saturating_mul(TIMES) {
-                findings.add(rules::SHARED_TOO_OFTEN, || (place, "not compared with its hash"));
+                findings.add(rules::SHARED_TOO_OFTEN, || {
+                    (place, "not compared with its hash")
+                });
                 break;
             }
-            let stored = self.source().get(range, BLOCK).map_err(|error| place.locate(error))?;
+            let stored = self
+                .source()
+                .get(range, BLOCK)
+                .map_err(|error| place.locate(error))?;
             let found = Md5::digest(&stored);
             if hash[..] != found[..] {
-                let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                let hex = |bytes: &[u8]| {
+                    bytes
+                        .iter()
+                        .map(|byte| format!("{byte:02x}"))
+                        .collect::<String>()
+                };
                 let detail = format!("expected {}, found {}", hex(&hash), hex(&found));
                 findings.add(rules::HASH, || (place, detail));
             }

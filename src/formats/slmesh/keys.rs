@@ -121,7 +121,11 @@ impl MeshKey {
 
     /// Returns the block of this name; the mesh for physics also has an older name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let name = if name == PHYSICS_SHAPE { PHYSICS_MESH } else { name };
+        let name = if name == PHYSICS_SHAPE {
+            PHYSICS_MESH
+        } else {
+            name
+        };
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 

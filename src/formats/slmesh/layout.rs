@@ -117,15 +117,24 @@ impl Layout {
         let source = source.for_format(Format::SlMesh);
         let (source, bytes, keys) = read_header(&source, &region, limits)?;
         let header = span(region.start, as_u64(bytes.len()));
-        let mut layout =
-            Self { source, header, bytes, keys, entries: Vec::new(), version: None, findings: Vec::new() };
+        let mut layout = Self {
+            source,
+            header,
+            bytes,
+            keys,
+            entries: Vec::new(),
+            version: None,
+            findings: Vec::new(),
+        };
         let mut findings = Findings::default();
         layout.read_version(max_version, &mut findings)?;
         layout.refuse_upload_cache()?;
         // If keys are equal, the first counts.
         let mut seen = HashSet::new();
         let first = layout.keys.iter().filter(|key| seen.insert(&key.name));
-        layout.entries = first.filter_map(|key| layout.entry_of(key, region.end)).collect();
+        layout.entries = first
+            .filter_map(|key| layout.entry_of(key, region.end))
+            .collect();
         layout.note_missing(&mut findings);
         layout.findings = findings.into_vec();
         Ok(layout)
@@ -139,7 +148,9 @@ impl Layout {
 
     /// Every key, and its value as it is stored.
     pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = (&Text, Bytes)> {
-        self.keys.iter().map(|key| (&key.name, self.bytes.slice(key.value.clone())))
+        self.keys
+            .iter()
+            .map(|key| (&key.name, self.bytes.slice(key.value.clone())))
     }
 
     pub(crate) fn entry(&self, name: &[u8]) -> Option<&Entry> {
@@ -147,9 +158,15 @@ impl Layout {
     }
 
     fn read_version(&mut self, most: i32, findings: &mut Findings) -> Result<()> {
-        let Some(value) = self.value("version", "version") else { return Ok(()) };
+        let Some(value) = self.value("version", "version") else {
+            return Ok(());
+        };
         let place = FILE.at(self.absolute(&value.range()));
-        let Some(version) = value.integer().ok().and_then(|version| i32::try_from(version).ok()) else {
+        let Some(version) = value
+            .integer()
+            .ok()
+            .and_then(|version| i32::try_from(version).ok())
+        else {
             findings.add(rules::VERSION, || (place, "not a whole number"));
             return Ok(());
         };
@@ -158,8 +175,9 @@ impl Layout {
             return Err(error.expected(at_most(most)).found(version));
         }
         if version > MAX_VERSION {
-            let detail =
-                format!("{version}: a format that is incompatible with versions up to {MAX_VERSION}");
+            let detail = format!(
+                "{version}: a format that is incompatible with versions up to {MAX_VERSION}"
+            );
             findings.add(rules::VERSION, || (place, detail));
         }
         self.version = Some(version);
@@ -169,13 +187,20 @@ impl Layout {
     /// The viewer's upload cache is also a map, with whole assets inside.
     fn refuse_upload_cache(&self) -> Result<()> {
         let is_array = |name| {
-            self.value(name, "header").is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
+            self.value(name, "header")
+                .is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
         };
-        let has_block = self.keys.iter().any(|key| KNOWN.iter().any(|name| key.name == name));
+        let has_block = self
+            .keys
+            .iter()
+            .any(|key| KNOWN.iter().any(|name| key.name == name));
         if has_block || !is_array("mesh") || !is_array("instance") {
             return Ok(());
         }
-        let error = FILE.at(self.header.clone()).error(ErrorKind::Unsupported, "header").expected("an asset");
+        let error = FILE
+            .at(self.header.clone())
+            .error(ErrorKind::Unsupported, "header")
+            .expected("an asset");
         Err(error.found("a viewer's upload cache (.slm), which slmesh::UploadCache reads"))
     }
 
@@ -193,9 +218,11 @@ impl Layout {
             None => Address::field("header").name(name.to_string_lossy()),
         };
         let (range, hash, mesh_triangles) = match fields {
-            Ok([offset, size, hash, triangles]) => {
-                (self.block_range(value, offset, size, region_end), hash, triangles)
-            }
+            Ok([offset, size, hash, triangles]) => (
+                self.block_range(value, offset, size, region_end),
+                hash,
+                triangles,
+            ),
             Err(error) => (Err(self.in_header(error)), None, None),
         };
         let hash = hash.and_then(|value| match value.event() {
@@ -203,9 +230,16 @@ impl Layout {
             Ok(Event::Uuid(bytes)) => Some(bytes),
             _ => None,
         });
-        let mesh_triangles = mesh_triangles.and_then(|value| u64::try_from(value.integer().ok()?).ok());
+        let mesh_triangles =
+            mesh_triangles.and_then(|value| u64::try_from(value.integer().ok()?).ok());
         let range = range.map_err(|error| FILE.of(address.clone()).locate(error));
-        Some(Entry { name: name.clone(), address, range, hash, mesh_triangles })
+        Some(Entry {
+            name: name.clone(),
+            address,
+            range,
+            hash,
+            mesh_triangles,
+        })
     }
 
     fn block_range<'a>(
@@ -220,7 +254,10 @@ impl Layout {
                 Some(value) => Ok((value, value.integer()?)),
                 None => Err(value.error().expected(expected).found("none")),
             };
-            let (offset, size) = (number(offset, "an \"offset\"")?, number(size, "a \"size\"")?);
+            let (offset, size) = (
+                number(offset, "an \"offset\"")?,
+                number(size, "a \"size\"")?,
+            );
             if size.1 == 0 || offset.1 == -1 {
                 return Ok(None);
             }
@@ -229,7 +266,9 @@ impl Layout {
             };
             Ok(Some((unsigned(offset)?, unsigned(size)?)))
         };
-        let Some((offset, size)) = numbers().map_err(|error| self.in_header(error))? else { return Ok(None) };
+        let Some((offset, size)) = numbers().map_err(|error| self.in_header(error))? else {
+            return Ok(None);
+        };
         // Neither has more than 53 bits.
         let range = span(self.header.end.saturating_add(offset), size);
         if range.end > region_end {
@@ -259,8 +298,10 @@ impl Layout {
             findings.add(rules::NOT_FOUND, || (FILE.at(self.header.clone()), detail));
             return;
         }
-        let has =
-            |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
+        let has = |name: &str| {
+            self.entry(name.as_bytes())
+                .is_some_and(|entry| !matches!(entry.range, Ok(None)))
+        };
         let place = || FILE.at(self.header.clone());
         if !has(Lod::High.name()) {
             let detail = "expected the highest level of detail, found none";
@@ -268,11 +309,15 @@ impl Layout {
         }
         for (lower, higher) in [(Lod::Low, Lod::Medium), (Lod::Lowest, Lod::Low)] {
             if has(lower.name()) && !has(higher.name()) {
-                findings.add(rules::LOD_GAP, || (place(), format!("{lower} without {higher}")));
+                findings.add(rules::LOD_GAP, || {
+                    (place(), format!("{lower} without {higher}"))
+                });
             }
         }
         if !has(PHYSICS_CONVEX) {
-            findings.add(rules::CONVEX_MISSING, || (place(), "expected a convex hull, found none"));
+            findings.add(rules::CONVEX_MISSING, || {
+                (place(), "expected a convex hull, found none")
+            });
         }
     }
 
@@ -282,18 +327,27 @@ impl Layout {
 }
 
 /// Reads as much as the map at the beginning of the region takes up; returns its bytes and its keys.
-fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<(Source, Bytes, Vec<Key>)> {
+fn read_header(
+    source: &Source,
+    region: &Range<u64>,
+    limits: &Limits,
+) -> Result<(Source, Bytes, Vec<Key>)> {
     let mut walk = source.walk();
     let mut window = HEAD;
     loop {
         let most = limits.max_block_bytes.max(HEAD);
-        let end = region.start.saturating_add(window.min(most)).min(region.end);
+        let end = region
+            .start
+            .saturating_add(window.min(most))
+            .min(region.end);
         let len = source.len()?;
         let end = len.map_or(end, |len| end.min(len)).max(region.start);
         let bytes = match walk.get(region.start..end, "header") {
             // This read has revealed the length.
             Err(error)
-                if error.kind() == ErrorKind::Truncated && len.is_none() && source.len()?.is_some() =>
+                if error.kind() == ErrorKind::Truncated
+                    && len.is_none()
+                    && source.len()?.is_some() =>
             {
                 continue;
             }
@@ -343,7 +397,10 @@ fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
     while let Some(Event::Key(key)) = reader.next_event()? {
         let start = reader.position();
         reader.skip_value()?;
-        keys.push(Key { name: text(bytes, &key), value: start..reader.position() });
+        keys.push(Key {
+            name: text(bytes, &key),
+            value: start..reader.position(),
+        });
     }
     Ok((reader.position(), keys))
 }
@@ -359,7 +416,11 @@ pub(crate) fn text(bytes: &Bytes, string: &Str<'_>) -> Text {
 /// Returns `true` if a source that begins with `head` is a Second Life mesh asset: a map of binary LLSD with at least one key, with
 /// or without LLSD's line before it.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
-    let line = head.get(..18).is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
-        || head.get(..16).is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));
+    let line = head
+        .get(..18)
+        .is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
+        || head
+            .get(..16)
+            .is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));
     Ok(line || matches!(head, [b'{', _, _, _, _, b'k' | b'"' | b'\'', ..]))
 }

@@ -136,8 +136,11 @@ impl<'a> Reader<'a> {
     #[must_use]
     pub fn new(input: &'a [u8], limits: &Limits) -> Self {
         let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
-        let is_there =
-            |line: &&[u8]| input.get(..line.len()).is_some_and(|start| start.eq_ignore_ascii_case(line));
+        let is_there = |line: &&[u8]| {
+            input
+                .get(..line.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(line))
+        };
         Self {
             input,
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
@@ -151,11 +154,22 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn too_deep(&self, start: usize) -> Error {
-        let (limit, remedy) =
-            if self.max_depth < MAX_DEPTH { (Limit::Depth, self.remedy) } else { (Limit::Fixed(""), "") };
-        let error = FILE.at(self.range_from(start)).error(ErrorKind::LimitExceeded, "LLSD nesting");
+        let (limit, remedy) = if self.max_depth < MAX_DEPTH {
+            (Limit::Depth, self.remedy)
+        } else {
+            (Limit::Fixed(""), "")
+        };
+        let error = FILE
+            .at(self.range_from(start))
+            .error(ErrorKind::LimitExceeded, "LLSD nesting");
         let allowed = as_u64(self.max_depth);
-        error.because(Cause::Limit { limit, allowed, needed: None, count: None, remedy })
+        error.because(Cause::Limit {
+            limit,
+            allowed,
+            needed: None,
+            count: None,
+            remedy,
+        })
     }
 
     /// The offset of the next event, in bytes from the beginning of the input.
@@ -194,7 +208,8 @@ impl<'a> Reader<'a> {
 
     /// The next event of a value that has not ended.
     pub(crate) fn expect_event(&mut self) -> Result<Event<'a>> {
-        self.next_event()?.ok_or_else(|| self.truncated(1, "LLSD value"))
+        self.next_event()?
+            .ok_or_else(|| self.truncated(1, "LLSD value"))
     }
 
     /// Skips the next value, with all that it contains.
@@ -216,10 +231,17 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let found = self.byte(what)?;
         if found != tag {
-            return Err(self.malformed(what, start).expected(expected).found(shown(found)));
+            return Err(self
+                .malformed(what, start)
+                .expected(expected)
+                .found(shown(found)));
         }
         self.open.pop();
-        Ok(if is_map { Event::EndMap } else { Event::EndArray })
+        Ok(if is_map {
+            Event::EndMap
+        } else {
+            Event::EndArray
+        })
     }
 
     fn key(&mut self) -> Result<Str<'a>> {
@@ -229,7 +251,9 @@ impl<'a> Reader<'a> {
             quote @ (b'"' | b'\'') => self.quoted(quote, "LLSD key"),
             found => {
                 let error = self.malformed("LLSD key", start);
-                Err(error.expected("k or a quote, as the map declares more entries").found(shown(found)))
+                Err(error
+                    .expected("k or a quote, as the map declares more entries")
+                    .found(shown(found)))
             }
         }
     }
@@ -266,7 +290,9 @@ impl<'a> Reader<'a> {
         let rest = as_u64(self.input.len().saturating_sub(self.at));
         if bytes > rest {
             let start = as_u64(self.at);
-            let error = FILE.at(span(start, bytes)).error(ErrorKind::Truncated, what);
+            let error = FILE
+                .at(span(start, bytes))
+                .error(ErrorKind::Truncated, what);
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
             return Err(error.expected(expected).found(rest));
         }
@@ -281,8 +307,11 @@ impl<'a> Reader<'a> {
     fn length(&mut self, what: &'static str) -> Result<u32> {
         let start = self.at;
         let length = i32::from_be_bytes(self.array(what)?);
-        u32::try_from(length)
-            .map_err(|_| self.malformed(what, start).expected("a length of 0 or more").found(length))
+        u32::try_from(length).map_err(|_| {
+            self.malformed(what, start)
+                .expected("a length of 0 or more")
+                .found(length)
+        })
     }
 
     fn sized(&mut self, what: &'static str) -> Result<&'a [u8]> {
@@ -302,14 +331,18 @@ impl<'a> Reader<'a> {
                     if self.byte(what)? == b'x' {
                         let digits: [u8; 2] = self.array(what)?;
                         if !digits.iter().all(u8::is_ascii_hexdigit) {
-                            let error =
-                                self.malformed(what, escape).expected("\\x and two hexadecimal digits");
+                            let error = self
+                                .malformed(what, escape)
+                                .expected("\\x and two hexadecimal digits");
                             return Err(error.found(format_args!("\\x{}", digits.escape_ascii())));
                         }
                     }
                 }
                 byte if byte == quote => {
-                    let raw = self.input.get(start..self.at.saturating_sub(1)).unwrap_or_default();
+                    let raw = self
+                        .input
+                        .get(start..self.at.saturating_sub(1))
+                        .unwrap_or_default();
                     return Ok(Str { raw, has_escapes });
                 }
                 _ => {}
@@ -343,8 +376,13 @@ impl<'a> Reader<'a> {
 
     fn truncated(&self, count: usize, what: &'static str) -> Error {
         let start = as_u64(self.at);
-        let error = FILE.at(span(start, as_u64(count))).error(ErrorKind::Truncated, what);
-        error.truncated(as_u64(count), as_u64(self.input.len().saturating_sub(self.at)))
+        let error = FILE
+            .at(span(start, as_u64(count)))
+            .error(ErrorKind::Truncated, what);
+        error.truncated(
+            as_u64(count),
+            as_u64(self.input.len().saturating_sub(self.at)),
+        )
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {
@@ -363,7 +401,10 @@ fn shown(byte: u8) -> String {
 
 impl<'a> Str<'a> {
     fn plain(raw: &'a [u8]) -> Self {
-        Self { raw, has_escapes: false }
+        Self {
+            raw,
+            has_escapes: false,
+        }
     }
 
     /// The bytes in the input, without quotes and with escapes.
@@ -380,7 +421,10 @@ impl<'a> Str<'a> {
 
     /// The bytes of the text, escapes undone; in most files UTF-8.
     pub fn bytes(&self) -> impl Iterator<Item = u8> + use<'a> {
-        Unescaped { rest: self.raw, has_escapes: self.has_escapes }
+        Unescaped {
+            rest: self.raw,
+            has_escapes: self.has_escapes,
+        }
     }
 
     /// The text, with U+FFFD in place of what is not UTF-8.
@@ -409,7 +453,11 @@ impl PartialEq for Str<'_> {
 
 impl PartialEq<str> for Str<'_> {
     fn eq(&self, other: &str) -> bool {
-        if self.has_escapes { self.bytes().eq(other.bytes()) } else { self.raw == other.as_bytes() }
+        if self.has_escapes {
+            self.bytes().eq(other.bytes())
+        } else {
+            self.raw == other.as_bytes()
+        }
     }
 }
 
@@ -448,7 +496,9 @@ impl Iterator for Unescaped<'_> {
             b'x' => {
                 let (digits, rest) = self.rest.split_at_checked(2)?;
                 self.rest = rest;
-                digits.iter().fold(0, |value: u8, digit| value << 4 | nibble(*digit))
+                digits
+                    .iter()
+                    .fold(0, |value: u8, digit| value << 4 | nibble(*digit))
             }
             // Quotes, the backslash, and whatever else is there stand for themselves, as in the viewer.
             other => *other,
@@ -456,7 +506,11 @@ impl Iterator for Unescaped<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let least = if self.has_escapes { self.rest.len().div_ceil(4) } else { self.rest.len() };
+        let least = if self.has_escapes {
+            self.rest.len().div_ceil(4)
+        } else {
+            self.rest.len()
+        };
         (least, Some(self.rest.len()))
     }
 }
@@ -490,20 +544,30 @@ mod tests {
     fn dates_are_little_endian_and_reals_are_not() {
         let mut date = vec![b'd'];
         date.extend(1.5_f64.to_le_bytes());
-        assert_eq!(Reader::new(&date, &Limits::default()).next_event().unwrap(), Some(Event::Date(1.5)));
+        assert_eq!(
+            Reader::new(&date, &Limits::default()).next_event().unwrap(),
+            Some(Event::Date(1.5))
+        );
         let mut real = vec![b'r'];
         real.extend(1.5_f64.to_be_bytes());
-        assert_eq!(Reader::new(&real, &Limits::default()).next_event().unwrap(), Some(Event::Real(1.5)));
+        assert_eq!(
+            Reader::new(&real, &Limits::default()).next_event().unwrap(),
+            Some(Event::Real(1.5))
+        );
     }
 
     #[test]
     fn escapes_are_undone_and_compared() {
         let mut reader = Reader::new(br#""a\n\x41\q\"'""#, &Limits::default());
-        let Some(Event::String(text)) = reader.next_event().unwrap() else { panic!() };
+        let Some(Event::String(text)) = reader.next_event().unwrap() else {
+            panic!()
+        };
         assert!(text == *"a\nAq\"'" && text.has_escapes());
         assert_eq!(text.bytes().collect::<Vec<_>>(), b"a\nAq\"'");
         let mut plain = Reader::new(b"s\0\0\0\x06a\nAq\"'", &Limits::default());
-        let Some(Event::String(same)) = plain.next_event().unwrap() else { panic!() };
+        let Some(Event::String(same)) = plain.next_event().unwrap() else {
+            panic!()
+        };
         assert_eq!(text, same);
         assert_eq!(kinds(br#""\xg0""#), ErrorKind::Malformed);
         assert_eq!(kinds(br#""\"#), ErrorKind::Truncated);
@@ -528,24 +592,37 @@ mod tests {
     #[test]
     fn depth_is_bounded_by_the_limit_and_never_more_than_fits() {
         let nested = |depth: usize| {
-            [b"[\0\0\0\x01".repeat(depth - 1), b"[\0\0\0\0".to_vec(), b"]".repeat(depth)].concat()
+            [
+                b"[\0\0\0\x01".repeat(depth - 1),
+                b"[\0\0\0\0".to_vec(),
+                b"]".repeat(depth),
+            ]
+            .concat()
         };
         let read = |input: &[u8], limits: &Limits| {
             let mut reader = Reader::new(input, limits);
-            reader.skip_value().map(|()| reader.position()).map_err(|error| error.kind())
+            reader
+                .skip_value()
+                .map(|()| reader.position())
+                .map_err(|error| error.kind())
         };
         let standard = Limits::default();
         assert_eq!(read(&nested(96), &standard), Ok(96 * 6));
         assert_eq!(read(&nested(97), &standard), Err(ErrorKind::LimitExceeded));
         let deep = standard.with_max_depth(u32::MAX);
         assert_eq!(read(&nested(MAX_DEPTH), &deep), Ok(MAX_DEPTH * 6));
-        assert_eq!(read(&nested(MAX_DEPTH + 1), &deep), Err(ErrorKind::LimitExceeded));
+        assert_eq!(
+            read(&nested(MAX_DEPTH + 1), &deep),
+            Err(ErrorKind::LimitExceeded)
+        );
     }
 
     #[test]
     fn values_are_skipped_whole() {
-        let mut reader =
-            Reader::new(b"[\0\0\0\x02{\0\0\0\x01k\0\0\0\x01a[\0\0\0\x01!]}i\0\0\0\x07]", &Limits::default());
+        let mut reader = Reader::new(
+            b"[\0\0\0\x02{\0\0\0\x01k\0\0\0\x01a[\0\0\0\x01!]}i\0\0\0\x07]",
+            &Limits::default(),
+        );
         assert_eq!(reader.next_event().unwrap(), Some(Event::BeginArray(2)));
         reader.skip_value().unwrap();
         assert_eq!(reader.next_event().unwrap(), Some(Event::Integer(7)));

@@ -35,13 +35,17 @@ const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"]
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` if the content is undefined, as in sub-models.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
-        let Some((place, content)) = content? else { return Ok(None) };
+        let Some((place, content)) = content? else {
+            return Ok(None);
+        };
         let place = Arc::new(place);
         Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &Arc<BlockPlace>) -> Result<Option<Self>> {
-        let Some(value) = place.value(content, PHYSICS_CONVEX)? else { return Ok(None) };
+        let Some(value) = place.value(content, PHYSICS_CONVEX)? else {
+            return Ok(None);
+        };
         let [hull_list, positions, bounding_verts, min, max] = value.fields(&KEYS)?.values;
         let domain = match (min, max) {
             (None, None) => Domain::HALF,
@@ -63,10 +67,16 @@ impl PhysicsConvex {
                 let [expected, found] = [expected, found].map(as_u64);
                 let points = format!("the {} points of HullList", decimal(expected));
                 let Some(positions) = positions else {
-                    return Err(list.error().expected(format!("Positions of {points}")).found("none"));
+                    return Err(list
+                        .error()
+                        .expected(format!("Positions of {points}"))
+                        .found("none"));
                 };
-                let [needed, found] = [expected, found].map(|points| decimal(points.saturating_mul(6)));
-                let error = positions.wrong_count().expected(format!("{needed} bytes, for {points}"));
+                let [needed, found] =
+                    [expected, found].map(|points| decimal(points.saturating_mul(6)));
+                let error = positions
+                    .wrong_count()
+                    .expected(format!("{needed} bytes, for {points}"));
                 return Err(error.found(format_args!("{found} bytes")));
             }
             (_, surplus) => convex.surplus = surplus.unwrap_or(0),
@@ -75,8 +85,16 @@ impl PhysicsConvex {
     }
 
     fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        let size = |count: &u8| if *count == 0 { 256 } else { usize::from(*count) };
-        bytes(&self.content, self.hull_list.as_ref()).iter().map(size)
+        let size = |count: &u8| {
+            if *count == 0 {
+                256
+            } else {
+                usize::from(*count)
+            }
+        };
+        bytes(&self.content, self.hull_list.as_ref())
+            .iter()
+            .map(size)
     }
 
     /// "Min" and "Max"; -0.5 to 0.5 if they are absent.
@@ -98,7 +116,9 @@ impl PhysicsConvex {
     /// `None` if the field is absent.
     #[must_use]
     pub fn raw_hull_points(&self) -> Option<Array<[u16; 3]>> {
-        self.positions.clone().map(|span| Array::new(self.content.slice(span)))
+        self.positions
+            .clone()
+            .map(|span| Array::new(self.content.slice(span)))
     }
 
     /// The points of all hulls, one after the other; `Ok(None)` if the block has no such points.
@@ -115,7 +135,9 @@ impl PhysicsConvex {
     /// `None` if the field is absent.
     #[must_use]
     pub fn raw_bounding_verts(&self) -> Option<Array<[u16; 3]>> {
-        self.bounding_verts.clone().map(|span| Array::new(self.content.slice(span)))
+        self.bounding_verts
+            .clone()
+            .map(|span| Array::new(self.content.slice(span)))
     }
 
     /// The points of the hull around everything; `Ok(None)` if the block has no such points.
@@ -129,8 +151,12 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into((bytes(&self.content, span), self.domain), &mut out, &self.place.meter())
-            .map_err(|error| self.place.locate(error))?;
+        floats_into(
+            (bytes(&self.content, span), self.domain),
+            &mut out,
+            &self.place.meter(),
+        )
+        .map_err(|error| self.place.locate(error))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }
 }
@@ -140,7 +166,10 @@ impl fmt::Debug for PhysicsConvex {
         f.debug_struct("PhysicsConvex")
             .field("hulls", &self.sizes().len())
             .field("points", &self.raw_hull_points().map(|points| points.len()))
-            .field("bounding_verts", &self.raw_bounding_verts().map(|points| points.len()))
+            .field(
+                "bounding_verts",
+                &self.raw_bounding_verts().map(|points| points.len()),
+            )
             .field("domain", &self.domain)
             .finish()
     }

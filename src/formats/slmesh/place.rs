@@ -27,7 +27,12 @@ pub(crate) struct BlockPlace {
 
 impl BlockPlace {
     pub(crate) fn new(block: Block, limits: &Limits) -> Self {
-        Self { range: block.range, address: block.address, codec: block.codec, limits: *limits }
+        Self {
+            range: block.range,
+            address: block.address,
+            codec: block.codec,
+            limits: *limits,
+        }
     }
 
     /// The meter of a call on the content of this block.
@@ -61,13 +66,20 @@ impl BlockPlace {
             None => error,
         };
         // The content is complete: more bytes of the file would not help.
-        let error =
-            if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
+        let error = if error.kind() == ErrorKind::Truncated {
+            error.kind_is(ErrorKind::Malformed)
+        } else {
+            error
+        };
         FILE.locate(error.at(self.range.clone()).of(address))
     }
 
     /// Returns all of the content as one value; `Ok(None)` if the value is undefined.
-    pub(crate) fn value<'a>(&self, content: &'a [u8], what: &'static str) -> Result<Option<Value<'a>>> {
+    pub(crate) fn value<'a>(
+        &self,
+        content: &'a [u8],
+        what: &'static str,
+    ) -> Result<Option<Value<'a>>> {
         let mut reader = Reader::new(content, &self.limits);
         let start = reader.position();
         reader.skip_value()?;

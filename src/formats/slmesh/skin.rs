@@ -61,13 +61,18 @@ impl Skin {
 
     /// Reads the content of the block; `Ok(None)` if the content is undefined.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
-        let Some((place, content)) = content? else { return Ok(None) };
+        let Some((place, content)) = content? else {
+            return Ok(None);
+        };
         Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        let Some(value) = place.value(content, SKIN)? else { return Ok(None) };
-        let [names, bind_shape, inverse, alt_inverse, lock, pelvis_offset] = value.fields(&KEYS)?.values;
+        let Some(value) = place.value(content, SKIN)? else {
+            return Ok(None);
+        };
+        let [names, bind_shape, inverse, alt_inverse, lock, pelvis_offset] =
+            value.fields(&KEYS)?.values;
         let mut findings = Findings::default();
         let pelvis_offset = pelvis_offset.and_then(|value| {
             let number = value.number();

@@ -33,7 +33,11 @@ impl Asset {
         let source = self.loaded_source()?;
         let meter = self.meter();
         let mut broken = Vec::new();
-        let skin = sound(SKIN, self.skin_from(&source, (&meter, &mut scratch)), &mut broken)?;
+        let skin = sound(
+            SKIN,
+            self.skin_from(&source, (&meter, &mut scratch)),
+            &mut broken,
+        )?;
         // If a skin cannot be read, it is unknown what belongs to it.
         let check_weights = broken.is_empty();
         let mut higher: Option<(Lod, usize, usize)> = None;
@@ -41,12 +45,16 @@ impl Asset {
             // The skin stays; one mesh takes the place of the other.
             let part = meter.part();
             let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&part, &mut scratch));
-            let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else { continue };
+            let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else {
+                continue;
+            };
             faces(&mesh, skin.as_ref(), check_weights, &mut findings);
             let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
             if let Some([x, y, z]) = only_position(&mesh) {
-                findings.add(rules::NO_EXTENT, || (place(), format!("all positions are ({x}, {y}, {z})")));
+                findings.add(rules::NO_EXTENT, || {
+                    (place(), format!("all positions are ({x}, {y}, {z})"))
+                });
             }
             if let Some((higher, faces, more)) = higher {
                 if faces != mesh.face_count() {
@@ -62,10 +70,11 @@ impl Asset {
         }
         let part = meter.part();
         let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&part, &mut scratch));
-        let has_mesh = sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
-            faces(&mesh, None, false, &mut findings);
-            true
-        });
+        let has_mesh =
+            sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
+                faces(&mesh, None, false, &mut findings);
+                true
+            });
         drop(part);
         let convex = self.convex_from(&source, (&meter, &mut scratch));
         if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
@@ -100,13 +109,21 @@ fn only_position(mesh: &Mesh) -> Option<[f32; 3]> {
 }
 
 /// Returns the content of a block; `None` if it cannot be decoded, which is a finding. A failure to read stays an error.
-fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Finding>) -> Result<Option<T>> {
+fn sound<T>(
+    block: &'static str,
+    read: Result<Option<T>>,
+    broken: &mut Vec<Finding>,
+) -> Result<Option<T>> {
     match read {
         Err(error) if error.is_of_reading() => Err(error),
         Err(error) => {
             let address = error.address().cloned().unwrap_or(Address::field(block));
             let detail = error.message_at(&address);
-            broken.push(Finding::new(rules::BLOCK, FILE.of_error(&error).of(address), detail));
+            broken.push(Finding::new(
+                rules::BLOCK,
+                FILE.of_error(&error).of(address),
+                detail,
+            ));
             Ok(None)
         }
         Ok(block) => Ok(block),
@@ -128,7 +145,12 @@ fn check_convex(convex: &PhysicsConvex, has_mesh: bool, findings: &mut Findings)
         findings.add(rules::HULLS_AND_MESH, || (place(), detail));
     }
     let domain = convex.domain();
-    if domain.min.iter().chain(&domain.max).any(|number| !number.is_finite()) {
+    if domain
+        .min
+        .iter()
+        .chain(&domain.max)
+        .any(|number| !number.is_finite())
+    {
         findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
     }
 }
@@ -139,7 +161,11 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut F
         let place = || FILE.of(face.address()).at(mesh.range());
         if let Some(is_true) = face.layout().no_geometry {
             if !is_true || face.layout().fields > 1 {
-                let detail = if is_true { "other fields beside it" } else { "expected true" };
+                let detail = if is_true {
+                    "other fields beside it"
+                } else {
+                    "expected true"
+                };
                 findings.add(rules::NO_GEOMETRY, || (place(), detail));
             }
             continue;
@@ -156,7 +182,9 @@ fn domains(face: &Face, findings: &mut Findings) {
     let place = || FILE.of(face.address()).at(face.range());
     let layout = face.layout();
     match layout.domain {
-        None => findings.add(rules::DOMAIN_MISSING, || (place(), "expected one, found none: -0.5 to 0.5")),
+        None => findings.add(rules::DOMAIN_MISSING, || {
+            (place(), "expected one, found none: -0.5 to 0.5")
+        }),
         Some(domain) => {
             const LIMIT: f32 = 0.501;
             let mut numbers = domain.min.iter().chain(&domain.max);
@@ -169,16 +197,25 @@ fn domains(face: &Face, findings: &mut Findings) {
         }
     }
     match layout.texcoord_domain {
-        None if layout.texcoords.is_some() => {
-            findings.add(rules::TEX_COORD_DOMAIN_MISSING, || (place(), "expected one, found none: all are 0"))
-        }
+        None if layout.texcoords.is_some() => findings.add(rules::TEX_COORD_DOMAIN_MISSING, || {
+            (place(), "expected one, found none: all are 0")
+        }),
         None => {}
         Some(domain) => inverted(&domain, findings, place),
     }
 }
 
-fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: impl Fn() -> Place) {
-    if domain.min.iter().zip(&domain.max).any(|(min, max)| min > max) {
+fn inverted<const N: usize>(
+    domain: &Domain<N>,
+    findings: &mut Findings,
+    place: impl Fn() -> Place,
+) {
+    if domain
+        .min
+        .iter()
+        .zip(&domain.max)
+        .any(|(min, max)| min > max)
+    {
         let detail = interval(&domain.min, &domain.max);
         findings.add(rules::DOMAIN_INVERTED, || (place(), detail));
     }
@@ -188,7 +225,10 @@ fn triangles(face: &Face, findings: &mut Findings) {
     let place = || FILE.of(face.address().then("indices")).at(face.range());
     let vertices = face.vertex_count();
     if face.layout().odd_indices > 0 {
-        let detail = format!("a rest of {} after whole triangles", face.layout().odd_indices);
+        let detail = format!(
+            "a rest of {} after whole triangles",
+            face.layout().odd_indices
+        );
         findings.add(rules::ODD_INDICES, || (place(), detail));
     }
     if let Some((corner, index)) = face.wrong_index() {
@@ -202,8 +242,14 @@ fn triangles(face: &Face, findings: &mut Findings) {
     for (number, triangle) in face.raw_triangles().iter().enumerate() {
         let [a, b, c] = triangle;
         if a == b || b == c || c == a {
-            degenerate =
-                (degenerate.0.saturating_add(1), if degenerate.0 == 0 { number } else { degenerate.1 });
+            degenerate = (
+                degenerate.0.saturating_add(1),
+                if degenerate.0 == 0 {
+                    number
+                } else {
+                    degenerate.1
+                },
+            );
         }
         for index in triangle {
             if let Some(word) = is_used.get_mut(usize::from(index >> 6)) {
@@ -212,8 +258,13 @@ fn triangles(face: &Face, findings: &mut Findings) {
         }
     }
     let (count, first) = degenerate;
-    findings.add_many(rules::DEGENERATE, count, || (place(), format!("triangle {first} has a vertex twice")));
-    let used = is_used.iter().map(|word| u64::from(word.count_ones())).sum();
+    findings.add_many(rules::DEGENERATE, count, || {
+        (place(), format!("triangle {first} has a vertex twice"))
+    });
+    let used = is_used
+        .iter()
+        .map(|word| u64::from(word.count_ones()))
+        .sum();
     let unused = as_u64(vertices).saturating_sub(used);
     findings.add_many(rules::UNREFERENCED, unused, || {
         let is_unused = |vertex: &usize| match is_used.get(vertex / 64) {
@@ -229,13 +280,16 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
     let place = || FILE.of(face.address()).at(face.range());
     let Some(weights) = face.weights() else {
         if skin.is_some() {
-            findings
-                .add(rules::WEIGHTS_MISSING, || (place(), "expected them, as there is a skin; found none"));
+            findings.add(rules::WEIGHTS_MISSING, || {
+                (place(), "expected them, as there is a skin; found none")
+            });
         }
         return;
     };
     let Some(skin) = skin else {
-        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || (place(), "joints without names"));
+        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || {
+            (place(), "joints without names")
+        });
         return;
     };
     let (mut weightless, mut wrong) = (0_u64, None);
@@ -249,8 +303,9 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
         }
         weightless = weightless.saturating_add(u64::from(!weighs));
     }
-    findings
-        .add_many(rules::WEIGHTLESS, weightless, || (place(), "no influences, or weights that are all 0"));
+    findings.add_many(rules::WEIGHTLESS, weightless, || {
+        (place(), "no influences, or weights that are all 0")
+    });
     if let Some(joint) = wrong {
         let detail = format!("expected less than {}, found {joint}", skin.joint_count());
         findings.add(rules::JOINT_OUT_OF_RANGE, || (place(), detail));
@@ -261,8 +316,16 @@ fn check_skin(skin: &Skin, findings: &mut Findings) {
     let place = || FILE.of(Address::field(SKIN));
     let joints = skin.joint_count();
     let counts = [
-        (rules::MATRIX_COUNT, Some(skin.inverse_bind_matrices.as_ref().map_or(0, Array::len))),
-        (rules::ALT_MATRIX_COUNT, skin.alt_inverse_bind_matrices.as_ref().map(|matrices| matrices.len())),
+        (
+            rules::MATRIX_COUNT,
+            Some(skin.inverse_bind_matrices.as_ref().map_or(0, Array::len)),
+        ),
+        (
+            rules::ALT_MATRIX_COUNT,
+            skin.alt_inverse_bind_matrices
+                .as_ref()
+                .map(|matrices| matrices.len()),
+        ),
     ];
     for (what, count) in counts {
         if let Some(count) = count.filter(|count| *count != joints) {
@@ -270,12 +333,20 @@ fn check_skin(skin: &Skin, findings: &mut Findings) {
             findings.add(what, || (place(), detail));
         }
     }
-    not_finite(skin, |number| findings.add(rules::NOT_FINITE, || (place(), number)));
+    not_finite(skin, |number| {
+        findings.add(rules::NOT_FINITE, || (place(), number))
+    });
 }
 
 /// Calls `note` for each number that is infinite or not a number: which it is.
 fn not_finite(skin: &Skin, mut note: impl FnMut(String)) {
-    let wrong = |matrix: &[f32; 16]| matrix.iter().copied().enumerate().find(|(_, n)| !n.is_finite());
+    let wrong = |matrix: &[f32; 16]| {
+        matrix
+            .iter()
+            .copied()
+            .enumerate()
+            .find(|(_, n)| !n.is_finite())
+    };
     if let Some((element, number)) = skin.bind_shape_matrix.as_ref().and_then(wrong) {
         note(format!("bind_shape_matrix[{element}] is {number}"));
     }
@@ -284,7 +355,11 @@ fn not_finite(skin: &Skin, mut note: impl FnMut(String)) {
         ("alt_inverse_bind_matrix", &skin.alt_inverse_bind_matrices),
     ];
     for (name, matrices) in lists {
-        for (index, matrix) in matrices.iter().flat_map(|matrices| matrices.iter()).enumerate() {
+        for (index, matrix) in matrices
+            .iter()
+            .flat_map(|matrices| matrices.iter())
+            .enumerate()
+        {
             if let Some((element, number)) = wrong(&matrix) {
                 note(format!("{name}[{index}][{element}] is {number}"));
             }

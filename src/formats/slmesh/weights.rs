@@ -65,7 +65,12 @@ pub enum WeightScale {
 
 impl Weights {
     pub(crate) fn new(bytes: Bytes, vertices: usize, block: Arc<BlockPlace>, face: usize) -> Self {
-        Self { bytes, vertices, block, face }
+        Self {
+            bytes,
+            vertices,
+            block,
+            face,
+        }
     }
 
     /// The number of vertices.
@@ -85,7 +90,13 @@ impl Weights {
     pub fn iter(
         &self,
     ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = (u8, u16)> + use<>> + '_ {
-        let pairs = |found: Influences| found.joints.into_iter().zip(found.weights).take(found.count);
+        let pairs = |found: Influences| {
+            found
+                .joints
+                .into_iter()
+                .zip(found.weights)
+                .take(found.count)
+        };
         self.influences().map(pairs)
     }
 
@@ -105,7 +116,10 @@ impl Weights {
     pub fn arrays(&self, scale: WeightScale) -> Result<WeightArrays> {
         let (mut joints, mut weights) = (Vec::new(), Vec::new());
         self.arrays_into(scale, &mut joints, &mut weights)?;
-        Ok(WeightArrays { joints: Array::from_vec(joints), weights: Array::from_vec(weights) })
+        Ok(WeightArrays {
+            joints: Array::from_vec(joints),
+            weights: Array::from_vec(weights),
+        })
     }
 
     /// Like [`arrays`](Self::arrays), into `joints` and `weights`, which get their number.
@@ -119,8 +133,15 @@ impl Weights {
         joints: &mut Vec<[u8; 4]>,
         weights: &mut Vec<[f32; 4]>,
     ) -> Result<()> {
-        unpack(&self.bytes, self.vertices, scale, &self.block.meter(), joints, weights)
-            .map_err(|error| self.block.locate_face(error, self.face))
+        unpack(
+            &self.bytes,
+            self.vertices,
+            scale,
+            &self.block.meter(),
+            joints,
+            weights,
+        )
+        .map_err(|error| self.block.locate_face(error, self.face))
     }
 
     /// Four joints a vertex; missing ones are 0.
@@ -141,14 +162,18 @@ impl Weights {
         meter.count_read(&self.block.range);
         let room = meter.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
         let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
-        out.iter_mut().zip(self.influences()).for_each(|(out, influences)| *out = element(influences));
+        out.iter_mut()
+            .zip(self.influences())
+            .for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))
     }
 }
 
 impl std::fmt::Debug for Weights {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.iter().map(Iterator::collect::<Vec<_>>)).finish()
+        f.debug_list()
+            .entries(self.iter().map(Iterator::collect::<Vec<_>>))
+            .finish()
     }
 }
 
@@ -156,7 +181,11 @@ impl std::fmt::Debug for Weights {
 #[inline]
 fn next(rest: &mut &[u8]) -> Option<Influences> {
     if let Some((joints, weights)) = four(rest) {
-        return Some(Influences { joints, weights, count: MAX_INFLUENCES });
+        return Some(Influences {
+            joints,
+            weights,
+            count: MAX_INFLUENCES,
+        });
     }
     let mut influences = Influences::default();
     for (joint, weight) in influences.joints.iter_mut().zip(&mut influences.weights) {
@@ -185,7 +214,10 @@ fn four(rest: &mut &[u8]) -> Option<([u8; MAX_INFLUENCES], [u16; MAX_INFLUENCES]
         return None;
     }
     *rest = after;
-    Some((joints, [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes)))
+    Some((
+        joints,
+        [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes),
+    ))
 }
 
 /// Checks that the bytes are the influences of exactly `vertices` vertices; otherwise returns the reason.
@@ -199,7 +231,11 @@ pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
             return Err(Miscount::Cut(vertex));
         }
     }
-    if rest.is_empty() { Ok(()) } else { Err(Miscount::Longer(rest.len())) }
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(Miscount::Longer(rest.len()))
+    }
 }
 
 /// The reason why weights do not match the vertices.
@@ -217,12 +253,14 @@ impl Miscount {
         let error = error.expected(format!("influences of {} vertices", decimal(vertices)));
         match self {
             Self::Fewer(found) => error.found(format_args!("those of {}", decimal(found))),
-            Self::Cut(vertex) => {
-                error.found(format_args!("an end inside those of vertex {}", decimal(vertex)))
-            }
-            Self::Longer(bytes) => {
-                error.found(format_args!("data that goes on for {} bytes", decimal(bytes)))
-            }
+            Self::Cut(vertex) => error.found(format_args!(
+                "an end inside those of vertex {}",
+                decimal(vertex)
+            )),
+            Self::Longer(bytes) => error.found(format_args!(
+                "data that goes on for {} bytes",
+                decimal(bytes)
+            )),
         }
     }
 }
@@ -248,7 +286,10 @@ pub(crate) fn unpack(
             None => {
                 let influences = next(&mut rest).unwrap_or_default();
                 *joints = influences.joints;
-                joints.iter_mut().skip(influences.count).for_each(|joint| *joint = END);
+                joints
+                    .iter_mut()
+                    .skip(influences.count)
+                    .for_each(|joint| *joint = END);
                 influences.weights
             }
         };
@@ -289,12 +330,26 @@ mod tests {
         let weights = weights(bytes, 4);
         let counts: Vec<_> = weights.iter().map(|influences| influences.len()).collect();
         assert_eq!(counts, [1, 0, 4, 1]);
-        let WeightArrays { joints, weights: shares } = weights.arrays(WeightScale::Stored).unwrap();
-        assert_eq!(joints.to_vec(), [[2, 255, 255, 255], [255; 4], [1, 2, 3, 4], [5, 255, 255, 255]]);
+        let WeightArrays {
+            joints,
+            weights: shares,
+        } = weights.arrays(WeightScale::Stored).unwrap();
+        assert_eq!(
+            joints.to_vec(),
+            [
+                [2, 255, 255, 255],
+                [255; 4],
+                [1, 2, 3, 4],
+                [5, 255, 255, 255]
+            ]
+        );
         assert_eq!(shares.get(0), Some([1.0, 0.0, 0.0, 0.0]));
         let shares = weights.arrays(WeightScale::Normalized).unwrap().weights;
         assert_eq!(shares.get(2), Some([0.1, 0.2, 0.3, 0.4]));
-        assert_eq!((shares.get(1), shares.get(3)), (Some([0.0; 4]), Some([0.0; 4])));
+        assert_eq!(
+            (shares.get(1), shares.get(3)),
+            (Some([0.0; 4]), Some([0.0; 4]))
+        );
         assert!(check(bytes, 4).is_ok());
         assert!(matches!(check(bytes, 5), Err(Miscount::Fewer(4))));
         assert!(matches!(check(bytes, 3), Err(Miscount::Longer(4))));

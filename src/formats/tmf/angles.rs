@@ -20,7 +20,8 @@ impl Angles {
     /// Returns `true` if making a table costs less than decoding `count` elements without one.
     fn is_worth(bits: u8, count: usize) -> bool {
         // Without bits, vectors consist of their signs only.
-        (1..=Self::MAX_BITS).contains(&bits.into()) && 1_usize << bits.min(31) <= count.saturating_add(64)
+        (1..=Self::MAX_BITS).contains(&bits.into())
+            && 1_usize << bits.min(31) <= count.saturating_add(64)
     }
 
     fn new(bits: u8) -> Self {
@@ -57,7 +58,9 @@ impl AngleTables {
         if table.get().is_none() && !Angles::is_worth(bits, count) {
             return None;
         }
-        table.get_or_try_make(|| Ok(Arc::new(Angles::new(bits))), |_| true).ok()
+        table
+            .get_or_try_make(|| Ok(Arc::new(Angles::new(bits))), |_| true)
+            .ok()
     }
 }
 
@@ -70,7 +73,10 @@ pub(crate) struct Directions {
 impl Directions {
     /// For angles and heights of `bits` bits; `count` of them will be decoded.
     pub(crate) fn new(bits: u8, tables: &AngleTables, count: usize) -> Self {
-        Self { bits, angles: tables.get(bits, count) }
+        Self {
+            bits,
+            angles: tables.get(bits, count),
+        }
     }
 
     /// Decodes records of `before` bits, three signs, an angle around Z, and a height.
@@ -94,10 +100,17 @@ impl Directions {
                 let sign = (window << before.wrapping_add(place) >> 32) as u32 & 0x8000_0000;
                 f32::from_bits(number.to_bits() ^ sign)
             };
-            [negate(sin * radius, 0), negate(cos * radius, 1), negate(height, 2)]
+            [
+                negate(sin * radius, 0),
+                negate(cos * radius, 1),
+                negate(height, 2),
+            ]
         };
         match self.angles.as_deref() {
-            Some(Angles { sin_cos, radius_height }) => {
+            Some(Angles {
+                sin_cos,
+                radius_height,
+            }) => {
                 let entry = |table: &[[f32; 2]], index: u64| {
                     // Every number of `bits` bits has its entry.
                     table.get(as_usize(index)).copied().unwrap_or_default()
@@ -106,8 +119,10 @@ impl Directions {
                     let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
                     let angle = top_few(window << signs, width);
                     let height = top_few(window << signs.wrapping_add(width), width);
-                    *out =
-                        finish(window, vector(window, entry(sin_cos, angle), entry(radius_height, height)));
+                    *out = finish(
+                        window,
+                        vector(window, entry(sin_cos, angle), entry(radius_height, height)),
+                    );
                     bit = bit.wrapping_add(record.into());
                 }
             }
@@ -116,12 +131,19 @@ impl Directions {
                 for out in out {
                     let head = field(bytes, bit, signs) << 64_u32.wrapping_sub(signs);
                     let angle = field(bytes, bit.wrapping_add(signs.into()), width);
-                    let height =
-                        field(bytes, bit.wrapping_add(signs.into()).wrapping_add(width.into()), width);
+                    let height = field(
+                        bytes,
+                        bit.wrapping_add(signs.into()).wrapping_add(width.into()),
+                        width,
+                    );
                     let direction = match bits {
                         // Without bits for an angle and a height, the crate returns the signs.
                         0 => vector(head, [1.0; 2], [1.0; 2]),
-                        _ => vector(head, sin_cos(angle, divisor), radius_height(height, divisor)),
+                        _ => vector(
+                            head,
+                            sin_cos(angle, divisor),
+                            radius_height(height, divisor),
+                        ),
                     };
                     *out = finish(head, direction);
                     bit = bit.wrapping_add(record.into());

@@ -24,11 +24,20 @@ impl Document {
     /// The array at an address.
     pub(crate) fn array_at(&self, address: &Address) -> Result<ArrayEntry> {
         let absent = || no_array(FILE, address);
-        let [Segment::Field(field), Segment::Index(index), Segment::Field(array), ..] = address.segments()
+        let [
+            Segment::Field(field),
+            Segment::Index(index),
+            Segment::Field(array),
+            ..,
+        ] = address.segments()
         else {
             return Err(absent());
         };
-        let mesh = self.mesh(as_usize(*index)).ok().filter(|_| field == "meshes").ok_or_else(absent)?;
+        let mesh = self
+            .mesh(as_usize(*index))
+            .ok()
+            .filter(|_| field == "meshes")
+            .ok_or_else(absent)?;
         let is_sought = |entry: &ArrayEntry| entry.address == *address;
         let found = if array == "custom" {
             mesh.custom_entries()?.find(is_sought)
@@ -47,7 +56,10 @@ impl Document {
                 Ok(custom) => (0..)
                     .zip(custom)
                     .map(|(index, custom)| {
-                        Ok((address.clone().then("custom").index(index).then("name"), custom.name))
+                        Ok((
+                            address.clone().then("custom").index(index).then("name"),
+                            custom.name,
+                        ))
                     })
                     .collect(),
                 Err(error) => vec![Err(error)],
@@ -68,8 +80,12 @@ impl Mesh {
 
     /// The arrays that are not custom.
     fn own_entries(&self) -> Vec<ArrayEntry> {
-        let indices =
-            [self.position_indices(), self.normal_indices(), self.texcoord_indices(), self.tangent_indices()];
+        let indices = [
+            self.position_indices(),
+            self.normal_indices(),
+            self.texcoord_indices(),
+            self.tangent_indices(),
+        ];
         let indices: Vec<Packed<u32>> = indices.into_iter().flatten().collect();
         let vertices = [
             self.positions().map(entry),
@@ -81,7 +97,10 @@ impl Mesh {
         let first = |array: &Packed<u32>| indices.iter().find(|first| first.shares(array));
         let triangles = indices.iter().map(|array| {
             let same_as = first(array).filter(|first| first.address() != array.address());
-            ArrayEntry { same_as: same_as.map(|first| first.address().clone()), ..entry(array.clone()) }
+            ArrayEntry {
+                same_as: same_as.map(|first| first.address().clone()),
+                ..entry(array.clone())
+            }
         });
         vertices.into_iter().flatten().chain(triangles).collect()
     }
@@ -99,7 +118,10 @@ impl Mesh {
             };
             entry.with_name(&name)
         };
-        Ok(self.custom()?.into_iter().map(move |custom| entry((custom.name, custom.values))))
+        Ok(self
+            .custom()?
+            .into_iter()
+            .map(move |custom| entry((custom.name, custom.values))))
     }
 }
 
@@ -109,5 +131,7 @@ fn entry<T: PackedElement>(array: Packed<T>) -> ArrayEntry {
     let count = as_u64(array.len());
     let address = array.address().clone();
     let entry = ArrayEntry::new(address, start..end, move || array.read());
-    entry.stored_as(Codec::Stored, Encoding::BitPacked).with_count(count)
+    entry
+        .stored_as(Codec::Stored, Encoding::BitPacked)
+        .with_count(count)
 }

@@ -21,7 +21,10 @@ pub(crate) struct Coordinates {
 
 impl Coordinates {
     pub(crate) fn new(segment: &Segment, header: &raw::Vertex) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the crate does")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounds to the nearest, as the crate does"
+        )]
         let axes = stored_box(header).map(|(min, max)| (min as f32, max as f32));
         let mut this = Self {
             widths: segment.precision,
@@ -30,7 +33,12 @@ impl Coordinates {
             size: axes.map(|(min, max)| max - min),
             min: axes.map(|(min, _)| min),
         };
-        for ((steps, size), width) in this.steps.iter_mut().zip(&mut this.size).zip(segment.precision) {
+        for ((steps, size), width) in this
+            .steps
+            .iter_mut()
+            .zip(&mut this.size)
+            .zip(segment.precision)
+        {
             let greatest = match width {
                 33.. if segment.wrapped => wrapped_steps(width),
                 0..=64 => top(u64::MAX, width.into()),
@@ -61,11 +69,17 @@ impl Coordinates {
 
     pub(crate) fn decode(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
         let mut bit = bit;
-        let record = self.widths.iter().fold(0_u64, |sum, width| sum.wrapping_add((*width).into()));
+        let record = self
+            .widths
+            .iter()
+            .fold(0_u64, |sum, width| sum.wrapping_add((*width).into()));
         if self.widths.iter().any(|width| *width > 31) {
             for out in out {
-                for (((out, width), (steps, size)), min) in
-                    out.iter_mut().zip(self.widths).zip(self.steps.iter().zip(&self.size)).zip(&self.min)
+                for (((out, width), (steps, size)), min) in out
+                    .iter_mut()
+                    .zip(self.widths)
+                    .zip(self.steps.iter().zip(&self.size))
+                    .zip(&self.min)
                 {
                     *out = self.number(bytes, bit, width) as f32 / steps * size + min;
                     bit = bit.wrapping_add(width.into());
@@ -75,7 +89,9 @@ impl Coordinates {
         }
         let mut numbers = [0; BLOCK];
         for out in out.chunks_mut(BLOCK / 3) {
-            let numbers = numbers.get_mut(..out.as_flattened().len()).unwrap_or_default();
+            let numbers = numbers
+                .get_mut(..out.as_flattened().len())
+                .unwrap_or_default();
             match self.widths {
                 [x, y, z] if x == y && y == z => unpack(bytes, bit, x.into(), numbers),
                 widths => unpack_records(bytes, bit, widths.map(u32::from), numbers),
@@ -94,7 +110,11 @@ impl Coordinates {
 
     /// The bits after the number in the first 64 of a field.
     fn unused(&self, width: u8) -> u32 {
-        if self.wrapped && width >= 64 { unused(width) } else { 0 }
+        if self.wrapped && width >= 64 {
+            unused(width)
+        } else {
+            0
+        }
     }
 
     /// Four elements at a time, so that the axes come round in whole vectors.
@@ -151,11 +171,18 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     let (records, _) = out.as_chunks_mut::<3>();
     let both = x.wrapping_add(y);
     let record = both.wrapping_add(z);
-    #[expect(clippy::cast_possible_truncation, reason = "no number has more than 31 bits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "no number has more than 31 bits"
+    )]
     if record <= 57 {
         for out in records {
             let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
-            let numbers = [top_few(window, x), top_few(window << x, y), top_few(window << both, z)];
+            let numbers = [
+                top_few(window, x),
+                top_few(window << x, y),
+                top_few(window << both, z),
+            ];
             *out = numbers.map(|number| number as u32);
             bit = bit.wrapping_add(record.into());
         }
@@ -163,8 +190,11 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
         for out in records {
             let third = bit.wrapping_add(both.into());
             let ahead = window(bytes, as_usize(bit >> 3)) << shift(bit);
-            let numbers =
-                [top_few(ahead, x), field(bytes, bit.wrapping_add(x.into()), y), field(bytes, third, z)];
+            let numbers = [
+                top_few(ahead, x),
+                field(bytes, bit.wrapping_add(x.into()), y),
+                field(bytes, third, z),
+            ];
             *out = numbers.map(|number| number as u32);
             bit = bit.wrapping_add(record.into());
         }
@@ -173,11 +203,22 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
 
 /// The header of a vertex segment, which the layout has checked.
 pub(crate) fn vertex_header(source: &Source, segment: &Segment) -> Result<raw::Vertex> {
-    source.read_struct(segment.bits.saturating_sub(size_u64::<raw::Vertex>()), "VertexSegment")
+    source.read_struct(
+        segment.bits.saturating_sub(size_u64::<raw::Vertex>()),
+        "VertexSegment",
+    )
 }
 
 /// The box that a vertex segment stores, as minimum and maximum of each axis.
 pub(crate) fn stored_box(header: &raw::Vertex) -> [(f64, f64); 3] {
-    let raw::Vertex { min_x, max_x, min_y, max_y, min_z, max_z, .. } = header;
+    let raw::Vertex {
+        min_x,
+        max_x,
+        min_y,
+        max_y,
+        min_z,
+        max_z,
+        ..
+    } = header;
     [(min_x, max_x), (min_y, max_y), (min_z, max_z)].map(|(min, max)| (min.get(), max.get()))
 }

@@ -61,9 +61,20 @@ impl Decode for u32 {
     type Decoder = Indices;
 
     fn decoder((): (), parts: &Parts<'_>) -> Result<Indices> {
-        let Segment { base, precision: [bits, ..], .. } = *parts.segment;
+        let Segment {
+            base,
+            precision: [bits, ..],
+            ..
+        } = *parts.segment;
         let is_omitted = parts.segment.is_omitted();
-        Ok(if is_omitted { Indices::Counting } else { Indices::Stored { base, width: bits.into() } })
+        Ok(if is_omitted {
+            Indices::Counting
+        } else {
+            Indices::Stored {
+                base,
+                width: bits.into(),
+            }
+        })
     }
 
     fn decode(
@@ -77,7 +88,10 @@ impl Decode for u32 {
             Indices::Stored { base, width } => indices(base, width, bytes, bit, out),
             Indices::Counting => {
                 for (element, (number, out)) in (first..).zip(out).enumerate() {
-                    let too_large = |_| TooLarge { element, value: u128::from(as_u64(number)) };
+                    let too_large = |_| TooLarge {
+                        element,
+                        value: u128::from(as_u64(number)),
+                    };
                     *out = Self::try_from(number).map_err(too_large)?;
                 }
                 Ok(())
@@ -88,14 +102,18 @@ impl Decode for u32 {
 
 fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Result<(), TooLarge> {
     let greatest = base.checked_add(top(u64::MAX, width));
-    if let (0..=32, Some(_), Ok(base)) =
-        (width, greatest.filter(|greatest| u32::try_from(*greatest).is_ok()), u32::try_from(base))
-    {
+    if let (0..=32, Some(_), Ok(base)) = (
+        width,
+        greatest.filter(|greatest| u32::try_from(*greatest).is_ok()),
+        u32::try_from(base),
+    ) {
         let mut bit = bit;
         for block in out.chunks_mut(4096) {
             unpack(bytes, bit, width, block);
             if base > 0 {
-                block.iter_mut().for_each(|index| *index = index.wrapping_add(base));
+                block
+                    .iter_mut()
+                    .for_each(|index| *index = index.wrapping_add(base));
             }
             bit = bit.wrapping_add(as_u64(block.len()).wrapping_mul(width.into()));
         }
@@ -127,17 +145,29 @@ impl Decode for [f32; 3] {
     type Decoder = Vectors;
 
     fn decoder(kind: Vector, parts: &Parts<'_>) -> Result<Vectors> {
-        let Parts { segment, source, .. } = parts;
+        let Parts {
+            segment, source, ..
+        } = parts;
         Ok(match kind {
-            Vector::Vertex => Vectors::Vertices(Coordinates::new(segment, &vertex_header(source, segment)?)),
+            Vector::Vertex => {
+                Vectors::Vertices(Coordinates::new(segment, &vertex_header(source, segment)?))
+            }
             Vector::Normal => Vectors::Normals(parts.directions()),
         })
     }
 
-    fn decode(decoder: &Vectors, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
+    fn decode(
+        decoder: &Vectors,
+        bytes: &[u8],
+        bit: u64,
+        _: usize,
+        out: &mut [Self],
+    ) -> Result<(), TooLarge> {
         match decoder {
             Vectors::Vertices(coordinates) => coordinates.decode(bytes, bit, out),
-            Vectors::Normals(directions) => directions.decode(0, bytes, bit, out, |_, direction| direction),
+            Vectors::Normals(directions) => {
+                directions.decode(0, bytes, bit, out, |_, direction| direction)
+            }
         }
         Ok(())
     }
@@ -162,15 +192,24 @@ impl Decode for [f32; 4] {
     fn decoder(kind: Quad, parts: &Parts<'_>) -> Result<Quads> {
         Ok(match kind {
             Quad::Tangent => Quads::Tangents(parts.directions()),
-            Quad::Color => Quads::Colors { bits: parts.segment.precision[0] },
+            Quad::Color => Quads::Colors {
+                bits: parts.segment.precision[0],
+            },
         })
     }
 
-    fn decode(decoder: &Quads, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
+    fn decode(
+        decoder: &Quads,
+        bytes: &[u8],
+        bit: u64,
+        _: usize,
+        out: &mut [Self],
+    ) -> Result<(), TooLarge> {
         match decoder {
             Quads::Tangents(directions) => {
-                let handed =
-                    |window: u64, [x, y, z]: [f32; 3]| [x, y, z, if window >> 63 == 1 { -1.0 } else { 1.0 }];
+                let handed = |window: u64, [x, y, z]: [f32; 3]| {
+                    [x, y, z, if window >> 63 == 1 { -1.0 } else { 1.0 }]
+                };
                 directions.decode(1, bytes, bit, out, handed);
             }
             Quads::Colors { bits } => {
@@ -193,7 +232,13 @@ impl Decode for [f32; 2] {
         Ok(parts.segment.precision[0])
     }
 
-    fn decode(bits: &u8, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
+    fn decode(
+        bits: &u8,
+        bytes: &[u8],
+        bit: u64,
+        _: usize,
+        out: &mut [Self],
+    ) -> Result<(), TooLarge> {
         let convert = |number: u64, steps: u64| number as f32 / steps as f32;
         uniform(*bits, bytes, bit, out.as_flattened_mut(), convert);
         Ok(())
@@ -206,7 +251,10 @@ impl Decode for f32 {
     type Decoder = raw::CustomFloat;
 
     fn decoder((): (), parts: &Parts<'_>) -> Result<raw::CustomFloat> {
-        let start = parts.segment.bits.saturating_sub(size_u64::<raw::CustomFloat>());
+        let start = parts
+            .segment
+            .bits
+            .saturating_sub(size_u64::<raw::CustomFloat>());
         parts.source.read_struct(start, parts.segment.kind.what())
     }
 

@@ -52,10 +52,18 @@ impl Document {
     /// [`Limits`](crate::Limits) allow. In strict reading, returns [`Malformed`](crate::ErrorKind::Malformed) for any finding
     /// that the specification forbids, and the errors of decoding.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let layout = Layout::read(&source, &options.limits).map_err(|error| source.locate(error))?;
+        let layout =
+            Layout::read(&source, &options.limits).map_err(|error| source.locate(error))?;
         let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
-        let document = Self { file: Arc::new(File { layout, source, options: *options, angles }) };
+        let document = Self {
+            file: Arc::new(File {
+                layout,
+                source,
+                options: *options,
+                angles,
+            }),
+        };
         refuse_forbidden(options, Format::Tmf, || document.validate())
             .map_err(|error| document.source().locate(error))?;
         Ok(document)
@@ -104,7 +112,9 @@ impl Document {
         if index < self.mesh_count() {
             return Ok(Mesh::new(&self.file, index));
         }
-        let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
+        let error = FILE
+            .out_of_range("mesh")
+            .of(Address::field("meshes").index(as_u64(index)));
         Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
@@ -116,15 +126,17 @@ impl Document {
 
     /// The parts of the file: each mesh, followed by its segments. Reads nothing.
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
-        (0..).zip(&self.file.layout.meshes).flat_map(|(index, mesh)| {
-            let address = Address::field("meshes").index(index);
-            let item = self.mesh_item(address.clone(), mesh);
-            let segments = (0..).zip(self.file.layout.segments_of(mesh));
-            let segments = segments.map(move |(segment, entry)| {
-                segment_item(address.clone().then("segments").index(segment), entry)
-            });
-            std::iter::once(item).chain(segments)
-        })
+        (0..)
+            .zip(&self.file.layout.meshes)
+            .flat_map(|(index, mesh)| {
+                let address = Address::field("meshes").index(index);
+                let item = self.mesh_item(address.clone(), mesh);
+                let segments = (0..).zip(self.file.layout.segments_of(mesh));
+                let segments = segments.map(move |(segment, entry)| {
+                    segment_item(address.clone().then("segments").index(segment), entry)
+                });
+                std::iter::once(item).chain(segments)
+            })
     }
 
     fn mesh_item(&self, address: Address, mesh: &MeshLayout) -> Item {
@@ -154,24 +166,40 @@ impl Document {
     /// The meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         Box::new(self.meshes().map(|mesh| {
-            let entry = MeshEntry::new(mesh.address(), mesh.name().to_string_lossy(), Role::Geometry);
+            let entry = MeshEntry::new(
+                mesh.address(),
+                mesh.name().to_string_lossy(),
+                Role::Geometry,
+            );
             entry.with_counts(mesh.counts())
         }))
     }
 
     /// The index of the first mesh with this name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.file.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
+        self.file
+            .layout
+            .meshes
+            .iter()
+            .position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
     }
 }
 
 fn segment_item(address: Address, segment: &Segment) -> Item {
     let range = segment.range.clone();
     let counts = match segment.kind {
-        SegmentType::Reserved(number) | SegmentType::Unknown(number) => vec![("seg_type", number.into())],
+        SegmentType::Reserved(number) | SegmentType::Unknown(number) => {
+            vec![("seg_type", number.into())]
+        }
         _ => vec![("elements", segment.count), ("bits", segment.record_bits())],
     };
-    Item { address, counts, stored: range.length(), decoded: segment.decoded_bytes(), range }
+    Item {
+        address,
+        counts,
+        stored: range.length(),
+        decoded: segment.decoded_bytes(),
+        range,
+    }
 }
 
 impl fmt::Debug for Document {

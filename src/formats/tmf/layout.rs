@@ -26,7 +26,10 @@ pub(crate) const HEAD: u64 = 64 << 10;
 pub(crate) struct Layout {
     /// The source; it holds the headers in memory.
     pub(crate) source: Source,
-    #[cfg_attr(not(feature = "raw"), expect(dead_code, reason = "read only by `Document::header`"))]
+    #[cfg_attr(
+        not(feature = "raw"),
+        expect(dead_code, reason = "read only by `Document::header`")
+    )]
     pub(crate) header: raw::Header,
     pub(crate) file_layout: FileLayout,
     pub(crate) meshes: Vec<MeshLayout>,
@@ -46,7 +49,9 @@ pub(crate) struct MeshLayout {
 impl Layout {
     pub(crate) fn read(source: &Source, limits: &Limits) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
-        let source = source.for_format(Format::Tmf).with_head(header_size, HEAD, "TMF Header")?;
+        let source = source
+            .for_format(Format::Tmf)
+            .with_head(header_size, HEAD, "TMF Header")?;
         let header: raw::Header = source.read_struct(0, "TMF Header")?;
         let file_layout = check_identity(&header)?;
         let mut reader = Reader {
@@ -65,7 +70,10 @@ impl Layout {
         }
         if let Some(len) = source.len()?.filter(|len| *len > end) {
             reader.findings.add(rules::TRAILING_BYTES, || {
-                (FILE.at(end..len), format!("{} bytes after the last mesh", (end..len).length()))
+                (
+                    FILE.at(end..len),
+                    format!("{} bytes after the last mesh", (end..len).length()),
+                )
             });
         }
         reader.check_wide_coordinates()?;
@@ -86,8 +94,14 @@ impl Layout {
 
     /// The bytes of a mesh, its header included.
     pub(crate) fn mesh_range(&self, mesh: &MeshLayout) -> Range<u64> {
-        let header = mesh.start.saturating_add(4).saturating_add(as_u64(mesh.name.len()));
-        let end = self.segments_of(mesh).last().map_or(header, |segment| segment.data.end);
+        let header = mesh
+            .start
+            .saturating_add(4)
+            .saturating_add(as_u64(mesh.name.len()));
+        let end = self
+            .segments_of(mesh)
+            .last()
+            .map_or(header, |segment| segment.data.end);
         mesh.start..end
     }
 }
@@ -102,7 +116,9 @@ fn check_identity(header: &raw::Header) -> Result<FileLayout> {
         (0, 0 | 1) => Ok(FileLayout::A),
         (0, 2) => Ok(FileLayout::B),
         (major, minor) => {
-            let error = FILE.error(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR").at(7..11);
+            let error = FILE
+                .error(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR")
+                .at(7..11);
             let error = error.expected("0.2 or less");
             Err(error.found(format_args!("{major}.{minor}")))
         }
@@ -138,7 +154,10 @@ struct Position {
 
 impl Position {
     fn place(self) -> Place {
-        FILE.of(Address::field("meshes").index(self.mesh).then("segments").index(self.segment))
+        FILE.of(Address::field("meshes")
+            .index(self.mesh)
+            .then("segments")
+            .index(self.segment))
     }
 }
 
@@ -154,14 +173,26 @@ impl Reader<'_> {
         if str::from_utf8(&name).is_err() {
             let end = name_range.end;
             let detail = "the name of the mesh is not UTF-8";
-            self.findings.add(rules::NAME_NOT_UTF8, || (place().at(name_range.start..end), detail));
+            self.findings.add(rules::NAME_NOT_UTF8, || {
+                (place().at(name_range.start..end), detail)
+            });
         }
         let first = self.segments.len();
         let mut end = name_range.end.saturating_add(2);
         for segment in 0..count {
-            end = self.segment(Position { mesh: index, segment: segment.into() }, end)?;
+            end = self.segment(
+                Position {
+                    mesh: index,
+                    segment: segment.into(),
+                },
+                end,
+            )?;
         }
-        self.meshes.push(MeshLayout { start, name, segments: first..self.segments.len() });
+        self.meshes.push(MeshLayout {
+            start,
+            name,
+            segments: first..self.segments.len(),
+        });
         self.check_tables(end)?;
         self.count_omitted(index, first)?;
         Ok(end)
@@ -175,9 +206,14 @@ impl Reader<'_> {
     fn check_tables(&self, end: u64) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshLayout>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
-        let (lists, meter) = (meshes.saturating_add(segments), Meter::of_part(self.limits, &(0..end)));
+        let (lists, meter) = (
+            meshes.saturating_add(segments),
+            Meter::of_part(self.limits, &(0..end)),
+        );
         let taken = meter.take_block(end, lists, "lists of meshes and segments");
-        taken.map(drop).map_err(|error| FILE.at(11..15).locate(error))
+        taken
+            .map(drop)
+            .map_err(|error| FILE.at(11..15).locate(error))
     }
 
     /// Reads the headers of a segment; returns its end.
@@ -185,23 +221,44 @@ impl Reader<'_> {
         let at = |error: Error| position.place().locate(error);
         let (number, data_length, compression, header_size) = match self.file_layout {
             FileLayout::A => {
-                let raw::SegmentHeaderA { seg_type, data_length, compresion_type } =
-                    self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                (seg_type.get(), data_length.get(), compresion_type, size_u64::<raw::SegmentHeaderA>())
+                let raw::SegmentHeaderA {
+                    seg_type,
+                    data_length,
+                    compresion_type,
+                } = self.walk.read_struct(start, "Segment Header").map_err(at)?;
+                (
+                    seg_type.get(),
+                    data_length.get(),
+                    compresion_type,
+                    size_u64::<raw::SegmentHeaderA>(),
+                )
             }
             FileLayout::B => {
-                let raw::SegmentHeaderB { seg_type, data_length, compresion_type } =
-                    self.walk.read_struct(start, "Segment Header").map_err(at)?;
+                let raw::SegmentHeaderB {
+                    seg_type,
+                    data_length,
+                    compresion_type,
+                } = self.walk.read_struct(start, "Segment Header").map_err(at)?;
                 let length = data_length.get().into();
-                (seg_type.into(), length, compresion_type, size_u64::<raw::SegmentHeaderB>())
+                (
+                    seg_type.into(),
+                    length,
+                    compresion_type,
+                    size_u64::<raw::SegmentHeaderB>(),
+                )
             }
         };
         let kind = SegmentType::of(number);
         let data_start = start.saturating_add(header_size);
         let data = span(data_start, data_length);
-        if self.len.is_some_and(|len| data.end > len) || data_start.checked_add(data_length).is_none() {
+        if self.len.is_some_and(|len| data.end > len)
+            || data_start.checked_add(data_length).is_none()
+        {
             let there = self.len.unwrap_or(0).saturating_sub(data.start);
-            let error = position.place().at(data).error(ErrorKind::Truncated, kind.what());
+            let error = position
+                .place()
+                .at(data)
+                .error(ErrorKind::Truncated, kind.what());
             return Err(error.truncated(data_length, there));
         }
         let end = data.end;
@@ -228,12 +285,19 @@ impl Reader<'_> {
         let place = || position.place().at(segment.range.clone());
         match segment.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
-                let detail = || format!("type {} is not one that is written; skipped", decimal(number));
-                self.findings.add(rules::UNKNOWN_SEGMENT, || (place(), detail()));
+                let detail = || {
+                    format!(
+                        "type {} is not one that is written; skipped",
+                        decimal(number)
+                    )
+                };
+                self.findings
+                    .add(rules::UNKNOWN_SEGMENT, || (place(), detail()));
             }
             kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
                 let detail = || format!("type {number} is of layout B");
-                self.findings.add(rules::TYPE_OF_OTHER_LAYOUT, || (place(), detail()));
+                self.findings
+                    .add(rules::TYPE_OF_OTHER_LAYOUT, || (place(), detail()));
             }
             _ => {}
         }
@@ -249,24 +313,36 @@ impl Reader<'_> {
             if self.file_layout == FileLayout::B {
                 let detail = "normal triangles are omitted, which layout B does not provide for";
                 let place = || position.place().at(segment.range.clone());
-                self.findings.add(rules::OMITTED_IN_LAYOUT_B, || (place(), detail));
+                self.findings
+                    .add(rules::OMITTED_IN_LAYOUT_B, || (place(), detail));
             }
             return Ok(());
         }
         if segment.compression != 0 {
-            let place = position.place().at(segment.data.start.saturating_sub(1)..segment.data.start);
+            let place = position
+                .place()
+                .at(segment.data.start.saturating_sub(1)..segment.data.start);
             let error = place.error(ErrorKind::Unsupported, "compresion_type");
-            return Err(error.expected("0 (or 1 of normal triangles)").found(segment.compression));
+            return Err(error
+                .expected("0 (or 1 of normal triangles)")
+                .found(segment.compression));
         }
         segment.bits = segment.data.start;
         let fields = match segment.kind {
-            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => Fields::default(),
+            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
+                Fields::default()
+            }
             SegmentType::Vertex => {
                 let header: raw::Vertex = self.header(position, segment)?;
                 (segment.count, segment.precision) = (header.vertex_count.get(), header.prec);
-                Fields { count: segment.data.part(0, 8), precision: segment.data.part(56, 3) }
+                Fields {
+                    count: segment.data.part(0, 8),
+                    precision: segment.data.part(56, 3),
+                }
             }
-            SegmentType::Normal | SegmentType::Tangent => self.count_precision(position, segment)?,
+            SegmentType::Normal | SegmentType::Tangent => {
+                self.count_precision(position, segment)?
+            }
             SegmentType::Uv => self.precision_count(position, segment)?,
             SegmentType::CustomColorRgba => {
                 self.custom_name(position, segment)?;
@@ -277,7 +353,10 @@ impl Reader<'_> {
                 let start = segment.bits;
                 let header: raw::CustomFloat = self.header(position, segment)?;
                 (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
-                Fields { count: span(start, 8), precision: span(start.saturating_add(24), 1) }
+                Fields {
+                    count: span(start, 8),
+                    precision: span(start.saturating_add(24), 1),
+                }
             }
             SegmentType::CustomIndex | SegmentType::CustomInteger => {
                 self.custom_name(position, segment)?;
@@ -304,14 +383,20 @@ impl Reader<'_> {
         let start = segment.bits;
         let header: raw::CountPrecision = self.header(position, segment)?;
         (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
-        Ok(Fields { count: span(start, 8), precision: span(start.saturating_add(8), 1) })
+        Ok(Fields {
+            count: span(start, 8),
+            precision: span(start.saturating_add(8), 1),
+        })
     }
 
     fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
         let start = segment.bits;
         let header: raw::PrecisionCount = self.header(position, segment)?;
         (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
-        Ok(Fields { precision: span(start, 1), count: span(start.saturating_add(1), 8) })
+        Ok(Fields {
+            precision: span(start, 1),
+            count: span(start.saturating_add(1), 8),
+        })
     }
 
     fn indices(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
@@ -326,7 +411,10 @@ impl Reader<'_> {
     fn header<T: FromBytes>(&mut self, position: Position, segment: &mut Segment) -> Result<T> {
         let (start, end) = (segment.bits, segment.bits.saturating_add(size_u64::<T>()));
         if end > segment.data.end {
-            let error = position.place().at(self.data_length_of(segment)).malformed("data_length");
+            let error = position
+                .place()
+                .at(self.data_length_of(segment))
+                .malformed("data_length");
             let needed = counted(end.saturating_sub(segment.data.start), "byte");
             let error = error.expected(format!("at least {needed} of {}", segment.kind.what()));
             return Err(error.found(segment.data.length()));
@@ -351,7 +439,10 @@ impl Reader<'_> {
         let name = span(segment.bits, len.into());
         let place = || position.place().at(name.clone());
         if name.end > segment.data.end {
-            let error = position.place().at(span(stored, 1)).malformed("length of the name of custom data");
+            let error = position
+                .place()
+                .at(span(stored, 1))
+                .malformed("length of the name of custom data");
             let room = segment.data.end.saturating_sub(name.start);
             let expected = format!("{}, the rest of the segment (data_length)", at_most(room));
             return Err(error.expected(expected).found(len));
@@ -359,7 +450,8 @@ impl Reader<'_> {
         let bytes = self.walk.get(name.clone(), "name of custom data");
         if str::from_utf8(&bytes.map_err(|error| place().locate(error))?).is_err() {
             let detail = "the name of custom data is not UTF-8";
-            self.findings.add(rules::NAME_NOT_UTF8, || (place(), detail));
+            self.findings
+                .add(rules::NAME_NOT_UTF8, || (place(), detail));
         }
         segment.bits = name.end;
         Ok(())
@@ -377,7 +469,11 @@ impl Reader<'_> {
         let there = range.length();
         let needed = packed_len(segment.count, record);
         let Some(needed) = needed.filter(|needed| *needed <= there) else {
-            let what = if segment.kind == SegmentType::Vertex { "vertex_count" } else { "count" };
+            let what = if segment.kind == SegmentType::Vertex {
+                "vertex_count"
+            } else {
+                "count"
+            };
             let most = there.saturating_mul(8).checked_div(record).unwrap_or(0);
             let [most, record] = [counted(most, "element"), counted(record, "bit")];
             let (there, of) = (counted(there, "byte"), segment.kind.what());
@@ -388,11 +484,13 @@ impl Reader<'_> {
         if needed < there {
             let tail = range.start.saturating_add(needed)..range.end;
             let detail = format!("{} bytes after the data", tail.length());
-            self.findings.add(rules::SEGMENT_TAIL, || (place(tail), detail));
+            self.findings
+                .add(rules::SEGMENT_TAIL, || (place(tail), detail));
         }
         if record == 0 {
             let counted = self.spend_omitted(segment);
-            let locate = |error: Error| place(fields.count.clone()).locate(error.needed_by(segment.count));
+            let locate =
+                |error: Error| place(fields.count.clone()).locate(error.needed_by(segment.count));
             counted.map_err(locate)?;
         }
         let has_no_bits = match segment.kind {
@@ -402,7 +500,8 @@ impl Reader<'_> {
         };
         if has_no_bits && segment.count > 0 {
             let detail = "numbers of no bits, read as the minimum";
-            self.findings.add(rules::NO_BITS, || (place(segment.range.clone()), detail));
+            self.findings
+                .add(rules::NO_BITS, || (place(segment.range.clone()), detail));
         }
         Ok(())
     }
@@ -410,15 +509,24 @@ impl Reader<'_> {
     /// Counts omitted normal triangles: as many as the mesh has normals.
     fn count_omitted(&mut self, mesh: u64, first: usize) -> Result<()> {
         let own = self.segments.get(first..).unwrap_or_default();
-        let normals = own.iter().filter(|segment| segment.kind == SegmentType::Normal);
+        let normals = own
+            .iter()
+            .filter(|segment| segment.kind == SegmentType::Normal);
         let normals = normals.fold(0_u64, |sum, segment| sum.saturating_add(segment.count));
         for index in first..self.segments.len() {
-            let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.is_omitted()) else {
+            let Some(segment) = self
+                .segments
+                .get_mut(index)
+                .filter(|segment| segment.is_omitted())
+            else {
                 continue;
             };
             segment.count = normals;
             let segment = segment.clone();
-            let position = Position { mesh, segment: as_u64(index.saturating_sub(first)) };
+            let position = Position {
+                mesh,
+                segment: as_u64(index.saturating_sub(first)),
+            };
             let spent = self.spend_omitted(&segment);
             spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))?;
         }
@@ -438,9 +546,17 @@ impl Reader<'_> {
             segment.kind == SegmentType::Vertex && segment.precision.iter().any(|width| *width > 32)
         };
         for (mesh, entry) in (0_u64..).zip(&self.meshes) {
-            let segments = self.segments.get_mut(entry.segments.clone()).unwrap_or_default();
+            let segments = self
+                .segments
+                .get_mut(entry.segments.clone())
+                .unwrap_or_default();
             for (index, segment) in (0..).zip(segments).filter(|(_, segment)| is_wide(segment)) {
-                let place = Position { mesh, segment: index }.place().at(segment.range.clone());
+                let place = Position {
+                    mesh,
+                    segment: index,
+                }
+                .place()
+                .at(segment.range.clone());
                 segment.wrapped =
                     are_wrapped(&mut self.walk, segment).map_err(|error| place.locate(error))?;
                 let how = match segment.wrapped {
@@ -449,7 +565,8 @@ impl Reader<'_> {
                 };
                 let [x, y, z] = segment.precision;
                 let detail = format!("{x}, {y} and {z} bits, {how}");
-                self.findings.add(rules::WIDE_COORDINATES, || (place, detail));
+                self.findings
+                    .add(rules::WIDE_COORDINATES, || (place, detail));
             }
         }
         Ok(())
@@ -464,7 +581,9 @@ fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
     let mut first = 0_u64;
     while first < segment.count {
         let count = segment.count.saturating_sub(first).min(VERTICES);
-        let start = segment.bits.saturating_add(first.saturating_mul(record) >> 3);
+        let start = segment
+            .bits
+            .saturating_add(first.saturating_mul(record) >> 3);
         let part = span(start, count.saturating_mul(record).div_ceil(8));
         if !Coordinates::are_wrapped(&walk.get(part, "VertexSegment")?, segment.precision, count) {
             return Ok(false);

@@ -26,7 +26,10 @@ pub struct Mesh {
 
 impl Mesh {
     pub(crate) fn new(file: &Arc<File>, index: usize) -> Self {
-        Self { file: Arc::clone(file), index }
+        Self {
+            file: Arc::clone(file),
+            index,
+        }
     }
 
     /// Reads everything now; the result does no further I/O.
@@ -36,7 +39,13 @@ impl Mesh {
     /// Returns an error if the file cannot be read.
     pub fn load(&self) -> Result<Self> {
         let source = self.file.source.with_ranges(&[self.range()], "mesh")?;
-        Ok(Self { file: Arc::new(File { source, ..(*self.file).clone() }), index: self.index })
+        Ok(Self {
+            file: Arc::new(File {
+                source,
+                ..(*self.file).clone()
+            }),
+            index: self.index,
+        })
     }
 
     fn entry(&self) -> Option<&MeshLayout> {
@@ -52,13 +61,16 @@ impl Mesh {
     /// The name; several meshes may share one.
     #[must_use]
     pub fn name(&self) -> Text {
-        self.entry().map(|mesh| Text::new(mesh.name.clone())).unwrap_or_default()
+        self.entry()
+            .map(|mesh| Text::new(mesh.name.clone()))
+            .unwrap_or_default()
     }
 
     /// The bytes of the mesh and its header, from the start of the source.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
-        self.entry().map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
+        self.entry()
+            .map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
     }
 
     /// The segments, in the order of the file, including segments that are not read.
@@ -67,7 +79,9 @@ impl Mesh {
     }
 
     pub(crate) fn own_segments(&self) -> &[Segment] {
-        self.entry().map(|mesh| self.file.layout.segments_of(mesh)).unwrap_or_default()
+        self.entry()
+            .map(|mesh| self.file.layout.segments_of(mesh))
+            .unwrap_or_default()
     }
 
     /// The array in the segments that pass `has`.
@@ -90,26 +104,34 @@ impl Mesh {
     #[doc(alias = "vertices")]
     #[must_use]
     pub fn positions(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("vertices", Vector::Vertex, |segment| segment.kind == SegmentType::Vertex)
+        self.array("vertices", Vector::Vertex, |segment| {
+            segment.kind == SegmentType::Vertex
+        })
     }
 
     /// The normals x, y, z, of length 1 within their precision.
     #[must_use]
     pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("normals", Vector::Normal, |segment| segment.kind == SegmentType::Normal)
+        self.array("normals", Vector::Normal, |segment| {
+            segment.kind == SegmentType::Normal
+        })
     }
 
     /// The texture coordinates u, v of a set, in 0..=1. The format stores only set 0; `None` for other sets.
     #[doc(alias = "uvs")]
     #[must_use]
     pub fn texcoords(&self, set: usize) -> Option<Packed<[f32; 2]>> {
-        self.array("uvs", (), |segment| set == 0 && segment.kind == SegmentType::Uv)
+        self.array("uvs", (), |segment| {
+            set == 0 && segment.kind == SegmentType::Uv
+        })
     }
 
     /// The tangents x, y, z, of length 1, and their handedness, 1 or -1.
     #[must_use]
     pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
-        self.array("tangents", Quad::Tangent, |segment| segment.kind == SegmentType::Tangent)
+        self.array("tangents", Quad::Tangent, |segment| {
+            segment.kind == SegmentType::Tangent
+        })
     }
 
     /// The index of each corner's position; not checked.
@@ -155,8 +177,12 @@ impl Mesh {
     }
 
     pub(crate) fn indices_within(&self, meter: &Meter) -> Result<CornerIndices> {
-        let streams =
-            [self.position_indices(), self.normal_indices(), self.texcoord_indices(), self.tangent_indices()];
+        let streams = [
+            self.position_indices(),
+            self.normal_indices(),
+            self.texcoord_indices(),
+            self.tangent_indices(),
+        ];
         let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
         for stream in streams.iter().flatten() {
             let same = decoded.iter().find(|(other, _)| other.shares(stream));
@@ -167,9 +193,15 @@ impl Mesh {
             decoded.push((stream, array));
         }
         let mut decoded = decoded.into_iter().map(|(_, array)| array);
-        let [positions, normals, texcoords, tangents] =
-            streams.each_ref().map(|stream| stream.as_ref().and_then(|_| decoded.next()));
-        Ok(CornerIndices { positions, normals, texcoords, tangents })
+        let [positions, normals, texcoords, tangents] = streams
+            .each_ref()
+            .map(|stream| stream.as_ref().and_then(|_| decoded.next()));
+        Ok(CornerIndices {
+            positions,
+            normals,
+            texcoords,
+            tangents,
+        })
     }
 
     /// The custom data, in the order of the file; names may repeat.
@@ -178,20 +210,29 @@ impl Mesh {
     ///
     /// Returns an error if the names cannot be read.
     pub fn custom(&self) -> Result<Vec<Custom>> {
-        let segments = self.entry().map(|mesh| mesh.segments.clone()).unwrap_or_default();
+        let segments = self
+            .entry()
+            .map(|mesh| mesh.segments.clone())
+            .unwrap_or_default();
         // There may be thousands: no more room than they take.
-        let count = self.own_segments().iter().filter(|segment| segment.kind.is_custom()).count();
+        let count = self
+            .own_segments()
+            .iter()
+            .filter(|segment| segment.kind.is_custom())
+            .count();
         let mut all = Vec::with_capacity(count);
         let source = self.with_custom_names()?;
         for (index, segment) in segments.zip(self.own_segments()) {
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match segment.kind {
                 SegmentType::CustomFloat => self.one(address, (), index).map(CustomValues::Float),
-                SegmentType::CustomColorRgba => {
-                    self.one(address, Quad::Color, index).map(CustomValues::ColorRgba)
-                }
+                SegmentType::CustomColorRgba => self
+                    .one(address, Quad::Color, index)
+                    .map(CustomValues::ColorRgba),
                 SegmentType::CustomIndex => self.one(address, (), index).map(CustomValues::Index),
-                SegmentType::CustomInteger => self.one(address, (), index).map(CustomValues::Integer),
+                SegmentType::CustomInteger => {
+                    self.one(address, (), index).map(CustomValues::Integer)
+                }
                 _ => continue,
             };
             let name = custom_name(&source, segment)?;
@@ -206,12 +247,22 @@ impl Mesh {
         if source.is_in_memory() {
             return Ok(source.clone());
         }
-        let segments = self.own_segments().iter().filter(|segment| segment.kind.is_custom());
-        let names: Vec<_> = segments.map(|segment| segment.data.start..segment.bits).collect();
+        let segments = self
+            .own_segments()
+            .iter()
+            .filter(|segment| segment.kind.is_custom());
+        let names: Vec<_> = segments
+            .map(|segment| segment.data.start..segment.bits)
+            .collect();
         source.with_ranges(&names, "names of custom data")
     }
 
-    fn one<T: PackedElement>(&self, address: Address, kind: T::Kind, segment: usize) -> Option<Packed<T>> {
+    fn one<T: PackedElement>(
+        &self,
+        address: Address,
+        kind: T::Kind,
+        segment: usize,
+    ) -> Option<Packed<T>> {
         Packed::new(&self.file, address, kind, std::iter::once(segment))
     }
 }
@@ -223,7 +274,11 @@ fn custom_name(source: &Source, segment: &Segment) -> Result<Text> {
     let len = len.first().copied().unwrap_or(0);
     let name = source.get(span(start, len.into()), "name of custom data")?;
     // Not with what was read around it.
-    Ok(Text::new(if source.is_in_memory() { name } else { Bytes::copy_from_slice(&name) }))
+    Ok(Text::new(if source.is_in_memory() {
+        name
+    } else {
+        Bytes::copy_from_slice(&name)
+    }))
 }
 
 impl fmt::Debug for Mesh {

@@ -93,12 +93,25 @@ impl<T: PackedElement> Packed<T> {
         let mut len = 0_u64;
         let mut parts = Vec::new();
         for segment in segments {
-            parts.push(SegmentStart { first: len, segment });
-            let count = file.layout.segments.get(segment).map_or(0, |segment| segment.count);
+            parts.push(SegmentStart {
+                first: len,
+                segment,
+            });
+            let count = file
+                .layout
+                .segments
+                .get(segment)
+                .map_or(0, |segment| segment.count);
             len = len.saturating_add(count);
         }
         let file = file.clone();
-        (!parts.is_empty()).then(|| Self { file, address, kind, parts: parts.into(), len })
+        (!parts.is_empty()).then(|| Self {
+            file,
+            address,
+            kind,
+            parts: parts.into(),
+            len,
+        })
     }
 
     /// The number of elements.
@@ -121,12 +134,17 @@ impl<T: PackedElement> Packed<T> {
 
     /// The bytes of its segments, from the start of the source.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<u64>> + '_ {
-        self.parts.iter().map(|part| self.segment(part).map_or(0..0, |segment| segment.data.clone()))
+        self.parts.iter().map(|part| {
+            self.segment(part)
+                .map_or(0..0, |segment| segment.data.clone())
+        })
     }
 
     /// The bits of the first field of an element, for each segment.
     pub fn precisions(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
-        self.parts.iter().map(|part| self.segment(part).map_or(0, |segment| segment.precision[0]))
+        self.parts
+            .iter()
+            .map(|part| self.segment(part).map_or(0, |segment| segment.precision[0]))
     }
 
     /// Returns `true` if both arrays have the same segments, and so the same elements.
@@ -143,7 +161,9 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) for an index of more than 32 bits, and the errors of reading.
     pub fn get(&self, index: usize) -> Result<Option<T>> {
-        let Some(end) = index.checked_add(1).filter(|end| as_u64(*end) <= self.len) else { return Ok(None) };
+        let Some(end) = index.checked_add(1).filter(|end| as_u64(*end) <= self.len) else {
+            return Ok(None);
+        };
         let mut element = [T::default()];
         self.read_range_into(index..end, &mut element)?;
         let [element] = element;
@@ -207,7 +227,9 @@ impl<T: PackedElement> Packed<T> {
         let required = self.file.source.require(&ranges, "array of a mesh");
         required.map_err(|error| self.place().locate(error))?;
         ranges.iter().for_each(|range| meter.count_read(range));
-        Ok(ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.length())))
+        Ok(ranges
+            .iter()
+            .fold(0, |sum: u64, range| sum.saturating_add(range.length())))
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -232,23 +254,43 @@ impl<T: PackedElement> Packed<T> {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the range reaches beyond the end or `out` has another length, and
     /// the errors of [`get`](Self::get).
     pub fn read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
-        self.try_read_range_into(range, out).map_err(|failure| self.file.source.locate(failure.into()))
+        self.try_read_range_into(range, out)
+            .map_err(|failure| self.file.source.locate(failure.into()))
     }
 
     /// Like `read_range_into`, with a separate outcome for an index beyond 32 bits.
-    pub(crate) fn try_read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
+    pub(crate) fn try_read_range_into(
+        &self,
+        range: Range<usize>,
+        out: &mut [T],
+    ) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
-            let error =
-                self.place().out_of_range("elements").expected(format!("within 0..{}", decimal(self.len)));
-            return Err(error.found(format_args!("{}..{}", decimal(range.start), decimal(range.end))).into());
+            let error = self
+                .place()
+                .out_of_range("elements")
+                .expected(format!("within 0..{}", decimal(self.len)));
+            return Err(error
+                .found(format_args!(
+                    "{}..{}",
+                    decimal(range.start),
+                    decimal(range.end)
+                ))
+                .into());
         }
         if out.len() != range.len() {
             let error = self.place().out_of_range("length of the output");
-            return Err(error.expected(format!("{} elements", decimal(range.len()))).found(out.len()).into());
+            return Err(error
+                .expected(format!("{} elements", decimal(range.len())))
+                .found(out.len())
+                .into());
         }
         let is_in_one_read = self.file.source.is_in_memory() || self.parts.len() <= 1;
-        let read = (!is_in_one_read).then(|| self.with_bytes_read(range.clone())).transpose()?;
-        read.as_ref().unwrap_or(self).decode_range_into(range.start, out)
+        let read = (!is_in_one_read)
+            .then(|| self.with_bytes_read(range.clone()))
+            .transpose()?;
+        read.as_ref()
+            .unwrap_or(self)
+            .decode_range_into(range.start, out)
     }
 
     fn decode_range_into(&self, first: usize, out: &mut [T]) -> Result<(), Failure> {
@@ -280,15 +322,25 @@ impl<T: PackedElement> Packed<T> {
             })
             .collect();
         let source = self.file.source.with_ranges(&ranges, "bit array")?;
-        Ok(self.clone().in_file(Arc::new(File { source, ..(*self.file).clone() })))
+        Ok(self.clone().in_file(Arc::new(File {
+            source,
+            ..(*self.file).clone()
+        })))
     }
 
     /// Runs of `count` elements from `first` on: segments, where in them, and how many.
     fn runs(&self, first: u64, count: usize) -> impl Iterator<Item = (&Segment, u64, usize)> {
         let (mut first, mut left) = (first, count);
         // The last part that begins at or before the first element; parts without elements may precede it.
-        let before = self.parts.partition_point(|part| part.first <= first).saturating_sub(1);
-        let mut parts = self.parts.iter().skip(before).filter_map(|part| Some((part, self.segment(part)?)));
+        let before = self
+            .parts
+            .partition_point(|part| part.first <= first)
+            .saturating_sub(1);
+        let mut parts = self
+            .parts
+            .iter()
+            .skip(before)
+            .filter_map(|part| Some((part, self.segment(part)?)));
         std::iter::from_fn(move || {
             while left > 0 {
                 let (part, segment) = parts.next()?;
@@ -323,11 +375,27 @@ impl<T: PackedElement> Packed<T> {
     /// Elements of one segment, with their bytes.
     fn run<'a>(&'a self, segment: &'a Segment, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
         let File { source, angles, .. } = &*self.file;
-        let decoder = T::decoder(self.kind, &Parts { segment, source, angles, count: out.len() })?;
+        let decoder = T::decoder(
+            self.kind,
+            &Parts {
+                segment,
+                source,
+                angles,
+                count: out.len(),
+            },
+        )?;
         let (range, bit) = bytes_of(segment, first, out.len());
         let (start, bytes) = (range.start, source.get(range, "bit array")?);
         let (decoder, first, record) = (Arc::new(decoder), as_usize(first), segment.record_bits());
-        Ok(Run { decoder, bytes, bit, record, first, start, out })
+        Ok(Run {
+            decoder,
+            bytes,
+            bit,
+            record,
+            first,
+            start,
+            out,
+        })
     }
 
     #[cfg(feature = "rayon")]
@@ -345,7 +413,10 @@ impl<T: PackedElement> Packed<T> {
                     self.decode_run(run)
                 })
             };
-            pieces.into_par_iter().map(decode).find_map_first(Result::err)
+            pieces
+                .into_par_iter()
+                .map(decode)
+                .find_map_first(Result::err)
         });
         failed.map_or(Ok(()), Err)
     }
@@ -356,21 +427,40 @@ impl<T: PackedElement> Packed<T> {
     }
 
     fn decode_run(&self, run: Run<'_, T>) -> Result<(), Failure> {
-        let Run { decoder, bytes, bit, record, first, start, out } = run;
+        let Run {
+            decoder,
+            bytes,
+            bit,
+            record,
+            first,
+            start,
+            out,
+        } = run;
         T::decode(&decoder, &bytes, bit, first, out).map_err(|TooLarge { element, value }| {
             let bit = bit.saturating_add(as_u64(element).saturating_mul(record));
             let at = |bit: u64| start.saturating_add(bit);
             let range = at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8));
-            Failure::Index { place: self.place().at(range), value }
+            Failure::Index {
+                place: self.place().at(range),
+                value,
+            }
         })
     }
 
     /// Returns the bytes that contain the bits of an element; the whole file if the element is not stored.
     pub(crate) fn place_of(&self, index: u64) -> Place {
         let place = FILE.of(self.address.clone().index(index));
-        let before = self.parts.partition_point(|part| part.first <= index).saturating_sub(1);
-        let stored = self.parts.get(before).and_then(|part| Some((part, self.segment(part)?)));
-        let Some((part, segment)) = stored else { return place };
+        let before = self
+            .parts
+            .partition_point(|part| part.first <= index)
+            .saturating_sub(1);
+        let stored = self
+            .parts
+            .get(before)
+            .and_then(|part| Some((part, self.segment(part)?)));
+        let Some((part, segment)) = stored else {
+            return place;
+        };
         let record = segment.record_bits();
         let bit = index.saturating_sub(part.first).saturating_mul(record);
         let at = |bit: u64| segment.bits.saturating_add(bit).min(segment.data.end);
@@ -413,7 +503,9 @@ impl From<Error> for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Index { place, value } => place.malformed("index").expected(MAX_INDEX).found(value),
+            Failure::Index { place, value } => {
+                place.malformed("index").expected(MAX_INDEX).found(value)
+            }
             Failure::Error(error) => error,
         }
     }
@@ -436,7 +528,15 @@ struct Run<'a, T: PackedElement> {
 
 impl<'a, T: PackedElement> Run<'a, T> {
     fn split(self, piece: usize) -> impl Iterator<Item = Self> {
-        let Self { decoder, bytes, bit, record, first, start, out } = self;
+        let Self {
+            decoder,
+            bytes,
+            bit,
+            record,
+            first,
+            start,
+            out,
+        } = self;
         out.chunks_mut(piece).enumerate().map(move |(index, out)| {
             let before = index.saturating_mul(piece);
             let bit = bit.saturating_add(as_u64(before).saturating_mul(record));
@@ -455,15 +555,33 @@ impl<'a, T: PackedElement> Run<'a, T> {
 
 impl<T: PackedElement> Clone for Packed<T> {
     fn clone(&self) -> Self {
-        let Self { file, address, kind, parts, len } = self;
+        let Self {
+            file,
+            address,
+            kind,
+            parts,
+            len,
+        } = self;
         let (file, address, parts) = (file.clone(), address.clone(), Arc::clone(parts));
-        Self { file, address, kind: *kind, parts, len: *len }
+        Self {
+            file,
+            address,
+            kind: *kind,
+            parts,
+            len: *len,
+        }
     }
 }
 
 impl<T: PackedElement> fmt::Debug for Packed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Packed({}, {} elements, {} segments)", self.address, self.len, self.parts.len())
+        write!(
+            f,
+            "Packed({}, {} elements, {} segments)",
+            self.address,
+            self.len,
+            self.parts.len()
+        )
     }
 }
 
@@ -476,8 +594,12 @@ impl Packed<[f32; 3]> {
         let stored = self.count_read(meter)?;
         let spend = |error| self.place().locate(error);
         let used = used.map(|used| {
-            let mut words = meter.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
-            for element in used.iter().filter_map(|element| usize::try_from(*element).ok()) {
+            let mut words =
+                meter.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
+            for element in used
+                .iter()
+                .filter_map(|element| usize::try_from(*element).ok())
+            {
                 if let Some(word) = words.get_mut(element >> 6) {
                     *word |= 1 << (element & 63);
                 }
@@ -487,18 +609,25 @@ impl Packed<[f32; 3]> {
         let used = used.transpose().map_err(spend)?;
         let is_used = |element: usize| {
             let word = |words: &Vec<u64>| words.get(element >> 6).copied().unwrap_or(0);
-            used.as_ref().is_none_or(|words| word(words) >> (element & 63) & 1 == 1)
+            used.as_ref()
+                .is_none_or(|words| word(words) >> (element & 63) & 1 == 1)
         };
         let piece = as_u64(self.len().min(PIECE));
-        let mut piece = meter.vec::<[f32; 3]>(stored, piece, "array of a mesh").map_err(spend)?;
+        let mut piece = meter
+            .vec::<[f32; 3]>(stored, piece, "array of a mesh")
+            .map_err(spend)?;
 
         let read = self.with_bytes_read(0..self.len())?;
         let mut bounds = Bounds::default();
         for first in (0..self.len()).step_by(PIECE) {
             let end = first.saturating_add(PIECE).min(self.len());
-            let elements = piece.get_mut(..end.saturating_sub(first)).unwrap_or_default();
+            let elements = piece
+                .get_mut(..end.saturating_sub(first))
+                .unwrap_or_default();
             read.read_range_into(first..end, elements)?;
-            let elements = (first..).zip(&*elements).filter(|(element, _)| is_used(*element));
+            let elements = (first..)
+                .zip(&*elements)
+                .filter(|(element, _)| is_used(*element));
             bounds.add(elements.map(|(_, position)| *position));
         }
         Ok((!bounds.is_empty()).then_some(bounds))

@@ -98,4 +98,12 @@ pub struct CustomFloat {
 }
 const _: () = assert!(size_of::<CustomFloat>() == 25);
 
-raw_elements!(Header, SegmentHeaderA, SegmentHeaderB, Vertex, PrecisionCount, CountPrecision, CustomFloat);
+raw_elements!(
+    Header,
+    SegmentHeaderA,
+    SegmentHeaderB,
+    Vertex,
+    PrecisionCount,
+    CountPrecision,
+    CustomFloat
+);

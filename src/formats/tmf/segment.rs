@@ -77,12 +77,19 @@ impl SegmentType {
 
     /// Returns `true` if this is custom data, which has a name.
     pub(crate) fn is_custom(self) -> bool {
-        matches!(self, Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger)
+        matches!(
+            self,
+            Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger
+        )
     }
 
     /// Returns `true` if only layout B has this type.
     pub(crate) fn is_of_layout_b(self) -> bool {
-        self.is_custom() || matches!(self, Self::Tangent | Self::TangentTriangle | Self::SharedTriangle)
+        self.is_custom()
+            || matches!(
+                self,
+                Self::Tangent | Self::TangentTriangle | Self::SharedTriangle
+            )
     }
 
     /// The structure's name in errors.
@@ -158,7 +165,9 @@ impl Segment {
             SegmentType::Tangent | SegmentType::CustomColorRgba => 16,
             SegmentType::Uv => 8,
             // An index of each array that the mask names.
-            SegmentType::SharedTriangle => u64::from((self.mask & 7).count_ones()).saturating_mul(4),
+            SegmentType::SharedTriangle => {
+                u64::from((self.mask & 7).count_ones()).saturating_mul(4)
+            }
             _ => 4,
         }
     }

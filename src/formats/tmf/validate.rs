@@ -43,7 +43,9 @@ fn each_block<T: PackedElement>(
     let mut first = range.start;
     while first < range.end {
         let end = first.saturating_add(BLOCK).min(range.end);
-        let block = block.get_mut(..end.saturating_sub(first)).unwrap_or_default();
+        let block = block
+            .get_mut(..end.saturating_sub(first))
+            .unwrap_or_default();
         array.try_read_range_into(first..end, block)?;
         look(first, block);
         first = end;
@@ -53,18 +55,30 @@ fn each_block<T: PackedElement>(
 
 /// Compares the stored box of each vertex segment with the bounds of its points.
 fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
-    let Some(vertices) = mesh.positions() else { return Ok(()) };
+    let Some(vertices) = mesh.positions() else {
+        return Ok(());
+    };
     let mut first = 0;
-    for (index, entry) in
-        (0..).zip(mesh.own_segments()).filter(|(_, entry)| entry.kind == SegmentType::Vertex)
+    for (index, entry) in (0..)
+        .zip(mesh.own_segments())
+        .filter(|(_, entry)| entry.kind == SegmentType::Vertex)
     {
         let end = as_usize(entry.count).saturating_add(first);
         let mut bounds: Option<Bounds> = None;
         let mut not_finite = 0_u64;
         let mut wrong_one: Option<(usize, usize, f32)> = None;
         each_block(&vertices, first..end, |begin, points| {
-            bounds = Bounds::around(points.iter().copied().chain(bounds.iter().flat_map(|b| [b.min, b.max])));
-            let wrong = points.as_flattened().iter().filter(|number| !number.is_finite()).count();
+            bounds = Bounds::around(
+                points
+                    .iter()
+                    .copied()
+                    .chain(bounds.iter().flat_map(|b| [b.min, b.max])),
+            );
+            let wrong = points
+                .as_flattened()
+                .iter()
+                .filter(|number| !number.is_finite())
+                .count();
             not_finite = not_finite.saturating_add(as_u64(wrong));
             let numbers = points.as_flattened().iter().copied().enumerate();
             wrong_one = wrong_one.or_else(|| {
@@ -82,13 +96,19 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         let Some(bounds) = bounds else { continue };
         let stored = stored_box(&vertex_header(&mesh.file.source, entry)?);
         let found = bounds.min.into_iter().zip(bounds.max);
-        let wrong = stored.into_iter().zip(entry.precision).zip(found).any(|((stored, bits), found)| {
-            let (min, max) = stored;
-            // One step, and the rounding error of an f32.
-            let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
-            let step = (max - min).abs() / steps.max(1.0) + (min.abs() + max.abs()) * 1e-6;
-            (f64::from(found.0) - min).abs() > step || (f64::from(found.1) - max).abs() > step
-        });
+        let wrong =
+            stored
+                .into_iter()
+                .zip(entry.precision)
+                .zip(found)
+                .any(|((stored, bits), found)| {
+                    let (min, max) = stored;
+                    // One step, and the rounding error of an f32.
+                    let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
+                    let step = (max - min).abs() / steps.max(1.0) + (min.abs() + max.abs()) * 1e-6;
+                    (f64::from(found.0) - min).abs() > step
+                        || (f64::from(found.1) - max).abs() > step
+                });
         if wrong {
             findings.add(rules::STORED_BOX, || {
                 let [x, y, z] = stored;
@@ -111,12 +131,19 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         mesh.texcoords(0).map(|array| array.len()),
         mesh.tangents().map(|array| array.len()),
     ];
-    let streams =
-        [mesh.position_indices(), mesh.normal_indices(), mesh.texcoord_indices(), mesh.tangent_indices()];
+    let streams = [
+        mesh.position_indices(),
+        mesh.normal_indices(),
+        mesh.texcoord_indices(),
+        mesh.tangent_indices(),
+    ];
     let mut seen: Vec<(&Packed<u32>, Option<usize>)> = Vec::new();
     for (stream, count) in streams.iter().zip(counts) {
         let Some(stream) = stream else { continue };
-        if !seen.iter().any(|(other, of)| other.shares(stream) && *of == count) {
+        if !seen
+            .iter()
+            .any(|(other, of)| other.shares(stream) && *of == count)
+        {
             indices(stream, count, findings)?;
             seen.push((stream, count));
         }
@@ -129,7 +156,9 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
             (FILE.of(mesh.address()), detail)
         });
     }
-    let corners = streams.each_ref().map(|stream| stream.as_ref().map(Packed::len));
+    let corners = streams
+        .each_ref()
+        .map(|stream| stream.as_ref().map(Packed::len));
     for unassigned in unassigned_arrays(counts, corners) {
         findings.add(rules::UNASSIGNED, || (FILE.of(mesh.address()), unassigned));
     }
@@ -144,7 +173,9 @@ fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) 
     readable(
         findings,
         each_block(stream, 0..stream.len(), |first, indices| {
-            let Some(found) = scan::out_of_range(indices.iter().copied(), count) else { return };
+            let Some(found) = scan::out_of_range(indices.iter().copied(), count) else {
+                return;
+            };
             let place = as_usize(found.first);
             let index = indices.get(place).copied().unwrap_or_default();
             wrong = wrong.or(Some((as_u64(first).saturating_add(found.first), index)));
@@ -153,7 +184,11 @@ fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) 
     )?;
     if let Some((corner, index)) = wrong {
         findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
-            let detail = format!("expected less than {}, found {}", decimal(count), decimal(index));
+            let detail = format!(
+                "expected less than {}, found {}",
+                decimal(count),
+                decimal(index)
+            );
             (stream.place_of(corner), detail)
         });
     }

@@ -63,11 +63,15 @@ impl Document {
     }
 
     fn mesh_at(&self, address: &Address) -> Result<Mesh> {
-        let mesh =
-            address.index_in("meshes", |name| self.position(name)).and_then(|index| self.mesh(index).ok());
+        let mesh = address
+            .index_in("meshes", |name| self.position(name))
+            .and_then(|index| self.mesh(index).ok());
         mesh.ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!("meshes[i] with i below {}, or a mesh's name", self.meshes().len()))
+            error.expected(format!(
+                "meshes[i] with i below {}, or a mesh's name",
+                self.meshes().len()
+            ))
         })
     }
 
@@ -77,7 +81,9 @@ impl Document {
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
         let vertices = self.mesh_at(address)?.positions();
-        vertices.map_or(Ok(None), |vertices| vertices.bounds(None, &vertices.meter()))
+        vertices.map_or(Ok(None), |vertices| {
+            vertices.bounds(None, &vertices.meter())
+        })
     }
 }
 
@@ -88,11 +94,18 @@ impl Mesh {
         // Triangles are the triangles of the positions. Only a mesh without positions is listed by its other attributes.
         let indices = match vertices {
             Some(_) => self.position_indices(),
-            None => self.normal_indices().or(self.texcoord_indices()).or(self.tangent_indices()),
+            None => self
+                .normal_indices()
+                .or(self.texcoord_indices())
+                .or(self.tangent_indices()),
         };
         let corners = indices.map_or(0, |indices| as_u64(indices.len()));
         let (vertices, has_positions) = (vertices.unwrap_or(0), vertices.is_some());
-        MeshCounts { vertices, triangles: corners / 3, has_positions }
+        MeshCounts {
+            vertices,
+            triangles: corners / 3,
+            has_positions,
+        }
     }
 
     /// A view of the mesh, with one index for all attributes.
@@ -108,16 +121,42 @@ impl Mesh {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the number of elements of its array, and the
     /// errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
-        let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
-        let (mut infos, mut arrays) =
-            (Vec::with_capacity(attributes.len()), Vec::with_capacity(attributes.len()));
+        let Joined {
+            attributes,
+            vertex_count,
+            indices,
+            remap,
+            findings,
+        } = join(self)?;
+        let (mut infos, mut arrays) = (
+            Vec::with_capacity(attributes.len()),
+            Vec::with_capacity(attributes.len()),
+        );
         for (semantic, values, stream) in attributes {
-            infos.push(AttributeInfo { semantic, format: values.format() });
+            infos.push(AttributeInfo {
+                semantic,
+                format: values.format(),
+            });
             arrays.push((values, stream));
         }
         let limits = self.file.options.limits;
-        let (indices, arrays) = (Indices::new(indices, 0), SegmentArrays { arrays, remap, limits });
-        let view = MeshView::new(FILE, self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
+        let (indices, arrays) = (
+            Indices::new(indices, 0),
+            SegmentArrays {
+                arrays,
+                remap,
+                limits,
+            },
+        );
+        let view = MeshView::new(
+            FILE,
+            self.address(),
+            Role::Geometry,
+            vertex_count,
+            indices,
+            infos,
+            arrays,
+        );
         Ok(view.with_name(self.name()).with_findings(findings))
     }
 
@@ -150,9 +189,16 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
     // The first attribute, which is the positions if there are any, gives the number of vertices and of corners.
-    let lead = candidates.first().map(|lead| (lead.values.len(), lead.indices.clone()));
+    let lead = candidates
+        .first()
+        .map(|lead| (lead.values.len(), lead.indices.clone()));
     let (lead_count, lead_indices) = lead.unwrap_or_default();
-    for Candidate { semantic, values, indices } in candidates {
+    for Candidate {
+        semantic,
+        values,
+        indices,
+    } in candidates
+    {
         let count = values.len();
         let indices = match (&lead_indices, indices) {
             (Some(lead), Some(own)) if own.len() == lead.len() => Some(own),
@@ -160,7 +206,11 @@ fn join(mesh: &Mesh) -> Result<Joined> {
             (None, _) if count == lead_count => None,
             _ => {
                 let place = FILE.of(mesh.address());
-                findings.push(Finding::new(rules::UNASSIGNED, place, unassigned(&semantic, count)));
+                findings.push(Finding::new(
+                    rules::UNASSIGNED,
+                    place,
+                    unassigned(&semantic, count),
+                ));
                 continue;
             }
         };
@@ -174,10 +224,20 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let whole = corners.saturating_sub(corners.checked_rem(3).unwrap_or(0));
     if whole < corners {
         let detail = format!("expected a multiple of three, found {corners}");
-        findings.push(Finding::new(rules::ODD_INDICES, FILE.of(mesh.address()), detail));
+        findings.push(Finding::new(
+            rules::ODD_INDICES,
+            FILE.of(mesh.address()),
+            detail,
+        ));
     }
     let cut = |indices: &Array<u32>| indices.slice(0..whole).unwrap_or_else(|| indices.clone());
-    let this = |vertex_count, indices, remap| Joined { attributes, vertex_count, indices, remap, findings };
+    let this = |vertex_count, indices, remap| Joined {
+        attributes,
+        vertex_count,
+        indices,
+        remap,
+        findings,
+    };
     let (Some(first), Some(_)) = (streams.first(), &lead_indices) else {
         return Ok(this(lead_count, Array::from_vec(Vec::new()), None));
     };
@@ -186,7 +246,13 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     }
     let here = |error| FILE.of(mesh.address()).locate(error);
     let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    meter.take(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?.keep();
+    meter
+        .take(
+            VertexRemap::most_memory(as_u64(whole), &counts),
+            "vertices of a mesh",
+        )
+        .map_err(here)?
+        .keep();
     let numbers: Vec<Array<u32>> = streams.iter().map(|stream| cut(&stream.indices)).collect();
     let native: Vec<_> = numbers.iter().map(Array::to_native).collect();
     let slices: Vec<&[u32]> = native.iter().map(|numbers| &**numbers).collect();
@@ -198,13 +264,33 @@ fn join(mesh: &Mesh) -> Result<Joined> {
 fn candidates(mesh: &Mesh, meter: &Meter) -> Result<Vec<Candidate>> {
     let triangles = mesh.indices_within(meter)?;
     let all = [
-        (Semantic::Position, mesh.positions().map(Values::F32x3), triangles.positions),
-        (Semantic::Normal, mesh.normals().map(Values::F32x3), triangles.normals),
-        (Semantic::TexCoord(0), mesh.texcoords(0).map(Values::F32x2), triangles.texcoords),
-        (Semantic::Tangent, mesh.tangents().map(Values::F32x4), triangles.tangents),
+        (
+            Semantic::Position,
+            mesh.positions().map(Values::F32x3),
+            triangles.positions,
+        ),
+        (
+            Semantic::Normal,
+            mesh.normals().map(Values::F32x3),
+            triangles.normals,
+        ),
+        (
+            Semantic::TexCoord(0),
+            mesh.texcoords(0).map(Values::F32x2),
+            triangles.texcoords,
+        ),
+        (
+            Semantic::Tangent,
+            mesh.tangents().map(Values::F32x4),
+            triangles.tangents,
+        ),
     ];
     let candidate = |(semantic, values, indices): (_, Option<_>, _)| {
-        values.map(|values| Candidate { semantic, values, indices })
+        values.map(|values| Candidate {
+            semantic,
+            values,
+            indices,
+        })
     };
     Ok(all.into_iter().filter_map(candidate).collect())
 }
@@ -227,7 +313,11 @@ fn unassigned(semantic: &Semantic, count: usize) -> String {
 }
 
 /// Adds the custom data with an element for each vertex of the file.
-fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Values, usize)>) -> Result<()> {
+fn add_custom(
+    mesh: &Mesh,
+    vertices: usize,
+    attributes: &mut Vec<(Semantic, Values, usize)>,
+) -> Result<()> {
     let mut colors = 0_u32;
     let mut taken = HashSet::new();
     let all = mesh.custom()?;
@@ -248,7 +338,9 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
         let values = match custom.values {
             CustomValues::ColorRgba(colours) => Values::F32x4(colours),
             CustomValues::Float(floats) => Values::F32(floats),
-            CustomValues::Index(integers) | CustomValues::Integer(integers) => Values::U32(integers),
+            CustomValues::Index(integers) | CustomValues::Integer(integers) => {
+                Values::U32(integers)
+            }
         };
         attributes.push((semantic, values, 0));
     }
@@ -258,8 +350,14 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
 /// Checks that every index is less than the number of elements.
 fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Stream]) -> Result<()> {
     for (number, stream) in streams.iter().enumerate() {
-        let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else { continue };
-        let index = stream.indices.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
+        let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else {
+            continue;
+        };
+        let index = stream
+            .indices
+            .slice_u64(found.first..u64::MAX)
+            .get(0)
+            .unwrap_or_default();
         let of = attributes.iter().find(|(_, _, stream)| *stream == number);
         let (name, stored) = match of.map(|(semantic, _, _)| semantic) {
             Some(Semantic::Normal) => ("normal_triangles", mesh.normal_indices()),
@@ -267,7 +365,9 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
             Some(Semantic::Tangent) => ("tangent_triangles", mesh.tangent_indices()),
             _ => ("vertex_triangles", mesh.position_indices()),
         };
-        let place = FILE.of(mesh.address().then(name).index(found.first)).at(mesh.range());
+        let place = FILE
+            .of(mesh.address().then(name).index(found.first))
+            .at(mesh.range());
         let place = stored.map_or(place, |stored| stored.place_of(found.first));
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         return Err(error.expected(less_than(stream.count)).found(index));
@@ -313,11 +413,16 @@ fn bytes<T: PackedElement + IntoBytes + Immutable>(
     remap: Option<(&VertexRemap, usize)>,
     meter: &Meter,
 ) -> Result<Bytes> {
-    let Some((remap, stream)) = remap else { return Ok(values.read_within(meter)?.into_bytes()) };
+    let Some((remap, stream)) = remap else {
+        return Ok(values.read_within(meter)?.into_bytes());
+    };
     let part = meter.part();
     let elements = values.read_within(&part)?;
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
-    meter.take(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?.keep();
+    meter
+        .take(gathered, "attribute of a mesh")
+        .map_err(|error| values.place().locate(error))?
+        .keep();
     let gathered = remap.gather(stream, &elements.to_native())?;
     Ok(Array::from_vec(gathered).into_bytes())
 }
@@ -338,16 +443,29 @@ impl LoadAttribute for SegmentArrays {
         let Some((Values::F32x3(positions), stream)) = self.arrays.get(index) else {
             return Ok(self.load(index, info, meter)?.bounds());
         };
-        positions.bounds(self.remap.as_ref().and_then(|remap| remap.sources(*stream)), meter)
+        positions.bounds(
+            self.remap.as_ref().and_then(|remap| remap.sources(*stream)),
+            meter,
+        )
     }
 }
 
 /// The arrays that a view leaves out, by their numbers of elements and corners.
-pub(crate) fn unassigned_arrays(counts: [Option<usize>; 4], corners: [Option<usize>; 4]) -> Vec<String> {
-    let semantics = [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0), Semantic::Tangent];
+pub(crate) fn unassigned_arrays(
+    counts: [Option<usize>; 4],
+    corners: [Option<usize>; 4],
+) -> Vec<String> {
+    let semantics = [
+        Semantic::Position,
+        Semantic::Normal,
+        Semantic::TexCoord(0),
+        Semantic::Tangent,
+    ];
     let arrays = || counts.into_iter().zip(corners);
     let lead = arrays().find_map(|(count, corners)| Some((count?, corners)));
-    let Some((lead_count, lead_corners)) = lead else { return Vec::new() };
+    let Some((lead_count, lead_corners)) = lead else {
+        return Vec::new();
+    };
     let found = |(semantic, (count, corners)): (&Semantic, (Option<usize>, Option<usize>))| {
         let own = lead_corners.is_some() && corners == lead_corners;
         let count = count.filter(|count| !own && *count != lead_count)?;

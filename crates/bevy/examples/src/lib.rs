@@ -28,7 +28,8 @@ struct Picture(Option<Image>);
 /// The file of the first argument, and the path of the PNG of the second one.
 pub fn arguments(usage: &str) -> (PathBuf, PathBuf) {
     let mut arguments = std::env::args_os().skip(1);
-    let (Some(file), Some(picture), None) = (arguments.next(), arguments.next(), arguments.next()) else {
+    let (Some(file), Some(picture), None) = (arguments.next(), arguments.next(), arguments.next())
+    else {
         eprintln!("usage: {usage}");
         std::process::exit(2);
     };
@@ -37,7 +38,9 @@ pub fn arguments(usage: &str) -> (PathBuf, PathBuf) {
 
 /// An app whose assets are the files of a folder. Every update lasts 1/24 second.
 pub fn app(folder: &Path) -> App {
-    let folder = folder.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let folder = folder
+        .canonicalize()
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut app = App::new();
     let plugins = DefaultPlugins.set(AssetPlugin {
         file_path: folder.to_string_lossy().into_owned(),
@@ -51,8 +54,13 @@ pub fn app(folder: &Path) -> App {
     };
     app.add_plugins((plugins.set(window), MeshmapPlugin::default()));
     app.insert_resource(ClearColor(Color::srgb(0.1, 0.11, 0.13)));
-    app.insert_resource(GlobalAmbientLight { brightness: 300.0, ..default() });
-    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f64(1.0 / 24.0)));
+    app.insert_resource(GlobalAmbientLight {
+        brightness: 300.0,
+        ..default()
+    });
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f64(
+        1.0 / 24.0,
+    )));
     app.init_resource::<Picture>();
     while app.plugins_state() == bevy::app::PluginsState::Adding {
         bevy::tasks::tick_global_task_pools_on_main_thread();
@@ -102,25 +110,38 @@ pub fn look(app: &mut App, min: Vec3, max: Vec3, from: Vec3) {
         view,
     ));
     app.world_mut().spawn((
-        DirectionalLight { illuminance: 6_000.0, ..default() },
+        DirectionalLight {
+            illuminance: 6_000.0,
+            ..default()
+        },
         Transform::default().looking_to(-from.normalize() - Vec3::new(0.4, 0.8, -0.1), Vec3::Y),
     ));
 }
 
 /// The bounding box of all meshes, in world space.
 pub fn bounds(app: &mut App) -> (Vec3, Vec3) {
-    let mut query = app.world_mut().query::<(&GlobalTransform, &bevy::camera::primitives::Aabb)>();
+    let mut query = app
+        .world_mut()
+        .query::<(&GlobalTransform, &bevy::camera::primitives::Aabb)>();
     let (mut min, mut max) = (Vec3::splat(f32::MAX), Vec3::splat(f32::MIN));
     for (transform, aabb) in query.iter(app.world()) {
         for corner in 0..8 {
-            let sign =
-                Vec3::new((corner & 1) as f32, (corner >> 1 & 1) as f32, (corner >> 2) as f32) * 2.0 - 1.0;
-            let point =
-                transform.transform_point(Vec3::from(aabb.center) + Vec3::from(aabb.half_extents) * sign);
+            let sign = Vec3::new(
+                (corner & 1) as f32,
+                (corner >> 1 & 1) as f32,
+                (corner >> 2) as f32,
+            ) * 2.0
+                - 1.0;
+            let point = transform
+                .transform_point(Vec3::from(aabb.center) + Vec3::from(aabb.half_extents) * sign);
             (min, max) = (min.min(point), max.max(point));
         }
     }
-    if min.x > max.x { (Vec3::NEG_ONE, Vec3::ONE) } else { (min, max) }
+    if min.x > max.x {
+        (Vec3::NEG_ONE, Vec3::ONE)
+    } else {
+        (min, max)
+    }
 }
 
 /// Runs the app for a number of updates.
@@ -148,7 +169,10 @@ pub fn write(app: &mut App, path: &Path) {
         if let Some(image) = app.world_mut().resource_mut::<Picture>().0.take() {
             break image;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "no picture within a minute");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "no picture within a minute"
+        );
     };
     let file = File::create(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut encoder = png::Encoder::new(BufWriter::new(file), WIDTH, HEIGHT);
@@ -163,6 +187,12 @@ pub fn write(app: &mut App, path: &Path) {
 
 /// The folder and the name of a file.
 pub fn split(file: &Path) -> (PathBuf, PathBuf) {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    (folder.to_owned(), file.file_name().unwrap_or_default().into())
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    (
+        folder.to_owned(),
+        file.file_name().unwrap_or_default().into(),
+    )
 }

@@ -28,8 +28,15 @@ pub(super) struct Frame {
 
 impl Default for Frame {
     fn default() -> Self {
-        let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default());
-        Self { mesh, bounds: None, remap: None }
+        let mesh = Mesh::new(
+            PrimitiveTopology::TriangleList,
+            RenderAssetUsages::default(),
+        );
+        Self {
+            mesh,
+            bounds: None,
+            remap: None,
+        }
     }
 }
 
@@ -47,7 +54,12 @@ impl FrameWriter {
     pub(super) fn new(clip: &Clip, cache: &SnapshotCache) -> Result<Self, MeshmapError> {
         let attributes = vec![Mesh::ATTRIBUTE_POSITION];
         let writer = writer(&attributes, clip, cache)?;
-        Ok(Self { cache: cache.clone(), writer, attributes, topology: None })
+        Ok(Self {
+            cache: cache.clone(),
+            writer,
+            attributes,
+            topology: None,
+        })
     }
 
     /// The parts of snapshots that frames need.
@@ -63,10 +75,14 @@ impl FrameWriter {
         frame: &mut Frame,
     ) -> Result<(), MeshmapError> {
         let key = clip.timing.index_at(seconds, wrap);
-        let key =
-            key.ok_or_else(|| MeshmapError::Unusable(format!("time: expected a number, found {seconds}")))?;
+        let key = key.ok_or_else(|| {
+            MeshmapError::Unusable(format!("time: expected a number, found {seconds}"))
+        })?;
         let snapshot = clip.proxy.snapshot(key.from)?;
-        let topology = self.cache.get(&clip.proxy, key.from, self.parts())?.topology;
+        let topology = self
+            .cache
+            .get(&clip.proxy, key.from, self.parts())?
+            .topology;
         if self.topology != Some(topology) {
             let attributes = attributes(&*self.cache.get(&clip.proxy, key.from, Parts::ALL)?);
             if attributes != self.attributes {
@@ -76,14 +92,27 @@ impl FrameWriter {
             self.topology = Some(topology);
         }
         let remap = self.writer.remap(&snapshot)?;
-        if frame.remap.as_ref().is_none_or(|own| !Arc::ptr_eq(own, &remap)) {
-            *frame = Frame { mesh: triangles(&remap), ..Frame::default() };
+        if frame
+            .remap
+            .as_ref()
+            .is_none_or(|own| !Arc::ptr_eq(own, &remap))
+        {
+            *frame = Frame {
+                mesh: triangles(&remap),
+                ..Frame::default()
+            };
         }
         let take = |at: &MeshVertexAttribute| memory(&mut frame.mesh, *at, remap.vertex_count());
         let mut values: Vec<_> = self.attributes.iter().map(take).collect();
         let mut out: Vec<&mut [u8]> = values.iter_mut().map(bytes).collect();
-        let mut written = self.writer.write_at(&clip.proxy, &clip.timing, seconds, wrap, &mut out);
-        if key.fraction > 0.0 && written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Mismatch) {
+        let mut written = self
+            .writer
+            .write_at(&clip.proxy, &clip.timing, seconds, wrap, &mut out);
+        if key.fraction > 0.0
+            && written
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::Mismatch)
+        {
             // Triangles that differ change at the next snapshot, not between two.
             written = self.writer.write(&snapshot, &mut out);
         }
@@ -91,7 +120,10 @@ impl FrameWriter {
         if let Some(VertexAttributeValues::Float32x3(positions)) = values.first() {
             frame.bounds = Bounds::around(positions.iter().copied());
         }
-        self.attributes.iter().zip(values).for_each(|(at, values)| frame.mesh.insert_attribute(*at, values));
+        self.attributes
+            .iter()
+            .zip(values)
+            .for_each(|(at, values)| frame.mesh.insert_attribute(*at, values));
         let is_cloud = remap.indices().is_empty();
         if !is_cloud && !self.attributes.contains(&Mesh::ATTRIBUTE_NORMAL) {
             frame.mesh.compute_smooth_normals();
@@ -110,8 +142,13 @@ fn attributes(mesh: &cgeo::Mesh) -> Vec<MeshVertexAttribute> {
     if mesh.triangles.has_normals() && !mesh.normals.is_empty() {
         attributes.push(Mesh::ATTRIBUTE_NORMAL);
     }
-    let sets = [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().zip(&mesh.texcoords);
-    attributes.extend(sets.filter(|(_, values)| !values.is_empty()).map(|(attribute, _)| attribute));
+    let sets = [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1]
+        .into_iter()
+        .zip(&mesh.texcoords);
+    attributes.extend(
+        sets.filter(|(_, values)| !values.is_empty())
+            .map(|(attribute, _)| attribute),
+    );
     attributes
 }
 
@@ -140,8 +177,11 @@ fn writer(
 /// A mesh with these triangles, or points, and no attributes.
 fn triangles(remap: &VertexRemap) -> Mesh {
     let indices = remap.indices();
-    let kind =
-        if indices.is_empty() { PrimitiveTopology::PointList } else { PrimitiveTopology::TriangleList };
+    let kind = if indices.is_empty() {
+        PrimitiveTopology::PointList
+    } else {
+        PrimitiveTopology::TriangleList
+    };
     let mut mesh = Mesh::new(kind, RenderAssetUsages::default());
     if !indices.is_empty() {
         mesh.insert_indices(indices_of(indices.iter().copied(), remap.vertex_count()));

@@ -22,8 +22,11 @@ use crate::scene::aabb;
 
 /// The position of each vertex one frame earlier, which [`StreamedProxy::motion`] writes: for materials that compute motion
 /// vectors. Bevy's own prepass knows the motion of transforms, skins and morph targets only.
-pub const ATTRIBUTE_PREVIOUS_POSITION: MeshVertexAttribute =
-    MeshVertexAttribute::new("Vertex_PreviousPosition", 0x006d_6573_686d_6170, VertexFormat::Float32x3);
+pub const ATTRIBUTE_PREVIOUS_POSITION: MeshVertexAttribute = MeshVertexAttribute::new(
+    "Vertex_PreviousPosition",
+    0x006d_6573_686d_6170,
+    VertexFormat::Float32x3,
+);
 
 /// Plays the animation of a CGeo proxy: adds a `Mesh3d` to the entity, and writes each frame into its mesh.
 ///
@@ -183,16 +186,24 @@ pub(crate) fn advance(
         let is_other = |clip: &Clip| clip.material != stream.material;
         if state.file != Some(stream.file.id()) || state.clip.as_ref().is_none_or(is_other) {
             let file = stream.file.id();
-            *state = StreamState { file: Some(file), clip: clip(&stream, &files), ..StreamState::default() };
+            *state = StreamState {
+                file: Some(file),
+                clip: clip(&stream, &files),
+                ..StreamState::default()
+            };
         }
-        let Some(clip) = state.clip.clone() else { continue };
+        let Some(clip) = state.clip.clone() else {
+            continue;
+        };
         let step = time.delta_secs_f64() * stream.speed;
         // The first frame shows the time with which the stream was made.
         if state.remap.is_some() {
             stream.time += step;
         }
         let keeps_previous = stream.motion == MotionVectors::PreviousPositions;
-        let mesh = mesh.map(|mesh| mesh.0.id()).filter(|mesh| meshes.contains(*mesh));
+        let mesh = mesh
+            .map(|mesh| mesh.0.id())
+            .filter(|mesh| meshes.contains(*mesh));
         if let Some(mut frame) = receive(state, &mut stats) {
             match (bounds, frame.bounds.map(aabb)) {
                 (Some(mut old), Some(new)) => *old = new,
@@ -209,15 +220,22 @@ pub(crate) fn advance(
                 if keeps_previous {
                     keep_previous(&mut frame.mesh, None);
                 }
-                commands.entity(entity).insert(Mesh3d(meshes.add(frame.mesh)));
+                commands
+                    .entity(entity)
+                    .insert(Mesh3d(meshes.add(frame.mesh)));
             }
             state.moved = keeps_previous;
-        } else if let Some(mut shown) = mesh.filter(|_| state.moved).and_then(|mesh| meshes.get_mut(mesh)) {
+        } else if let Some(mut shown) = mesh
+            .filter(|_| state.moved)
+            .and_then(|mesh| meshes.get_mut(mesh))
+        {
             // Nothing moves in this frame.
             keep_previous(&mut shown, None);
             state.moved = false;
         }
-        let Some(wanted) = seconds(&clip.timing, &stream, stream.time) else { continue };
+        let Some(wanted) = seconds(&clip.timing, &stream, stream.time) else {
+            continue;
+        };
         if state.shown.is_some_and(|shown| shown != wanted) {
             stats.missed += 1;
         }
@@ -225,7 +243,9 @@ pub(crate) fn advance(
             continue;
         }
         // The frame appears in the next run of this system.
-        let Some(next) = seconds(&clip.timing, &stream, stream.time + step) else { continue };
+        let Some(next) = seconds(&clip.timing, &stream, stream.time + step) else {
+            continue;
+        };
         if state.asked != Some(next) {
             state.asked = Some(next);
             state.frame = Some(decode(&cache, &clip, (next, stream.wrap), state));
@@ -237,9 +257,19 @@ pub(crate) fn advance(
 /// The animation of a stream; `None` before its file is loaded, and for files of other formats.
 fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
     let proxy = files.get(&stream.file)?.proxy.clone()?;
-    let usual = || Timing::new(0.0, 1.0 / f64::from(Format::USUAL_RATE), proxy.snapshot_count());
+    let usual = || {
+        Timing::new(
+            0.0,
+            1.0 / f64::from(Format::USUAL_RATE),
+            proxy.snapshot_count(),
+        )
+    };
     let timing = proxy.timing().unwrap_or_else(usual);
-    Some(Clip { proxy, timing, material: stream.material })
+    Some(Clip {
+        proxy,
+        timing,
+        material: stream.material,
+    })
 }
 
 /// The time of a frame in the time of the file; `None` for times that are not finite.
@@ -263,7 +293,10 @@ fn receive(state: &mut StreamState, stats: &mut StreamStats) -> Option<Frame> {
     match result {
         Ok(()) => {
             // The frame is exchanged with the mesh, which has the other triangles.
-            state.vertices = frame.remap.as_ref().map_or(0, |remap| remap.vertex_count() as u64);
+            state.vertices = frame
+                .remap
+                .as_ref()
+                .map_or(0, |remap| remap.vertex_count() as u64);
             std::mem::swap(&mut state.remap, &mut frame.remap);
             stats.shown += 1;
             Some(frame)
@@ -293,7 +326,12 @@ fn keep_previous(mesh: &mut Mesh, before: Option<&mut Mesh>) {
     }
 }
 
-fn decode(cache: &StreamCache, clip: &Clip, at: (f64, Wrap), state: &mut StreamState) -> Task<Written> {
+fn decode(
+    cache: &StreamCache,
+    clip: &Clip,
+    at: (f64, Wrap),
+    state: &mut StreamState,
+) -> Task<Written> {
     let (cache, clip) = (cache.0.clone(), clip.clone());
     let (writer, mut frame) = (state.writer.take(), std::mem::take(&mut state.spare));
     AsyncComputeTaskPool::get().spawn(async move {
@@ -321,12 +359,17 @@ fn prefetch(
 ) {
     let Some(parts) = state.parts else { return };
     // Each part of a vertex has 12 bytes, and two snapshots are shown.
-    let size = 12 * u64::from(parts.bits().count_ones()) * state.vertices.max(1) * streams.max(1) as u64;
+    let size =
+        12 * u64::from(parts.bits().count_ones()) * state.vertices.max(1) * streams.max(1) as u64;
     let most = (cache.0.capacity() / size).saturating_sub(2).min(AHEAD);
     let step = clip.timing.step().abs().max(f64::MIN_POSITIVE) * stream.speed.signum();
-    let keys =
-        (1..=most).filter_map(|number| clip.timing.index_at(seconds + step * number as f64, stream.wrap));
-    let wanted: Vec<usize> = keys.map(|key| if stream.speed < 0.0 { key.from } else { key.to }).collect();
+    let keys = (1..=most).filter_map(|number| {
+        clip.timing
+            .index_at(seconds + step * number as f64, stream.wrap)
+    });
+    let wanted: Vec<usize> = keys
+        .map(|key| if stream.speed < 0.0 { key.from } else { key.to })
+        .collect();
     // A snapshot that is dropped from the cache before it is shown is not decoded ahead twice.
     state.ahead.retain(|(index, _)| wanted.contains(index));
     for snapshot in wanted {

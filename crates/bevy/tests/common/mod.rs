@@ -17,7 +17,11 @@ pub(crate) fn app(folder: &Path, plugin: MeshmapPlugin) -> App {
     app_with(folder, plugin, |_| {})
 }
 
-pub(crate) fn app_with(folder: &Path, plugin: MeshmapPlugin, change: impl Fn(&mut AssetPlugin)) -> App {
+pub(crate) fn app_with(
+    folder: &Path,
+    plugin: MeshmapPlugin,
+    change: impl Fn(&mut AssetPlugin),
+) -> App {
     finish(App::new(), folder, plugin, change)
 }
 
@@ -57,7 +61,10 @@ pub(crate) fn until<T>(app: &mut App, mut done: impl FnMut(&mut App) -> Option<T
         if let Some(value) = done(app) {
             return value;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing came within a minute");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "nothing came within a minute"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -68,14 +75,19 @@ pub(crate) fn load(
     change: impl Fn(&mut MeshmapSettings) + Send + Sync + 'static,
 ) -> Handle<MeshmapFile> {
     let server = app.world().resource::<AssetServer>();
-    server.load_builder().with_settings(change).load(AssetPath::from_path(path).into_owned())
+    server
+        .load_builder()
+        .with_settings(change)
+        .load(AssetPath::from_path(path).into_owned())
 }
 
 /// Waits for a load; the text of its error if it failed.
 pub(crate) fn wait(app: &mut App, handle: &Handle<MeshmapFile>) -> Result<(), String> {
-    until(app, |app| match app.world().resource::<AssetServer>().load_state(handle) {
-        LoadState::Loaded => Some(Ok(())),
-        LoadState::Failed(error) => Some(Err(error.to_string())),
-        _ => None,
+    until(app, |app| {
+        match app.world().resource::<AssetServer>().load_state(handle) {
+            LoadState::Loaded => Some(Ok(())),
+            LoadState::Failed(error) => Some(Err(error.to_string())),
+            _ => None,
+        }
     })
 }

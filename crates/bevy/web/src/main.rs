@@ -43,10 +43,15 @@ fn main() {
 }
 
 fn load(mut commands: Commands, server: Res<AssetServer>) {
-    let query = web_sys::window().and_then(|window| window.location().search().ok()).unwrap_or_default();
+    let query = web_sys::window()
+        .and_then(|window| window.location().search().ok())
+        .unwrap_or_default();
     for name in query.trim_start_matches('?').split(',') {
         let handle = server.load(name.to_owned());
-        let file = File { name: name.to_owned(), handle: handle.clone() };
+        let file = File {
+            name: name.to_owned(),
+            handle: handle.clone(),
+        };
         let mut entity = commands.spawn(file);
         if name.ends_with(".cgeo") {
             entity.insert(StreamedProxy::new(handle));

@@ -33,7 +33,11 @@ thread_local! {
 
 impl Record {
     fn own(status: mm_status, text: &str) -> Self {
-        Self { status, text: c_string(text), ..Self::default() }
+        Self {
+            status,
+            text: c_string(text),
+            ..Self::default()
+        }
     }
 
     fn of(error: &Error) -> Self {
@@ -42,8 +46,14 @@ impl Record {
             format: error.format().map_or(0, format_number),
             text: c_string(&format!("{error:#}")),
             what: c_string(error.what()),
-            address: error.address().map(|address| c_string(&address.to_string())).unwrap_or_default(),
-            path: error.path().map(|path| c_string(&path.to_string_lossy())).unwrap_or_default(),
+            address: error
+                .address()
+                .map(|address| c_string(&address.to_string()))
+                .unwrap_or_default(),
+            path: error
+                .path()
+                .map(|path| c_string(&path.to_string_lossy()))
+                .unwrap_or_default(),
             expected: c_string(&error.cause().expected()),
             found: c_string(&error.cause().found()),
             bytes: error.byte_range(),
@@ -65,8 +75,13 @@ pub(crate) fn guard(job: impl FnOnce() -> Result<()>) -> mm_status {
         Ok(Err(Fail::Own(status, text))) => Record::own(status, &text),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Record::own(MM_ERROR_INTERNAL, &format!("the library failed within: {text}"))
+            let text = text
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_default();
+            Record::own(
+                MM_ERROR_INTERNAL,
+                &format!("the library failed within: {text}"),
+            )
         }
     };
     let status = record.status;
@@ -166,7 +181,9 @@ mod tests {
             Ok(())
         });
         assert_eq!(status, MM_ERROR_INTERNAL);
-        let text = LAST.with(|last| last.borrow().as_ref().map(|record| record.text.clone())).unwrap();
+        let text = LAST
+            .with(|last| last.borrow().as_ref().map(|record| record.text.clone()))
+            .unwrap();
         assert_eq!(text.to_str(), Ok("the library failed within: of the test"));
     }
 }

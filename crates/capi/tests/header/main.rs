@@ -23,9 +23,13 @@ fn header() -> String {
 fn functions(header: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for part in header.split("/**").skip(1) {
-        let Some((comment, after)) = part.split_once("*/\n") else { continue };
+        let Some((comment, after)) = part.split_once("*/\n") else {
+            continue;
+        };
         let declaration = after.split(';').next().unwrap_or_default();
-        let Some((name, _)) = declaration.split_once('(') else { continue };
+        let Some((name, _)) = declaration.split_once('(') else {
+            continue;
+        };
         let name = name.rsplit([' ', '*']).next().unwrap_or_default();
         if name.starts_with("mm_") && declaration.starts_with("MM_API ") {
             found.push((name.to_owned(), comment.to_owned()));
@@ -36,13 +40,18 @@ fn functions(header: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_header_is_what_the_source_makes() {
-    for (name, made) in [("meshmap.h", make::header(&root())), ("meshmap_cgeo.h", make::cgeo_header(&root()))]
-    {
+    for (name, made) in [
+        ("meshmap.h", make::header(&root())),
+        ("meshmap_cgeo.h", make::cgeo_header(&root())),
+    ] {
         let path = root().join("include").join(name);
         if std::env::var_os("MESHMAP_ACCEPT").is_some() {
             std::fs::write(&path, &made).expect("a header that can be written");
         }
-        assert!(made == read(&path), "{name} is not what the source makes: run this with MESHMAP_ACCEPT=1");
+        assert!(
+            made == read(&path),
+            "{name} is not what the source makes: run this with MESHMAP_ACCEPT=1"
+        );
     }
 }
 
@@ -54,21 +63,35 @@ fn every_function_says_what_it_does_in_lines_that_are_not_too_long() {
     for (name, comment) in functions {
         assert!(comment.split_whitespace().count() > 2, "{name}:\n{comment}");
     }
-    let long: Vec<&str> = header.lines().filter(|line| line.chars().count() > 120).collect();
+    let long: Vec<&str> = header
+        .lines()
+        .filter(|line| line.chars().count() > 120)
+        .collect();
     assert!(long.is_empty(), "{long:#?}");
-    assert!(header.lines().count() <= 1_300, "{}", header.lines().count());
+    assert!(
+        header.lines().count() <= 1_300,
+        "{}",
+        header.lines().count()
+    );
 }
 
 #[test]
 fn only_what_the_header_declares_is_exported_by_the_source() {
-    let declared: BTreeSet<String> = functions(&header()).into_iter().map(|(name, _)| name).collect();
+    let declared: BTreeSet<String> = functions(&header())
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     let mut defined = BTreeSet::new();
     let mut folders = vec![root().join("src")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("the source") {
             let path = entry.expect("a file").path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                files.push(path)
+            }
         }
     }
     for path in files {
@@ -105,10 +128,14 @@ fn comments_name_only_what_the_header_declares() {
     let header = header();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = |text: &str| -> BTreeSet<String> {
-        let words =
-            text.split(|c| !is_name(c)).filter(|word| word.starts_with("mm_") || word.starts_with("MM_"));
+        let words = text
+            .split(|c| !is_name(c))
+            .filter(|word| word.starts_with("mm_") || word.starts_with("MM_"));
         // Beginnings of names: mm_cgeo_*, MM_ERROR_*.
-        words.filter(|word| !word.ends_with('_')).map(str::to_owned).collect()
+        words
+            .filter(|word| !word.ends_with('_'))
+            .map(str::to_owned)
+            .collect()
     };
     let (mut comments, mut code) = (String::new(), String::new());
     let mut rest = header.as_str();
@@ -129,15 +156,23 @@ fn comments_name_only_what_the_header_declares() {
 fn structs(header: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut found = Vec::new();
     for part in header.split("\ntypedef struct ").skip(1) {
-        let Some((name, rest)) = part.split_once(" {\n") else { continue };
+        let Some((name, rest)) = part.split_once(" {\n") else {
+            continue;
+        };
         if name.contains(';') {
             continue;
         }
         let (body, _) = rest.split_once("\n}").expect("the end of a struct");
         let fields = body.lines().filter_map(|line| {
             let (code, _) = line.split_once(" /**<").unwrap_or((line, ""));
-            let code = code.trim().strip_suffix(';').filter(|code| !code.starts_with(['*', '/']))?;
-            let (kind, name) = code.strip_prefix("const ").unwrap_or(code).split_once(' ')?;
+            let code = code
+                .trim()
+                .strip_suffix(';')
+                .filter(|code| !code.starts_with(['*', '/']))?;
+            let (kind, name) = code
+                .strip_prefix("const ")
+                .unwrap_or(code)
+                .split_once(' ')?;
             Some((kind.to_owned(), name.to_owned()))
         });
         found.push((name.to_owned(), fields.collect()));
@@ -148,22 +183,38 @@ fn structs(header: &str) -> Vec<(String, Vec<(String, String)>)> {
 #[test]
 fn structs_that_may_grow_are_in_no_other_struct() {
     /// "Structs without `size` never change", as the header says.
-    const FIXED: [&str; 5] = ["mm_bounds", "mm_cgeo_key", "mm_group", "mm_topology", "mm_trs"];
+    const FIXED: [&str; 5] = [
+        "mm_bounds",
+        "mm_cgeo_key",
+        "mm_group",
+        "mm_topology",
+        "mm_trs",
+    ];
     let structs = structs(&header());
     let growing: BTreeSet<&str> = structs
         .iter()
-        .filter(|(_, fields)| fields.first().is_some_and(|field| *field == ("size_t".into(), "size".into())))
+        .filter(|(_, fields)| {
+            fields
+                .first()
+                .is_some_and(|field| *field == ("size_t".into(), "size".into()))
+        })
         .map(|(name, _)| name.as_str())
         .collect();
-    let others: Vec<&str> =
-        structs.iter().map(|(name, _)| name.as_str()).filter(|name| !growing.contains(name)).collect();
+    let others: Vec<&str> = structs
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| !growing.contains(name))
+        .collect();
     let mut sorted = others.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, FIXED);
     assert!(growing.len() > 15, "{growing:?}");
     for (name, fields) in &structs {
         for (kind, field) in fields.iter().filter(|(_, field)| !field.starts_with('*')) {
-            assert!(!growing.contains(kind.as_str()), "{name}.{field} is a {kind}, which may grow");
+            assert!(
+                !growing.contains(kind.as_str()),
+                "{name}.{field} is a {kind}, which may grow"
+            );
         }
     }
 }
@@ -171,24 +222,40 @@ fn structs_that_may_grow_are_in_no_other_struct() {
 #[test]
 fn the_header_for_cpp_closes_every_handle_calls_back_and_has_all_of_an_error() {
     /// Functions with callbacks, and the functions that read arrays by address.
-    const ALSO: [&str; 6] =
-        ["mm_open_reader", "mm_open_memory", "mm_arrays", "mm_texts", "mm_array", "mm_read_into"];
+    const ALSO: [&str; 6] = [
+        "mm_open_reader",
+        "mm_open_memory",
+        "mm_arrays",
+        "mm_texts",
+        "mm_array",
+        "mm_read_into",
+    ];
     let header = header();
     let cpp = read(&root().join("include/meshmap.hpp"));
     let is_wrapped = |name: &String| {
         name == "mm_close"
-            || ["_free", "_new", "_ref"].iter().any(|end| name.ends_with(end))
+            || ["_free", "_new", "_ref"]
+                .iter()
+                .any(|end| name.ends_with(end))
             || ALSO.contains(&name.as_str())
     };
-    let names = functions(&header).into_iter().map(|(name, _)| name).filter(is_wrapped);
-    let is_used =
-        |name: &String| cpp.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name);
+    let names = functions(&header)
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(is_wrapped);
+    let is_used = |name: &String| {
+        cpp.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(|word| word == name)
+    };
     let missing: Vec<String> = names.filter(|name| !is_used(name)).collect();
     assert!(missing.is_empty(), "meshmap.hpp lacks {missing:?}");
     assert!(cpp.lines().count() <= 720, "{}", cpp.lines().count());
 
     let structs = structs(&header);
-    let (_, fields) = structs.iter().find(|(name, _)| name == "mm_error").expect("the struct of errors");
+    let (_, fields) = structs
+        .iter()
+        .find(|(name, _)| name == "mm_error")
+        .expect("the struct of errors");
     let missing: Vec<&str> = fields
         .iter()
         .map(|(_, field)| field.trim_start_matches('*'))

@@ -143,7 +143,9 @@ extern "C" {
 
 /// The whole header.
 pub(crate) fn header(root: &Path) -> String {
-    let titles = ["Version"].into_iter().chain(SECTIONS.map(|(title, ..)| title));
+    let titles = ["Version"]
+        .into_iter()
+        .chain(SECTIONS.map(|(title, ..)| title));
     let mut out = String::from(
         "/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped,\n \
          * read by ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.\n *\n \
@@ -152,8 +154,11 @@ pub(crate) fn header(root: &Path) -> String {
     for (index, title) in titles.enumerate() {
         writeln!(out, " *   {}. {title}", index + 1).expect("memory");
     }
-    let [major, minor, patch] =
-        [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")];
+    let [major, minor, patch] = [
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        env!("CARGO_PKG_VERSION_MINOR"),
+        env!("CARGO_PKG_VERSION_PATCH"),
+    ];
     let macros = MACROS
         .replace("@MAJOR@", major)
         .replace("@MINOR@", minor)
@@ -162,7 +167,12 @@ pub(crate) fn header(root: &Path) -> String {
     out += &format!(" *{RULES}\n{macros}");
     for (index, (title, text, files)) in SECTIONS.iter().enumerate() {
         let rule = format!("/* == {}. {title} ", index + 2);
-        writeln!(out, "\n{rule:=<116} */\n\n/* {} */", text.replace('\n', "\n * ")).expect("memory");
+        writeln!(
+            out,
+            "\n{rule:=<116} */\n\n/* {} */",
+            text.replace('\n', "\n * ")
+        )
+        .expect("memory");
         out += &section(root, files);
     }
     format!("{out}{END} /* MESHMAP_H */\n")
@@ -187,7 +197,10 @@ extern \"C\" {
 ";
     // meshmap.h has declared the struct.
     let made = section(root, &["dialect.rs", "cgeo_dialect.rs"])
-        .replace("typedef struct mm_cgeo_dialect {", "struct mm_cgeo_dialect {")
+        .replace(
+            "typedef struct mm_cgeo_dialect {",
+            "struct mm_cgeo_dialect {",
+        )
         .replace("} mm_cgeo_dialect;", "};");
     format!("{begin}{made}{END} /* MESHMAP_CGEO_H */\n")
 }
@@ -200,11 +213,13 @@ pub struct mm_cgeo_dialect { _opaque: [u8; 0] }
 
 fn section(root: &Path, files: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut builder = cbindgen::Builder::new()
-        .with_config(cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a valid configuration"));
+    let mut builder = cbindgen::Builder::new().with_config(
+        cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a valid configuration"),
+    );
     for (index, file) in files.iter().enumerate() {
         let path = folder.path().join(format!("{index}.rs"));
-        let source = read(&root.join("src").join(file)) + if *file == "options.rs" { DIALECT } else { "" };
+        let source =
+            read(&root.join("src").join(file)) + if *file == "options.rs" { DIALECT } else { "" };
         std::fs::write(&path, with_enums(&source)).expect("a file");
         builder = builder.with_src(path);
     }
@@ -212,8 +227,14 @@ fn section(root: &Path, files: &[&str]) -> String {
     builder.generate().expect("a section").write(&mut made);
     let made = String::from_utf8(made).expect("UTF-8");
     let made = made
-        .replace("#ifdef __cplusplus\nextern \"C\" {\n#endif // __cplusplus\n", "")
-        .replace("#ifdef __cplusplus\n}  // extern \"C\"\n#endif  // __cplusplus\n", "");
+        .replace(
+            "#ifdef __cplusplus\nextern \"C\" {\n#endif // __cplusplus\n",
+            "",
+        )
+        .replace(
+            "#ifdef __cplusplus\n}  // extern \"C\"\n#endif  // __cplusplus\n",
+            "",
+        );
     let made = wrapped_comments(plain_functions(&short_enums(made)).trim());
     format!("\n{}\n", made.replace("\n\n\n", "\n\n").trim_end())
 }
@@ -230,7 +251,11 @@ fn short_enums(mut text: String) -> String {
     while let Some((before, after)) = text.split_once(FIRST) {
         let (name, rest) = after.split_once(' ').expect("the name of an enum");
         let (definition, rest) = rest.split_once(LAST).expect("the end of an enum");
-        let base = if definition.contains("typedef int32_t") { "int32_t" } else { "uint32_t" };
+        let base = if definition.contains("typedef int32_t") {
+            "int32_t"
+        } else {
+            "uint32_t"
+        };
         text = format!("{before}MM_ENUM_TYPE({name}, {base}){rest}");
     }
     text
@@ -242,19 +267,29 @@ fn with_enums(source: &str) -> String {
     let lines: Vec<&str> = source.lines().collect();
     let constants = |of: &str| -> Vec<(usize, String)> {
         let found = lines.iter().enumerate().filter_map(|(index, line)| {
-            let (name, value) = line.strip_prefix("pub const ")?.split_once(&format!(": {of} = "))?;
-            let documented =
-                lines.get(..index)?.iter().rev().take_while(|line| line.starts_with("///")).count();
+            let (name, value) = line
+                .strip_prefix("pub const ")?
+                .split_once(&format!(": {of} = "))?;
+            let documented = lines
+                .get(..index)?
+                .iter()
+                .rev()
+                .take_while(|line| line.starts_with("///"))
+                .count();
             let comment = lines.get(index - documented..index)?.join("\n");
-            Some((index - documented, format!("{comment}\n{name} = {},\n", value.trim_end_matches(';'))))
+            Some((
+                index - documented,
+                format!("{comment}\n{name} = {},\n", value.trim_end_matches(';')),
+            ))
         });
         found.collect()
     };
     let mut out = String::new();
     let mut skipped = std::collections::BTreeSet::new();
     for (index, line) in lines.iter().enumerate() {
-        let alias =
-            line.strip_prefix("pub type ").and_then(|rest| rest.trim_end_matches(';').split_once(" = "));
+        let alias = line
+            .strip_prefix("pub type ")
+            .and_then(|rest| rest.trim_end_matches(';').split_once(" = "));
         let values = alias.map(|(name, _)| constants(name)).unwrap_or_default();
         if let (Some((name, base)), false) = (alias, values.is_empty()) {
             writeln!(out, "#[repr({base})]\npub enum {name} {{").expect("memory");
@@ -325,8 +360,13 @@ fn wrapped_comments(text: &str) -> String {
             writeln!(out, "{line}").expect("memory");
             continue;
         }
-        let comment = lines.by_ref().map(str::trim).take_while(|line| *line != "*/");
-        let comment: Vec<&str> = comment.map(|line| line.strip_prefix("*").unwrap_or(line).trim()).collect();
+        let comment = lines
+            .by_ref()
+            .map(str::trim)
+            .take_while(|line| *line != "*/");
+        let comment: Vec<&str> = comment
+            .map(|line| line.strip_prefix("*").unwrap_or(line).trim())
+            .collect();
         let indent = line.strip_suffix("/**").unwrap_or_default();
         let (first, other) = (format!("{indent}/** "), format!("{indent} *  "));
         // The comment of a field or a value is behind it if there is room.

@@ -29,14 +29,20 @@ pub fn c_path(path: &Path) -> CString {
 /// Text of the library's.
 pub fn text(from: *const c_char) -> String {
     // SAFETY: texts of the library are never NULL, and end.
-    unsafe { CStr::from_ptr(from) }.to_str().expect("UTF-8").to_owned()
+    unsafe { CStr::from_ptr(from) }
+        .to_str()
+        .expect("UTF-8")
+        .to_owned()
 }
 
 pub fn options(parallelism: u32) -> mm_options {
     // SAFETY: zeros are values of it.
     let mut options = unsafe { std::mem::zeroed::<mm_options>() };
     // SAFETY: a place for it.
-    assert_eq!(unsafe { mm_options_init(&raw mut options, size_of::<mm_options>()) }, MM_OK);
+    assert_eq!(
+        unsafe { mm_options_init(&raw mut options, size_of::<mm_options>()) },
+        MM_OK
+    );
     options.parallelism = parallelism;
     options
 }
@@ -80,7 +86,8 @@ pub fn memory(bytes: Vec<u8>, options: Option<&mm_options>) -> *mut mm_file {
     let (start, length) = (bytes.as_ptr().cast(), bytes.len());
     let user = Box::into_raw(Box::new(bytes)).cast();
     // SAFETY: memory that stays until it is given back.
-    let status = unsafe { mm_open_memory(start, length, Some(release), user, options, &raw mut file) };
+    let status =
+        unsafe { mm_open_memory(start, length, Some(release), user, options, &raw mut file) };
     assert_eq!(status, MM_OK, "{}", text(last_error().text));
     file
 }
@@ -92,7 +99,14 @@ pub fn attribute(
     components: u32,
     normalized: u32,
 ) -> mm_layout_attribute {
-    mm_layout_attribute { semantic, scalar, components, normalized, offset: usize::MAX, ..sized() }
+    mm_layout_attribute {
+        semantic,
+        scalar,
+        components,
+        normalized,
+        offset: usize::MAX,
+        ..sized()
+    }
 }
 
 pub fn scratch() -> *mut mm_scratch {
@@ -135,7 +149,10 @@ pub fn all_bytes(
     let start = bytes[1..].as_mut_ptr();
     if count > 0 {
         let mut needed = 0;
-        assert_eq!(call(start, stride, count - 1, &raw mut needed), MM_ERROR_BUFFER);
+        assert_eq!(
+            call(start, stride, count - 1, &raw mut needed),
+            MM_ERROR_BUFFER
+        );
         assert_eq!(needed, count);
         assert!(bytes.iter().all(|byte| *byte == UNTOUCHED));
     }
@@ -144,8 +161,15 @@ pub fn all_bytes(
     let status = call(start, stride, count, &raw mut found);
     assert_eq!((status, found), (MM_OK, count));
     let elements = bytes[1..].chunks_exact(step);
-    assert!(elements.clone().all(|element| element[size..].iter().all(|byte| *byte == UNTOUCHED)));
-    Ok(elements.flat_map(|element| &element[..size]).copied().collect())
+    assert!(
+        elements
+            .clone()
+            .all(|element| element[size..].iter().all(|byte| *byte == UNTOUCHED))
+    );
+    Ok(elements
+        .flat_map(|element| &element[..size])
+        .copied()
+        .collect())
 }
 
 /// Like `all_bytes`, for elements of a type.
@@ -183,7 +207,19 @@ pub fn read_positions(
     write!(&mut address[..63], "snapshots[{index}].positions").expect("a short address");
     let address = address.as_ptr().cast();
     // SAFETY: memory of the caller.
-    unsafe { mm_read_into(file, address, MM_SCALAR_F32, 3, scratch, out.cast(), stride, capacity, count) }
+    unsafe {
+        mm_read_into(
+            file,
+            address,
+            MM_SCALAR_F32,
+            3,
+            scratch,
+            out.cast(),
+            stride,
+            capacity,
+            count,
+        )
+    }
 }
 
 /// Shows the positions of a snapshot.

@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::thread;
 
 use meshmap::cgeo::{
-    Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, Section, SizeMeaning, Snapshot, UnitEvidence, raw,
+    Dialect, LengthPrefix, OffsetTarget, Parts, Proxy, Section, SizeMeaning, Snapshot,
+    UnitEvidence, raw,
 };
-use meshmap::{Address, Bounds, Cause, Codec, Limit, Result, Scratch, Segment, Semantic, VertexFormat};
+use meshmap::{
+    Address, Bounds, Cause, Codec, Limit, Result, Scratch, Segment, Semantic, VertexFormat,
+};
 use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State, Summary,
-    corners, lossy,
+    AttributeInfo, Damage, Damages, Depth, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State,
+    Summary, corners, lossy,
 };
 use crate::input::Problem;
 use crate::text;
@@ -35,15 +38,21 @@ const FOLLOWED: usize = 12;
 /// The most bytes of the first snapshot that are read without being asked to: the library reads longer ones section by section.
 const WORTH_READING: u64 = 8 << 20;
 
-const CODECS: [(&str, Codec); 4] =
-    [("none", Codec::Stored), ("zlib", Codec::Zlib), ("deflate", Codec::Deflate), ("gzip", Codec::Gzip)];
+const CODECS: [(&str, Codec); 4] = [
+    ("none", Codec::Stored),
+    ("zlib", Codec::Zlib),
+    ("deflate", Codec::Deflate),
+    ("gzip", Codec::Gzip),
+];
 const SIZES: [(&str, SizeMeaning); 3] = [
     ("stored", SizeMeaning::Stored),
     ("inflated", SizeMeaning::Inflated),
     ("stored_with_header", SizeMeaning::StoredWithHeader),
 ];
-const OFFSETS: [(&str, OffsetTarget); 2] =
-    [("first_section", OffsetTarget::FirstSection), ("start_tag", OffsetTarget::StartTag)];
+const OFFSETS: [(&str, OffsetTarget); 2] = [
+    ("first_section", OffsetTarget::FirstSection),
+    ("start_tag", OffsetTarget::StartTag),
+];
 const PREFIXES: [(&str, LengthPrefix); 4] = [
     ("none", LengthPrefix::None),
     ("u32le", LengthPrefix::U32Le),
@@ -52,7 +61,10 @@ const PREFIXES: [(&str, LengthPrefix); 4] = [
 ];
 
 fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str {
-    names.iter().find(|(_, known)| known == value).map_or("other", |(name, _)| name)
+    names
+        .iter()
+        .find(|(_, known)| known == value)
+        .map_or("other", |(name, _)| name)
 }
 
 /// A dialect by the names of JSON: `zlib,stored,first_section,none`.
@@ -62,12 +74,23 @@ fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str
 /// Returns a message that lists the names.
 pub fn parse_dialect(text: &str) -> Result<Dialect, String> {
     fn named<T: Copy>(names: &[(&str, T)], text: &str) -> Option<T> {
-        names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+        names
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, value)| *value)
     }
     let dialect = || {
-        let [codec, size, offset, prefix] = *text.split(',').collect::<Vec<_>>() else { return None };
-        let dialect = Dialect::default().with_codec(named(&CODECS, codec)?).with_size(named(&SIZES, size)?);
-        Some(dialect.with_offset(named(&OFFSETS, offset)?).with_prefix(named(&PREFIXES, prefix)?))
+        let [codec, size, offset, prefix] = *text.split(',').collect::<Vec<_>>() else {
+            return None;
+        };
+        let dialect = Dialect::default()
+            .with_codec(named(&CODECS, codec)?)
+            .with_size(named(&SIZES, size)?);
+        Some(
+            dialect
+                .with_offset(named(&OFFSETS, offset)?)
+                .with_prefix(named(&PREFIXES, prefix)?),
+        )
     };
     dialect().ok_or_else(|| {
         "expected CODEC,SIZE,OFFSET,PREFIX of none|zlib|deflate|gzip, stored|inflated|stored_with_header, \
@@ -89,7 +112,11 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
     // The parts of a snapshot can be truncated only at the end of the file; the other snapshots are read whole to be checked.
     let small = bytes.filter(|bytes| *bytes <= SMALL);
     let all = depth == Depth::Check || small.is_some();
-    let most = if depth == Depth::Look { FOLLOWED } else { usize::MAX };
+    let most = if depth == Depth::Look {
+        FOLLOWED
+    } else {
+        usize::MAX
+    };
     if let Some(bytes) = small {
         // At once: from a store, each part would be a request. Where it fails, so do the parts.
         drop(proxy.source().read(0..bytes));
@@ -101,24 +128,57 @@ pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mu
             // The snapshot that the table names does not exist, or no snapshot can be there.
             Err(error) => {
                 let is_beyond = matches!(error.cause(), Cause::Offset { found, .. } if bytes.is_some_and(|bytes| *found >= bytes));
-                let state = if is_beyond { State::Missing } else { State::Broken };
+                let state = if is_beyond {
+                    State::Missing
+                } else {
+                    State::Broken
+                };
                 (state, error.byte_range(), error)
             }
-            Ok(snapshot) if all || bytes == Some(snapshot.range().end) && !has_end_tag(proxy, &snapshot) => {
+            Ok(snapshot)
+                if all || bytes == Some(snapshot.range().end) && !has_end_tag(proxy, &snapshot) =>
+            {
                 let range = snapshot.range();
-                let walk = || if all { snapshot.sections() } else { snapshot.section_headers(most) }.err();
+                let walk = || {
+                    if all {
+                        snapshot.sections()
+                    } else {
+                        snapshot.section_headers(most)
+                    }
+                    .err()
+                };
                 let walked = seen.entry(range.start).or_insert_with(walk);
                 let Some(error) = walked else { continue };
-                if matches!(error.cause(), Cause::Limit { limit: Limit::Work, .. }) {
+                if matches!(
+                    error.cause(),
+                    Cause::Limit {
+                        limit: Limit::Work,
+                        ..
+                    }
+                ) {
                     // The job ends here: the snapshot is not damaged, and neither are those after it.
                     return;
                 }
                 let ends = bytes == Some(range.end);
-                (if ends { State::Incomplete } else { State::Broken }, Some(range), error.clone())
+                (
+                    if ends {
+                        State::Incomplete
+                    } else {
+                        State::Broken
+                    },
+                    Some(range),
+                    error.clone(),
+                )
             }
             Ok(_) => continue,
         };
-        damages.add(Damage { address: address(), state, range, problem: problem.into(), rule: None });
+        damages.add(Damage {
+            address: address(),
+            state,
+            range,
+            problem: problem.into(),
+            rule: None,
+        });
     }
 }
 
@@ -131,21 +191,35 @@ fn has_end_tag(proxy: &Proxy, snapshot: &Snapshot) -> bool {
 
 /// `true` if a snapshot at the end of the file has no end tag there, and more sections than are followed.
 fn ends_unread(proxy: &Proxy, index: usize, bytes: Option<u64>) -> bool {
-    let ends = |snapshot: &Snapshot| bytes == Some(snapshot.range().end) && !has_end_tag(proxy, snapshot);
-    proxy.snapshot(index).ok().filter(ends).is_some_and(|snapshot| {
-        snapshot.section_headers(FOLLOWED).is_ok_and(|sections| sections.len() == FOLLOWED)
-    })
+    let ends =
+        |snapshot: &Snapshot| bytes == Some(snapshot.range().end) && !has_end_tag(proxy, snapshot);
+    proxy
+        .snapshot(index)
+        .ok()
+        .filter(ends)
+        .is_some_and(|snapshot| {
+            snapshot
+                .section_headers(FOLLOWED)
+                .is_ok_and(|sections| sections.len() == FOLLOWED)
+        })
 }
 
 /// The reason why a snapshot cannot be read.
 pub(super) fn error_of(proxy: &Proxy, address: &Address) -> Option<meshmap::Error> {
-    let [_, Segment::Index(index)] = address.segments() else { return None };
+    let [_, Segment::Index(index)] = address.segments() else {
+        return None;
+    };
     let snapshot = match proxy.snapshot(usize::try_from(*index).ok()?) {
         Ok(snapshot) => snapshot,
         Err(error) => return Some(error),
     };
-    let first = snapshot.sections().err().or_else(|| snapshot.bounding_box(&mut Scratch::default()).err());
-    first.or_else(|| snapshot.point_cloud().err()).or_else(|| snapshot.mesh(Parts::ALL).err())
+    let first = snapshot
+        .sections()
+        .err()
+        .or_else(|| snapshot.bounding_box(&mut Scratch::default()).err());
+    first
+        .or_else(|| snapshot.point_cloud().err())
+        .or_else(|| snapshot.mesh(Parts::ALL).err())
 }
 
 /// The facts at the beginning of a snapshot.
@@ -162,14 +236,24 @@ fn glance(snapshot: &Snapshot, is_quick: bool, scratch: &mut Scratch) -> Result<
         return Ok(None);
     }
     let is_complete = snapshot.is_complete(scratch)?;
-    let counts = if is_complete { Some(snapshot.counts(scratch)?) } else { None };
-    Ok(Some(Glance { is_complete, counts, bounds: snapshot.bounding_box(scratch)? }))
+    let counts = if is_complete {
+        Some(snapshot.counts(scratch)?)
+    } else {
+        None
+    };
+    Ok(Some(Glance {
+        is_complete,
+        counts,
+        bounds: snapshot.bounding_box(scratch)?,
+    }))
 }
 
 /// `true` if what is found in a snapshot, or its damage, is in its first sections.
 fn is_near(snapshot: &Snapshot) -> bool {
     // An error is reported when the snapshot is inspected, which ends there as well.
-    let Ok(sections) = snapshot.section_headers(NEAR) else { return true };
+    let Ok(sections) = snapshot.section_headers(NEAR) else {
+        return true;
+    };
     let find = |tag| sections.iter().find(|section| section.tag == tag);
     let bounding_box = find(raw::TAG_BOUNDING_BOX);
     let is_small = |section: &Section| section.content.end - section.content.start <= LARGE_BOX;
@@ -192,16 +276,26 @@ fn glances(
     let each = distinct.len().div_ceil(threads).max(1);
     let glance_at = |snapshots: &[Snapshot]| -> Vec<(u64, Result<Option<Glance>>)> {
         let mut scratch = Scratch::default();
-        let glance =
-            |snapshot: &Snapshot| (snapshot.range().start, self::glance(snapshot, is_quick, &mut scratch));
+        let glance = |snapshot: &Snapshot| {
+            (
+                snapshot.range().start,
+                self::glance(snapshot, is_quick, &mut scratch),
+            )
+        };
         snapshots.iter().map(glance).collect()
     };
     if distinct.len() <= each {
         return glance_at(&distinct).into_iter().collect();
     }
     thread::scope(|scope| {
-        let parts: Vec<_> = distinct.chunks(each).map(|part| scope.spawn(move || glance_at(part))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        let parts: Vec<_> = distinct
+            .chunks(each)
+            .map(|part| scope.spawn(move || glance_at(part)))
+            .collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     })
 }
 
@@ -210,12 +304,17 @@ pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts
     let (depth, bytes) = (look.depth, look.bytes);
     let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
     let is_quick = depth == Depth::Look && !is_small;
-    let looked = proxy.snapshot_count().min(if is_quick { WORTH_LOOKING } else { usize::MAX });
+    let looked = proxy
+        .snapshot_count()
+        .min(if is_quick { WORTH_LOOKING } else { usize::MAX });
     let seen = self::glances(proxy, (looked, is_quick), threads);
     let mut far: Vec<u64> = Vec::new();
     let mut glances: Vec<Option<Glance>> = Vec::new();
     for index in 0..looked {
-        let found = proxy.snapshot(index).ok().and_then(|snapshot| seen.get(&snapshot.range().start));
+        let found = proxy
+            .snapshot(index)
+            .ok()
+            .and_then(|snapshot| seen.get(&snapshot.range().start));
         if let Some(Err(error)) = &found {
             look.failed(Address::field("snapshots").index(index as u64), error);
         }
@@ -224,15 +323,21 @@ pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts
         }
         glances.push(found.and_then(|found| found.as_ref().ok().copied().flatten()));
     }
-    let which =
-        |run| format!("snapshots[{}], whose first {NEAR} sections are not a box and a mesh", span(run));
+    let which = |run| {
+        format!(
+            "snapshots[{}], whose first {NEAR} sections are not a box and a mesh",
+            span(run)
+        )
+    };
     let mut not_read: Vec<String> = runs(far).into_iter().map(which).collect();
     if let Some(last) = proxy.snapshot_count().checked_sub(1).filter(|_| is_quick) {
         if last >= looked {
             not_read.push(format!("snapshots[{looked}..{last}]"));
         }
         if ends_unread(proxy, last, bytes) {
-            not_read.push(format!("the end of snapshots[{last}], after its first {FOLLOWED} sections"));
+            not_read.push(format!(
+                "the end of snapshots[{last}], after its first {FOLLOWED} sections"
+            ));
         }
     }
     let first = glances.first().copied().flatten();
@@ -253,22 +358,49 @@ pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts
     let meshes = meshes(proxy, &glances, groups, look.lists);
     let detail = |mesh: &MeshInfo| {
         let counts = [("vertices", mesh.vertices), ("triangles", mesh.triangles)];
-        let counts = counts.into_iter().filter_map(|(name, count)| Some((name, count?))).collect();
-        (mesh.address.clone(), PartDetail { decoded: None, counts, is_intact: false })
+        let counts = counts
+            .into_iter()
+            .filter_map(|(name, count)| Some((name, count?)))
+            .collect();
+        (
+            mesh.address.clone(),
+            PartDetail {
+                decoded: None,
+                counts,
+                is_intact: false,
+            },
+        )
     };
     let details = meshes.iter().map(detail).collect();
-    let (vertices, triangles) =
-        meshes.first().map_or((None, None), |mesh: &MeshInfo| (mesh.vertices, mesh.triangles));
-    let last = values["time"]["last"].as_f64().filter(|_| proxy.snapshot_count() > 1);
+    let (vertices, triangles) = meshes.first().map_or((None, None), |mesh: &MeshInfo| {
+        (mesh.vertices, mesh.triangles)
+    });
+    let last = values["time"]["last"]
+        .as_f64()
+        .filter(|_| proxy.snapshot_count() > 1);
     let words = text::plural(proxy.snapshot_count(), "snapshot")
         + &last.map_or_else(String::new, |last| format!(", {}", text::seconds(last)));
-    let summary = Summary { vertices, triangles, is_estimate: false, words };
-    Facts { words: words_of(proxy, &glances, &values), values, meshes, details, summary }
+    let summary = Summary {
+        vertices,
+        triangles,
+        is_estimate: false,
+        words,
+    };
+    Facts {
+        words: words_of(proxy, &glances, &values),
+        values,
+        meshes,
+        details,
+        summary,
+    }
 }
 
 /// Differences from a first snapshot that cannot be read cannot be read either.
 fn differences_from_nothing(glances: &[Option<Glance>], damages: &mut Damages) {
-    for (index, _) in glances.iter().enumerate().filter(|(_, glance)| glance.is_some_and(|g| !g.is_complete))
+    for (index, _) in glances
+        .iter()
+        .enumerate()
+        .filter(|(_, glance)| glance.is_some_and(|g| !g.is_complete))
     {
         let message = "a difference from snapshot 0, which cannot be read".to_owned();
         damages.add(Damage {
@@ -289,13 +421,26 @@ fn meshes(
 ) -> Vec<MeshInfo> {
     // Thousands of snapshots may have thousands of channels each.
     let mut known: HashMap<(bool, u32), Arc<[AttributeInfo]>> = HashMap::new();
-    let first = glances.first().copied().flatten().and_then(|first| first.counts);
+    let first = glances
+        .first()
+        .copied()
+        .flatten()
+        .and_then(|first| first.counts);
     let name = proxy.object_name().map(|name| lossy(&name));
-    let material = proxy.properties().get("Original material name").map(|name| lossy(&name));
+    let material = proxy
+        .properties()
+        .get("Original material name")
+        .map(|name| lossy(&name));
     let mesh = |index: usize| {
         let glance = glances.get(index).copied().flatten();
         // A difference has the counts of the first snapshot, and shares its triangles.
-        let counts = glance.and_then(|glance| if glance.is_complete { glance.counts } else { first });
+        let counts = glance.and_then(|glance| {
+            if glance.is_complete {
+                glance.counts
+            } else {
+                first
+            }
+        });
         let attributes = counts.map(|counts| {
             let (has_normals, channels) = (counts.normals > 0, counts.texcoord_sets);
             let attributes = known.entry((has_normals, channels)).or_insert_with(|| {
@@ -303,7 +448,12 @@ fn meshes(
                 let semantics = [Semantic::Position].into_iter().chain(normal);
                 let semantics = semantics.chain((0..channels).map(Semantic::TexCoord));
                 let format = VertexFormat::FLOAT32X3;
-                lists.cut("meshes.attributes", semantics.map(|one| AttributeInfo::new(one, format))).into()
+                lists
+                    .cut(
+                        "meshes.attributes",
+                        semantics.map(|one| AttributeInfo::new(one, format)),
+                    )
+                    .into()
             });
             Arc::clone(attributes)
         });
@@ -324,8 +474,10 @@ fn meshes(
 
 fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value {
     let (dialect, count) = (proxy.dialect(), proxy.snapshot_count());
-    let complete: Vec<Option<bool>> =
-        glances.iter().map(|glance| glance.map(|glance| glance.is_complete)).collect();
+    let complete: Vec<Option<bool>> = glances
+        .iter()
+        .map(|glance| glance.map(|glance| glance.is_complete))
+        .collect();
     let topology = match complete.as_slice() {
         [] => "unknown",
         [_] if count == 1 => "single",
@@ -341,7 +493,10 @@ fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value
         UnitEvidence::BoxSizesScaleDiffers => "box_sizes_scale_differs",
         _ => "box_sizes",
     };
-    let properties = proxy.properties().iter().map(|(name, value)| [lossy(&name), lossy(&value)]);
+    let properties = proxy
+        .properties()
+        .iter()
+        .map(|(name, value)| [lossy(&name), lossy(&value)]);
     let timing = proxy.timing().filter(|timing| timing.step() != 0.0);
     json!({
         "version": proxy.version(),
@@ -388,7 +543,9 @@ fn first_snapshot(
     values: &mut Value,
     lists: &mut Lists,
 ) -> Result<Option<Vec<Group>>> {
-    let Some(counts) = glance.and_then(|glance| glance.counts) else { return Ok(None) };
+    let Some(counts) = glance.and_then(|glance| glance.counts) else {
+        return Ok(None);
+    };
     let range = snapshot.range();
     let worth = depth == Depth::Check || range.end - range.start <= WORTH_READING;
     let name = |tag: u32| match tag {
@@ -397,15 +554,29 @@ fn first_snapshot(
         raw::TAG_POINTCLOUD => Some("cloud"),
         _ => None,
     };
-    let most = if depth == Depth::Look { FOLLOWED } else { usize::MAX };
-    let sections = if worth { snapshot.sections() } else { snapshot.section_headers(most) }?;
+    let most = if depth == Depth::Look {
+        FOLLOWED
+    } else {
+        usize::MAX
+    };
+    let sections = if worth {
+        snapshot.sections()
+    } else {
+        snapshot.section_headers(most)
+    }?;
     if let Some(not_read) = values["not_read"].as_array_mut().filter(|_| !worth) {
         not_read.push(json!("the content of snapshots[0], which is large"));
         if sections.len() == most {
-            not_read.push(json!(format!("the sections of snapshots[0] after the first {FOLLOWED}")));
+            not_read.push(json!(format!(
+                "the sections of snapshots[0] after the first {FOLLOWED}"
+            )));
         }
     }
-    let points = if worth { snapshot.point_cloud()?.map(|points| points.len() as u64) } else { None };
+    let points = if worth {
+        snapshot.point_cloud()?.map(|points| points.len() as u64)
+    } else {
+        None
+    };
     let sections = sections.iter().map(|section| {
         let stored = section.content.end - section.content.start;
         json!({ "tag": section.tag, "name": name(section.tag), "stored": stored })
@@ -422,8 +593,13 @@ fn first_snapshot(
         return Ok(None);
     }
     let mesh = snapshot.mesh(Parts::ALL)?;
-    let channels: usize = mesh.texcoords.iter().map(|channel| channel.as_bytes().len()).sum();
-    let each_difference = (mesh.positions.as_bytes().len() + mesh.normals.as_bytes().len() + channels) as u64;
+    let channels: usize = mesh
+        .texcoords
+        .iter()
+        .map(|channel| channel.as_bytes().len())
+        .sum();
+    let each_difference =
+        (mesh.positions.as_bytes().len() + mesh.normals.as_bytes().len() + channels) as u64;
     let first = each_difference + mesh.triangles.as_bytes().len() as u64;
     let all = match values["topology"].as_str() {
         Some("single") => Some(first),
@@ -436,15 +612,21 @@ fn first_snapshot(
     }
     Ok(mesh.triangles.material_ids().map(|ids| {
         let mut groups: BTreeMap<u32, u64> = BTreeMap::new();
-        ids.into_iter().for_each(|id| *groups.entry(id).or_default() += 1);
-        let groups = groups.into_iter().map(|(material, triangles)| Group { material, triangles });
+        ids.into_iter()
+            .for_each(|id| *groups.entry(id).or_default() += 1);
+        let groups = groups.into_iter().map(|(material, triangles)| Group {
+            material,
+            triangles,
+        });
         lists.cut("meshes.groups", groups)
     }))
 }
 
 /// Statements of the header about the first snapshot that the snapshot contradicts.
 fn contradictions(proxy: &Proxy, first: Option<&Glance>) -> Vec<String> {
-    let Some(first) = first else { return Vec::new() };
+    let Some(first) = first else {
+        return Vec::new();
+    };
     let mut lines = Vec::new();
     let counts = first.counts.map(|counts| {
         [
@@ -455,23 +637,34 @@ fn contradictions(proxy: &Proxy, first: Option<&Glance>) -> Vec<String> {
         ]
     });
     for (name, count) in counts.into_iter().flatten() {
-        let Some(value) = proxy.properties().get(name) else { continue };
+        let Some(value) = proxy.properties().get(name) else {
+            continue;
+        };
         let value = lossy(&value);
         if value.trim() != count.to_string() {
-            lines.push(format!("\"{name}: {}\"; snapshot 0 has {}", value.trim(), text::count(count)));
+            lines.push(format!(
+                "\"{name}: {}\"; snapshot 0 has {}",
+                value.trim(),
+                text::count(count)
+            ));
         }
     }
-    if let (Some(bounds), Some(value)) =
-        (first.bounds, proxy.properties().get("Bounding box size (original units)"))
-    {
+    if let (Some(bounds), Some(value)) = (
+        first.bounds,
+        proxy.properties().get("Bounding box size (original units)"),
+    ) {
         let value = lossy(&value);
         let numbers = value.split(|c: char| !matches!(c, '0'..='9' | '.' | '-' | '+' | 'e' | 'E'));
         let declared: Vec<f32> = numbers.filter_map(|number| number.parse().ok()).collect();
         let found: [f32; 3] = std::array::from_fn(|axis| bounds.max[axis] - bounds.min[axis]);
-        let is_far = |(declared, found): (&f32, f32)| (declared - found).abs() > found.abs() * 1e-2 + 1e-6;
+        let is_far =
+            |(declared, found): (&f32, f32)| (declared - found).abs() > found.abs() * 1e-2 + 1e-6;
         if declared.len() == 3 && declared.iter().zip(found).any(is_far) {
             let size = found.map(text::coordinate).join(" x ");
-            lines.push(format!("box size \"{}\"; the stored box is {size}", value.trim()));
+            lines.push(format!(
+                "box size \"{}\"; the stored box is {size}",
+                value.trim()
+            ));
         }
     }
     lines
@@ -479,7 +672,9 @@ fn contradictions(proxy: &Proxy, first: Option<&Glance>) -> Vec<String> {
 
 /// First and last index of the runs of snapshots that are complete.
 fn runs_of_complete(glances: &[Option<Glance>]) -> Vec<[u64; 2]> {
-    let complete = (0_u64..).zip(glances).filter(|(_, glance)| glance.is_some_and(|one| one.is_complete));
+    let complete = (0_u64..)
+        .zip(glances)
+        .filter(|(_, glance)| glance.is_some_and(|one| one.is_complete));
     runs(complete.map(|(index, _)| index))
 }
 
@@ -496,23 +691,48 @@ fn runs(indices: impl IntoIterator<Item = u64>) -> Vec<[u64; 2]> {
 }
 
 fn span([from, to]: [u64; 2]) -> String {
-    if from == to { from.to_string() } else { format!("{from}..{to}") }
+    if from == to {
+        from.to_string()
+    } else {
+        format!("{from}..{to}")
+    }
 }
 
-fn words_of(proxy: &Proxy, glances: &[Option<Glance>], values: &Value) -> Vec<(&'static str, String)> {
-    let complete: Vec<String> = runs_of_complete(glances).into_iter().take(8).map(span).collect();
-    let step = values["time"]["step"].as_f64().filter(|_| proxy.snapshot_count() > 1);
+fn words_of(
+    proxy: &Proxy,
+    glances: &[Option<Glance>],
+    values: &Value,
+) -> Vec<(&'static str, String)> {
+    let complete: Vec<String> = runs_of_complete(glances)
+        .into_iter()
+        .take(8)
+        .map(span)
+        .collect();
+    let step = values["time"]["step"]
+        .as_f64()
+        .filter(|_| proxy.snapshot_count() > 1);
     let time = step.map(|step| {
         let rate = format!("{:.2}", 1.0 / step);
         let rate = rate.trim_end_matches('0').trim_end_matches('.');
-        let [start, last] = ["start", "last"].map(|name| values["time"][name].as_f64().map(text::seconds));
+        let [start, last] =
+            ["start", "last"].map(|name| values["time"][name].as_f64().map(text::seconds));
         let (first, last) = (start.unwrap_or_default(), last.unwrap_or_default());
-        format!("first {first}, last {last}, one every {:.3} ms ({rate} fps)", step * 1000.0)
+        format!(
+            "first {first}, last {last}, one every {:.3} ms ({rate} fps)",
+            step * 1000.0
+        )
     });
-    let mut words = vec![("complete", complete.join(", ")), ("properties", String::new())];
+    let mut words = vec![
+        ("complete", complete.join(", ")),
+        ("properties", String::new()),
+    ];
     words.extend(time.map(|time| ("time", time)));
     let hint = "--snapshots and --boxes read the beginnings, --full reads all";
-    let not_read = values["not_read"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let not_read = values["not_read"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     let not_read = not_read.collect::<Vec<_>>().join("; ");
     words.extend((!not_read.is_empty()).then(|| ("not_read", format!("{not_read}: {hint}"))));
     words

@@ -8,7 +8,8 @@ use meshmap::{Address, MeshFile, Semantic, Source};
 use serde_json::json;
 
 use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Part, State, Summary, WORTH_READING, corners, lossy, single,
+    AttributeInfo, Depth, Facts, Look, MeshInfo, Part, State, Summary, WORTH_READING, corners,
+    lossy, single,
 };
 use crate::text;
 
@@ -19,7 +20,8 @@ pub(super) fn facts(model: &Model, look: &mut Look<'_>) -> Facts {
     // Meshes that declare the same vertices have bounds as long as all of them together are not many times the file.
     let mut left = 16 * (model.vertex_count() as u64).saturating_add(model.triangle_count() as u64);
     let meshes = model.meshes().enumerate().map(|(index, mesh)| {
-        let own = u64::from(mesh.first_vertex)..u64::from(mesh.first_vertex) + u64::from(mesh.num_vertexes);
+        let own = u64::from(mesh.first_vertex)
+            ..u64::from(mesh.first_vertex) + u64::from(mesh.num_vertexes);
         left = left.saturating_sub(own.end - own.start);
         MeshInfo {
             name: Some(lossy(&mesh.name)),
@@ -27,21 +29,29 @@ pub(super) fn facts(model: &Model, look: &mut Look<'_>) -> Facts {
             vertices: Some(mesh.num_vertexes.into()),
             triangles: Some(mesh.num_triangles.into()),
             attributes: Arc::clone(&attributes),
-            bounds: positions.as_ref().filter(|_| left > 0).and_then(|positions| {
-                let own = usize::try_from(own.start).ok()?..usize::try_from(own.end).ok()?;
-                Some(corners(positions.slice(own)?.bounds()?))
-            }),
+            bounds: positions
+                .as_ref()
+                .filter(|_| left > 0)
+                .and_then(|positions| {
+                    let own = usize::try_from(own.start).ok()?..usize::try_from(own.end).ok()?;
+                    Some(corners(positions.slice(own)?.bounds()?))
+                }),
             ..MeshInfo::new(format!("meshes[{index}]"), "geometry")
         }
     });
     let meshes: Vec<MeshInfo> = meshes.collect();
-    let has =
-        |section: &str| MeshFile::Iqm(model.clone()).items().any(|item| item.address.to_string() == section);
+    let has = |section: &str| {
+        MeshFile::Iqm(model.clone())
+            .items()
+            .any(|item| item.address.to_string() == section)
+    };
     let comment = model.comment().ok().flatten();
     let arrays = model.vertex_arrays().map(|array| {
         json!({ "type": type_of(&array.kind), "format": array.format.to_string(), "components": array.size })
     });
-    let joints = model.joints().map(|joint| json!({ "name": lossy(&joint.name), "parent": joint.parent }));
+    let joints = model
+        .joints()
+        .map(|joint| json!({ "name": lossy(&joint.name), "parent": joint.parent }));
     let anims = model.anims().map(|anim| {
         let rate = (anim.framerate > 0.0 && anim.framerate.is_finite()).then_some(anim.framerate);
         json!({
@@ -56,7 +66,9 @@ pub(super) fn facts(model: &Model, look: &mut Look<'_>) -> Facts {
         let bytes = extension.range.end - extension.range.start;
         json!({ "name": lossy(&extension.name), "bytes": bytes })
     });
-    let bounds = positions.and_then(|positions| positions.bounds()).map(corners);
+    let bounds = positions
+        .and_then(|positions| positions.bounds())
+        .map(corners);
     let values = json!({
         "version": model.version(),
         "flags": model.flags(),
@@ -105,12 +117,18 @@ fn attributes(model: &Model) -> Arc<[AttributeInfo]> {
 /// The positions, where they cost little.
 fn positions(model: &Model, look: &mut Look<'_>) -> Option<meshmap::Attribute> {
     let kind = VertexArrayType::Position;
-    let (index, array) = model.vertex_arrays().enumerate().find(|(_, array)| array.kind == kind)?;
+    let (index, array) = model
+        .vertex_arrays()
+        .enumerate()
+        .find(|(_, array)| array.kind == kind)?;
     if array.range.end - array.range.start > WORTH_READING && look.depth != Depth::Check {
         return None;
     }
     let address = Address::field("vertex_arrays").index(index as u64);
-    model.vertex_array(index).inspect_err(|error| look.failed(address, error)).ok()
+    model
+        .vertex_array(index)
+        .inspect_err(|error| look.failed(address, error))
+        .ok()
 }
 
 /// The name of the type of a vertex array, as in the specification.
@@ -132,16 +150,21 @@ fn type_of(kind: &VertexArrayType) -> String {
 fn summary(model: &Model) -> Summary {
     let animation = match (model.poses().len(), model.frames().len()) {
         (0, _) => None,
-        (poses, frames) => {
-            Some(format!("{}, {}", text::plural(poses, "pose"), text::plural(frames, "frame")))
-        }
+        (poses, frames) => Some(format!(
+            "{}, {}",
+            text::plural(poses, "pose"),
+            text::plural(frames, "frame")
+        )),
     };
     if model.meshes().len() == 0 {
         let words = animation.map_or_else(
             || "no meshes, no poses".to_owned(),
             |animation| format!("animation only, {animation}"),
         );
-        return Summary { words, ..Summary::default() };
+        return Summary {
+            words,
+            ..Summary::default()
+        };
     }
     let joints = Some(model.joints().len()).filter(|joints| *joints > 0);
     let joints = joints.map(|joints| text::plural(joints, "joint"));
@@ -149,7 +172,11 @@ fn summary(model: &Model) -> Summary {
         vertices: Some(model.vertex_count() as u64),
         triangles: Some(model.triangle_count() as u64),
         is_estimate: false,
-        words: joints.into_iter().chain(animation).collect::<Vec<_>>().join(", "),
+        words: joints
+            .into_iter()
+            .chain(animation)
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -175,7 +202,10 @@ fn skeleton(model: &Model) -> String {
         (false, 0) => "; no poses".to_owned(),
         (false, count) => format!("; {} with {parents} parents", text::plural(count, "pose")),
     };
-    format!("{things}, {}, depth {depth}{poses}", text::plural(roots, "root"))
+    format!(
+        "{things}, {}, depth {depth}{poses}",
+        text::plural(roots, "root")
+    )
 }
 
 /// The sections of a truncated file, as its header declares them.
@@ -188,7 +218,13 @@ fn sections(source: &Source, bytes: Option<u64>) -> Option<Vec<Part>> {
     type Place = (&'static str, usize, usize, u64);
     let bytes = bytes?;
     let head = source.read(0..size_of::<raw::Header>() as u64).ok()?;
-    let field = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes).map(u64::from);
+    let field = |at: usize| {
+        head.get(at..at + 4)?
+            .try_into()
+            .ok()
+            .map(u32::from_le_bytes)
+            .map(u64::from)
+    };
     let (version, filesize) = (field(0x10)?, field(0x14)?);
     if !head.starts_with(raw::MAGIC) || filesize <= bytes {
         return None;

@@ -51,7 +51,10 @@ pub fn object(inspection: &Inspection) -> Object<'_> {
         findings: lists.cut("findings", inspection.findings.iter().map(FindingInfo::new)),
         parts: lists.cut("parts", inspection.parts()),
         meshes: lists.cut("meshes", inspection.meshes()),
-        facts: facts.map(|(format, facts)| (format.name(), &facts.values)).into_iter().collect(),
+        facts: facts
+            .map(|(format, facts)| (format.name(), &facts.values))
+            .into_iter()
+            .collect(),
         omitted: lists.omitted,
         ..empty(&inspection.input.path)
     }
@@ -61,12 +64,20 @@ pub fn object(inspection: &Inspection) -> Object<'_> {
 #[must_use]
 pub fn object_of_no_file(path: &Path, message: &str) -> Object<'static> {
     let problem = Problem::other("io", message.to_owned());
-    Object { error: Some(ErrorInfo::new(&problem, None, None)), ..empty(path) }
+    Object {
+        error: Some(ErrorInfo::new(&problem, None, None)),
+        ..empty(path)
+    }
 }
 
 fn empty(path: &Path) -> Object<'static> {
     let (path, path_bytes) = (path.to_string_lossy().into_owned(), path_bytes(path));
-    Object { meshmap: 1, path, path_bytes, ..Object::default() }
+    Object {
+        meshmap: 1,
+        path,
+        path_bytes,
+        ..Object::default()
+    }
 }
 
 /// A problem, as JSON has it.
@@ -90,7 +101,11 @@ impl ErrorInfo {
     /// The problem of a part that cannot be used.
     #[must_use]
     pub fn of_part(damage: &Damage) -> Self {
-        Self::new(&damage.problem, Some(damage.address.to_string()), damage.range.clone())
+        Self::new(
+            &damage.problem,
+            Some(damage.address.to_string()),
+            damage.range.clone(),
+        )
     }
 
     /// A problem; `address` and `range` are used if the problem has none.
@@ -106,7 +121,13 @@ impl ErrorInfo {
             },
             Problem::Other(kind, message) => {
                 let (kind, range) = (Cow::Borrowed(*kind), range.map(pair));
-                Self { kind, address, range, decoded_range: None, message: message.clone() }
+                Self {
+                    kind,
+                    address,
+                    range,
+                    decoded_range: None,
+                    message: message.clone(),
+                }
             }
         }
     }
@@ -144,14 +165,19 @@ pub(super) fn as_pair<S: Serializer>(range: &Range<u64>, serializer: S) -> Resul
     pair(range.clone()).serialize(serializer)
 }
 
-pub(super) fn as_map<S: Serializer>(counts: &[(&str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_map<S: Serializer>(
+    counts: &[(&str, u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counts.iter().copied())
 }
 
 /// The bytes of a path as base64, if it is not UTF-8.
 #[must_use]
 pub fn path_bytes(path: &Path) -> Option<String> {
-    path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()))
+    path.to_str()
+        .is_none()
+        .then(|| base64(path.as_os_str().as_encoded_bytes()))
 }
 
 /// Bytes as base64, with padding.
@@ -163,7 +189,11 @@ fn base64(bytes: &[u8]) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for place in 0..4 {
             let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+            text.push(if place <= group.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
         }
     }
     text
@@ -173,9 +203,13 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     #[test]
     fn base64_has_padding() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob\u{ff}", "Zm9vYsO/")]
-        {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob\u{ff}", "Zm9vYsO/"),
+        ] {
             assert_eq!(super::base64(bytes.as_bytes()), text);
         }
     }

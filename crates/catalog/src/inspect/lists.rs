@@ -6,7 +6,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The bytes of a list, by its name in the object of a file, for files of up to 10 MB. Together they are less than 1 MB.
-const LONGEST: [(&str, u64); 3] = [("parts", 320 << 10), ("meshes", 256 << 10), ("findings", 96 << 10)];
+const LONGEST: [(&str, u64); 3] = [
+    ("parts", 320 << 10),
+    ("meshes", 256 << 10),
+    ("findings", 96 << 10),
+];
 const LONGEST_OTHER: u64 = 24 << 10;
 
 /// Files of this size have lists of that length; larger files have longer lists.
@@ -23,11 +27,18 @@ pub(super) struct Lists {
 impl Lists {
     /// For the object of a file of this size.
     pub(super) fn new(file: u64) -> Self {
-        Self { scale: file.div_ceil(FILE), ..Self::default() }
+        Self {
+            scale: file.div_ceil(FILE),
+            ..Self::default()
+        }
     }
 
     /// The first elements of a list: as many as fit, and at least one.
-    pub(super) fn cut<T: Serialize>(&mut self, name: &str, items: impl IntoIterator<Item = T>) -> Vec<T> {
+    pub(super) fn cut<T: Serialize>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+    ) -> Vec<T> {
         let known = LONGEST.iter().find(|(known, _)| *known == name);
         let longest = known.map_or(LONGEST_OTHER, |(_, longest)| *longest) * self.scale.max(1);
         let (mut written, mut list, mut items) = (1, Vec::new(), items.into_iter());
@@ -63,16 +74,29 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut_and_the_rest_is_counted() {
-        let joints: Vec<Value> = (0..10_000).map(|index| json!({"name": "joint", "of": [index]})).collect();
+        let joints: Vec<Value> = (0..10_000)
+            .map(|index| json!({"name": "joint", "of": [index]}))
+            .collect();
         let mut lists = Lists::new(0);
         let left = lists.cut("iqm.joints", joints.clone());
         assert_eq!(left[..], joints[..left.len()]);
-        assert_eq!(lists.omitted, BTreeMap::from([("iqm.joints".to_owned(), 10_000 - left.len() as u64)]));
+        assert_eq!(
+            lists.omitted,
+            BTreeMap::from([("iqm.joints".to_owned(), 10_000 - left.len() as u64)])
+        );
         assert!(left.len() > 500 && json!(left).to_string().len() < 32 << 10);
         // A file of 200 MB has lists that are twenty times as long.
-        assert_eq!(Lists::new(200 << 20).cut("iqm.joints", joints.clone()).len(), 10_000);
+        assert_eq!(
+            Lists::new(200 << 20)
+                .cut("iqm.joints", joints.clone())
+                .len(),
+            10_000
+        );
         let object = cut(json!({"short": [1], "lines": joints}));
         assert_eq!(object["omitted"], json!({"lines": 10_000 - left.len()}));
-        assert_eq!((object["lines"].as_array().unwrap().len(), &object["short"]), (left.len(), &json!([1])));
+        assert_eq!(
+            (object["lines"].as_array().unwrap().len(), &object["short"]),
+            (left.len(), &json!([1]))
+        );
     }
 }

@@ -10,7 +10,8 @@ pub use self::json::{ErrorInfo, Object, object, object_of_no_file, path_bytes};
 use self::lists::Lists;
 pub use self::lists::cut;
 pub use self::model::{
-    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
+    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State,
+    Summary,
 };
 use self::model::{Damages, Look, SMALL, cut_off};
 use crate::input::{Input, Problem, Reading, memory_for};
@@ -50,8 +51,16 @@ pub fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Optio
 /// # Errors
 ///
 /// Returns an error if JSON cannot be written, which does not happen with numbers and text.
-pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
-    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
+pub fn info(
+    file: &MeshFile,
+    path: &Path,
+    bytes: Option<u64>,
+    full: bool,
+) -> serde_json::Result<String> {
+    let mut inspection = Inspection::new(
+        Input::named(path),
+        if full { Depth::Check } else { Depth::Look },
+    );
     inspection.bytes = bytes;
     look_at(file.clone(), true, &mut inspection);
     let mut text = Vec::new();
@@ -66,7 +75,10 @@ fn open(
 ) -> Result<Option<(Reads, MeshFile)>, Problem> {
     let opened = input.source(how)?;
     inspection.bytes = opened.len()?;
-    let mut reads = Reads { opened, windows: None };
+    let mut reads = Reads {
+        opened,
+        windows: None,
+    };
     let source = reads.source(input, how.mmap)?;
     match input.open(&source, how) {
         Ok(Some(file)) => {
@@ -131,7 +143,10 @@ pub struct Checked {
 #[must_use]
 pub fn check(file: &MeshFile) -> Checked {
     let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
-    Checked { findings, damage: damages.list }
+    Checked {
+        findings,
+        damage: damages.list,
+    }
 }
 
 /// The findings about a file, and the parts that cannot be used.
@@ -155,13 +170,26 @@ fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
     inspection.format = Some(file.format());
     inspection.findings = findings;
     inspection.lists = Lists::new(bytes.unwrap_or_default());
-    let problem = if with_facts { too_many_parts(&file, bytes) } else { None };
+    let problem = if with_facts {
+        too_many_parts(&file, bytes)
+    } else {
+        None
+    };
     if problem.is_none() {
         inspection.variant = Some(variant(&file));
     }
     if with_facts && problem.is_none() {
-        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
-        let mut look = Look { depth, bytes, damages: &mut damages, lists: &mut inspection.lists };
+        let threads = if inspection.input.is_in_store() {
+            REQUESTS
+        } else {
+            1
+        };
+        let mut look = Look {
+            depth,
+            bytes,
+            damages: &mut damages,
+            lists: &mut inspection.lists,
+        };
         inspection.facts = Some(facts(&file, threads, &mut look));
     }
     inspection.problem = problem;
@@ -227,7 +255,10 @@ fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<F
         Err(error) => {
             each_array(file, bytes, damages);
             if damages.list.is_empty() {
-                let address = error.address().cloned().unwrap_or_else(|| Address::field("file"));
+                let address = error
+                    .address()
+                    .cloned()
+                    .unwrap_or_else(|| Address::field("file"));
                 damages.add(Damage::of(address, &error, bytes));
             }
             file.findings().to_vec()
@@ -238,14 +269,23 @@ fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<F
 /// The text of a finding about one value: `positions[3].x is inf`. `None` for findings about something else.
 #[must_use]
 pub fn value_words(finding: &Finding) -> Option<String> {
-    let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
+    let address = finding
+        .address
+        .as_ref()
+        .filter(|_| finding.rule.id == "not_finite")?;
     Some(format!("{address}.{}", finding.detail))
 }
 
 /// The parts of a file that break rules so that they cannot be used.
 fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
-    for finding in findings.iter().filter(|finding| finding.severity() == Severity::Unusable) {
-        let address = finding.address.clone().unwrap_or_else(|| Address::field("file"));
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity() == Severity::Unusable)
+    {
+        let address = finding
+            .address
+            .clone()
+            .unwrap_or_else(|| Address::field("file"));
         let count = match finding.count {
             0 | 1 => String::new(),
             count => format!(" ({} occurrences)", crate::text::count(count)),
@@ -259,7 +299,13 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
             }
         };
         let range = finding.byte_range.clone();
-        damages.add(Damage { address, state: State::Broken, range, problem, rule: Some(finding.rule) });
+        damages.add(Damage {
+            address,
+            state: State::Broken,
+            range,
+            problem,
+            rule: Some(finding.rule),
+        });
     }
 }
 
@@ -285,7 +331,11 @@ fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
         };
         // If an array lacks data of another array, the damage is the other array's.
         if let Err(error) = read {
-            damages.add(Damage::of(error.address().cloned().unwrap_or(address), &error, bytes));
+            damages.add(Damage::of(
+                error.address().cloned().unwrap_or(address),
+                &error,
+                bytes,
+            ));
         }
     }
 }
@@ -294,10 +344,14 @@ fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
 fn variant(file: &MeshFile) -> String {
     let own = [
         file.as_cgeo().map(cgeo::variant),
-        file.as_iqm().map(|model| format!("IQM {}", model.version())),
+        file.as_iqm()
+            .map(|model| format!("IQM {}", model.version())),
         file.as_openctm().map(openctm::variant),
         file.as_slmesh().map(|_| slmesh::VARIANT.to_owned()),
         file.as_tmf().map(tmf::variant),
     ];
-    own.into_iter().flatten().next().unwrap_or_else(|| file.format().to_string())
+    own.into_iter()
+        .flatten()
+        .next()
+        .unwrap_or_else(|| file.format().to_string())
 }

@@ -85,11 +85,19 @@ impl Damage {
     pub(super) fn of(address: Address, error: &meshmap::Error, bytes: Option<u64>) -> Self {
         let range = error.byte_range();
         let state = match (&range, bytes) {
-            (Some(range), Some(bytes)) if range.start >= bytes && range.start < range.end => State::Missing,
+            (Some(range), Some(bytes)) if range.start >= bytes && range.start < range.end => {
+                State::Missing
+            }
             (Some(range), Some(bytes)) if range.end > bytes => State::Incomplete,
             _ => State::Broken,
         };
-        Self { address, state, range, problem: error.clone().into(), rule: None }
+        Self {
+            address,
+            state,
+            range,
+            problem: error.clone().into(),
+            rule: None,
+        }
     }
 
     /// The number of its bytes that exist, if it is truncated.
@@ -105,8 +113,16 @@ impl Damage {
         if self.problem.library().is_some() {
             return self.problem.to_string();
         }
-        let at = self.range.as_ref().map(|range| format!(" ({:#x}..{:#x})", range.start, range.end));
-        text::line(&format!("{format}: {}{}: {}", self.address, at.unwrap_or_default(), self.problem))
+        let at = self
+            .range
+            .as_ref()
+            .map(|range| format!(" ({:#x}..{:#x})", range.start, range.end));
+        text::line(&format!(
+            "{format}: {}{}: {}",
+            self.address,
+            at.unwrap_or_default(),
+            self.problem
+        ))
     }
 
     /// The problem, without its location.
@@ -156,7 +172,11 @@ impl Look<'_> {
     }
 
     /// Returns the value, or `None` if reading it failed: then the part is damaged that the error names, or else the one at the address.
-    pub(super) fn read<T>(&mut self, read: meshmap::Result<Option<T>>, address: Address) -> Option<T> {
+    pub(super) fn read<T>(
+        &mut self,
+        read: meshmap::Result<Option<T>>,
+        address: Address,
+    ) -> Option<T> {
         read.unwrap_or_else(|error| {
             self.failed(error.address().cloned().unwrap_or(address), &error);
             None
@@ -230,7 +250,11 @@ pub struct MeshInfo {
 
 impl MeshInfo {
     pub(super) fn new(address: String, role: &'static str) -> Self {
-        Self { address, role, ..Self::default() }
+        Self {
+            address,
+            role,
+            ..Self::default()
+        }
     }
 }
 
@@ -257,7 +281,10 @@ pub struct AttributeInfo {
 
 impl AttributeInfo {
     pub(super) fn new(semantic: impl ToString, format: impl ToString) -> Self {
-        Self { semantic: semantic.to_string(), format: format.to_string() }
+        Self {
+            semantic: semantic.to_string(),
+            format: format.to_string(),
+        }
     }
 }
 
@@ -338,7 +365,12 @@ impl Summary {
     pub(super) fn of(meshes: &[MeshInfo], words: String) -> Self {
         let vertices = meshes.iter().filter_map(|mesh| mesh.vertices).sum();
         let triangles = meshes.iter().filter_map(|mesh| mesh.triangles).sum();
-        Self { vertices: Some(vertices), triangles: Some(triangles), is_estimate: false, words }
+        Self {
+            vertices: Some(vertices),
+            triangles: Some(triangles),
+            is_estimate: false,
+            words,
+        }
     }
 
     /// The numbers of vertices and triangles, as far as they are known, each with the word for it and its plural.
@@ -347,7 +379,8 @@ impl Summary {
         let mark = if self.is_estimate { "~" } else { "" };
         [
             self.vertices.map(|count| text::plural(count, vertex)),
-            self.triangles.map(|count| format!("{mark}{}", text::plural(count, triangle))),
+            self.triangles
+                .map(|count| format!("{mark}{}", text::plural(count, triangle))),
         ]
     }
 }
@@ -355,9 +388,23 @@ impl Summary {
 /// The damage of a part that ends beyond the end of the file.
 pub(super) fn cut_off(address: Address, range: Range<u64>, bytes: u64) -> Damage {
     let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
-    let message = format!("cut off: expected {}, found {}", text::plural(all, "byte"), text::count(there));
-    let state = if range.start >= bytes { State::Missing } else { State::Incomplete };
-    Damage { address, state, range: Some(range), problem: Problem::other("truncated", message), rule: None }
+    let message = format!(
+        "cut off: expected {}, found {}",
+        text::plural(all, "byte"),
+        text::count(there)
+    );
+    let state = if range.start >= bytes {
+        State::Missing
+    } else {
+        State::Incomplete
+    };
+    Damage {
+        address,
+        state,
+        range: Some(range),
+        problem: Problem::other("truncated", message),
+        rule: None,
+    }
 }
 
 impl Inspection {
@@ -401,11 +448,24 @@ impl Inspection {
     fn cut_at(&self) -> Option<(u64, Option<u64>)> {
         let bytes = self.bytes?;
         let salvaged = self.salvaged.iter().map(|part| part.range.end);
-        let ends = self.damage.iter().filter_map(|damage| Some(damage.range.as_ref()?.end)).chain(salvaged);
-        let whole = self.problem.as_ref().and_then(Problem::library).and_then(meshmap::Error::byte_range);
-        let whole = whole.filter(|_| !self.salvaged.is_empty()).map(|range| range.end);
+        let ends = self
+            .damage
+            .iter()
+            .filter_map(|damage| Some(damage.range.as_ref()?.end))
+            .chain(salvaged);
+        let whole = self
+            .problem
+            .as_ref()
+            .and_then(Problem::library)
+            .and_then(meshmap::Error::byte_range);
+        let whole = whole
+            .filter(|_| !self.salvaged.is_empty())
+            .map(|range| range.end);
         let end = ends.chain(whole).max().filter(|end| *end > bytes);
-        let is_cut = self.damage.iter().any(|damage| damage.state >= State::Incomplete);
+        let is_cut = self
+            .damage
+            .iter()
+            .any(|damage| damage.state >= State::Incomplete);
         (end.is_some() || is_cut).then_some((bytes, end))
     }
 
@@ -415,7 +475,11 @@ impl Inspection {
         let (bytes, end) = self.cut_at()?;
         Some(match end {
             Some(end) => {
-                format!("file cut off at {} of {}", text::count(bytes), text::plural(end, "byte"))
+                format!(
+                    "file cut off at {} of {}",
+                    text::count(bytes),
+                    text::plural(end, "byte")
+                )
             }
             None => format!("file cut off at {}", text::plural(bytes, "byte")),
         })
@@ -425,10 +489,17 @@ impl Inspection {
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let known = ByAddress::new(&self.damage);
         let salvaged = self.salvaged.iter().cloned();
-        let usual = if self.depth == Depth::Check { State::Intact } else { State::NotChecked };
+        let usual = if self.depth == Depth::Check {
+            State::Intact
+        } else {
+            State::NotChecked
+        };
         let items = self.file.iter().flat_map(MeshFile::items).map(move |item| {
             let address = item.address.to_string();
-            let detail = self.facts.as_ref().and_then(|facts| facts.details.get(&address));
+            let detail = self
+                .facts
+                .as_ref()
+                .and_then(|facts| facts.details.get(&address));
             let state = match known.state(&address) {
                 Some(state) => state,
                 None if detail.is_some_and(|detail| detail.is_intact) => State::Intact,
@@ -449,9 +520,12 @@ impl Inspection {
     fn damage_of_no_item(&self) -> impl Iterator<Item = Part> + '_ {
         let known: HashSet<String> = match self.damage.is_empty() {
             true => HashSet::new(),
-            false => {
-                self.file.iter().flat_map(MeshFile::items).map(|item| item.address.to_string()).collect()
-            }
+            false => self
+                .file
+                .iter()
+                .flat_map(MeshFile::items)
+                .map(|item| item.address.to_string())
+                .collect(),
         };
         self.damage.iter().filter_map(move |damage| {
             let address = damage.address.to_string();
@@ -466,7 +540,10 @@ impl Inspection {
 
 /// An address and what it is a part of: `snapshots`, `snapshots[3]` and `snapshots[3].positions`.
 fn ancestors(address: &str) -> impl Iterator<Item = &str> {
-    let ends = address.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
+    let ends = address
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '.' | '['))
+        .map(|(at, _)| at);
     ends.chain([address.len()]).map(|end| &address[..end])
 }
 
@@ -493,13 +570,36 @@ pub struct Part {
 
 impl Part {
     pub(super) fn new(item: Item, state: State, codec: &'static str) -> Self {
-        let Item { address, counts, stored, decoded, range, .. } = item;
-        Self { address: address.to_string(), range, codec, stored, decoded, counts, state }
+        let Item {
+            address,
+            counts,
+            stored,
+            decoded,
+            range,
+            ..
+        } = item;
+        Self {
+            address: address.to_string(),
+            range,
+            codec,
+            stored,
+            decoded,
+            counts,
+            state,
+        }
     }
 
     pub(super) fn without_counts(address: String, range: Range<u64>, state: State) -> Self {
         let stored = range.end.saturating_sub(range.start);
-        Self { address, range, codec: "none", stored, decoded: None, counts: Vec::new(), state }
+        Self {
+            address,
+            range,
+            codec: "none",
+            stored,
+            decoded: None,
+            counts: Vec::new(),
+            state,
+        }
     }
 }
 
@@ -552,7 +652,11 @@ pub(super) fn lossy(text: &meshmap::Text) -> String {
     match bytes.get(..LONGEST) {
         Some(begin) if bytes.len() > LONGEST => {
             let begin = String::from_utf8_lossy(begin);
-            format!("{}.. ({} bytes)", begin.trim_end_matches('\u{fffd}'), bytes.len())
+            format!(
+                "{}.. ({} bytes)",
+                begin.trim_end_matches('\u{fffd}'),
+                bytes.len()
+            )
         }
         _ => text.to_string_lossy().into_owned(),
     }

@@ -15,8 +15,15 @@ use crate::text;
 /// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
 pub(super) fn variant(bodies: &Container) -> String {
     let method = bodies.meshes().next().map(Mesh::method);
-    let lossy = if method == Some(Method::Mg2) { " (lossy)" } else { "" };
-    method.map_or_else(|| "OpenCTM".to_owned(), |method| format!("OpenCTM 5, {method}{lossy}"))
+    let lossy = if method == Some(Method::Mg2) {
+        " (lossy)"
+    } else {
+        ""
+    };
+    method.map_or_else(
+        || "OpenCTM".to_owned(),
+        |method| format!("OpenCTM 5, {method}{lossy}"),
+    )
 }
 
 pub(super) fn facts(bodies: &Container, look: &mut Look<'_>) -> Facts {
@@ -27,8 +34,12 @@ pub(super) fn facts(bodies: &Container, look: &mut Look<'_>) -> Facts {
             let mesh = Mesh::at(mesh.source(), mesh.range().start, &Options::default())?;
             Ok(Bounds::around(mesh.positions()?.iter()))
         };
-        let positions = Address::field("bodies").index(index as u64).then("positions");
-        let bounds = look.read(boxes.then(bounds).transpose(), positions).flatten();
+        let positions = Address::field("bodies")
+            .index(index as u64)
+            .then("positions");
+        let bounds = look
+            .read(boxes.then(bounds).transpose(), positions)
+            .flatten();
         MeshInfo {
             vertices: Some(mesh.vertex_count() as u64),
             triangles: Some(mesh.triangle_count() as u64),
@@ -39,7 +50,9 @@ pub(super) fn facts(bodies: &Container, look: &mut Look<'_>) -> Facts {
     });
     let meshes: Vec<MeshInfo> = meshes.collect();
     let values: Vec<Value> = bodies.meshes().map(|mesh| body(mesh, look.lists)).collect();
-    let words = Some(meshes.len()).filter(|bodies| *bodies > 1).map(|bodies| text::plural(bodies, "body"));
+    let words = Some(meshes.len())
+        .filter(|bodies| *bodies > 1)
+        .map(|bodies| text::plural(bodies, "body"));
     Facts {
         values: json!({ "bodies": look.lists.cut("openctm.bodies", values) }),
         words: Vec::new(),
@@ -53,10 +66,16 @@ fn attributes(mesh: &Mesh) -> impl Iterator<Item = AttributeInfo> + '_ {
     let normal = mesh.has_normals().then_some(Semantic::Normal);
     let known = [Semantic::Position].into_iter().chain(normal);
     let known = known.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X3));
-    let uvs = (0..).zip(mesh.uv_maps()).map(|(set, _)| Semantic::TexCoord(set));
+    let uvs = (0..)
+        .zip(mesh.uv_maps())
+        .map(|(set, _)| Semantic::TexCoord(set));
     let uvs = uvs.map(|semantic| AttributeInfo::new(semantic, VertexFormat::FLOAT32X2));
-    let maps = mesh.attribute_maps().map(|map| Semantic::Custom(lossy(&map.name())));
-    known.chain(uvs).chain(maps.map(|own| AttributeInfo::new(own, VertexFormat::FLOAT32X4)))
+    let maps = mesh
+        .attribute_maps()
+        .map(|map| Semantic::Custom(lossy(&map.name())));
+    known
+        .chain(uvs)
+        .chain(maps.map(|own| AttributeInfo::new(own, VertexFormat::FLOAT32X4)))
 }
 
 fn body(mesh: &Mesh, lists: &mut Lists) -> Value {
@@ -90,9 +109,15 @@ fn body(mesh: &Mesh, lists: &mut Lists) -> Value {
 fn are_boxes_worth_it(bodies: &Container, depth: Depth) -> bool {
     /// Decoding data that a few bytes declare may take long.
     const WORTH_DECODING: u64 = 64 * WORTH_READING;
-    let blocks = bodies.meshes().flat_map(Mesh::blocks).filter(|block| block.what == "VERT");
+    let blocks = bodies
+        .meshes()
+        .flat_map(Mesh::blocks)
+        .filter(|block| block.what == "VERT");
     let (stored, decoded) = blocks.fold((0_u64, 0_u64), |sum, block| {
-        (sum.0 + block.range.end - block.range.start, sum.1 + block.decoded_len.unwrap_or(0))
+        (
+            sum.0 + block.range.end - block.range.start,
+            sum.1 + block.decoded_len.unwrap_or(0),
+        )
     });
     depth == Depth::Check || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
 }

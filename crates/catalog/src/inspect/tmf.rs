@@ -6,7 +6,9 @@ use meshmap::tmf::{Document, FileLayout, Mesh, Packed};
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
-use super::model::{AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy};
+use super::model::{
+    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy,
+};
 use crate::text;
 
 /// Format and version: `TMF 0.2`.
@@ -17,15 +19,21 @@ pub(super) fn variant(document: &Document) -> String {
 
 pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
     let vertices = document.meshes().filter_map(|mesh| mesh.positions());
-    let stored: u64 = vertices.map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>()).sum();
+    let stored: u64 = vertices
+        .map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>())
+        .sum();
     let worth = look.depth == Depth::Check || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
         let vertices = mesh.positions().filter(|_| worth);
-        let bounds = vertices.and_then(|vertices| look.read(bounds(&vertices), vertices.address().clone()));
+        let bounds =
+            vertices.and_then(|vertices| look.read(bounds(&vertices), vertices.address().clone()));
         MeshInfo {
             name: Some(lossy(&mesh.name())),
             vertices: Some(mesh.positions().map_or(0, |vertices| vertices.len() as u64)),
-            triangles: Some(mesh.position_indices().map_or(0, |triangles| triangles.len() as u64 / 3)),
+            triangles: Some(
+                mesh.position_indices()
+                    .map_or(0, |triangles| triangles.len() as u64 / 3),
+            ),
             attributes: attributes(&mesh).into(),
             bounds: bounds.map(corners),
             ..MeshInfo::new(mesh.address().to_string(), "geometry")
@@ -43,7 +51,13 @@ pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
         "meshes": look.lists.cut("tmf.meshes", document.meshes().map(|mesh| stored_as(&mesh))),
     });
     let summary = Summary::of(&meshes, text::plural(meshes.len(), "mesh"));
-    Facts { values, words: Vec::new(), summary, meshes, details: HashMap::new() }
+    Facts {
+        values,
+        words: Vec::new(),
+        summary,
+        meshes,
+        details: HashMap::new(),
+    }
 }
 
 /// Around all points that are finite, decoded a part at a time.
@@ -62,13 +76,31 @@ fn bounds(vertices: &Packed<[f32; 3]>) -> meshmap::Result<Option<Bounds>> {
 
 fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
     let known = [
-        (mesh.positions().is_some(), Semantic::Position, VertexFormat::FLOAT32X3),
-        (mesh.normals().is_some(), Semantic::Normal, VertexFormat::FLOAT32X3),
-        (mesh.texcoords(0).is_some(), Semantic::TexCoord(0), VertexFormat::FLOAT32X2),
-        (mesh.tangents().is_some(), Semantic::Tangent, VertexFormat::FLOAT32X4),
+        (
+            mesh.positions().is_some(),
+            Semantic::Position,
+            VertexFormat::FLOAT32X3,
+        ),
+        (
+            mesh.normals().is_some(),
+            Semantic::Normal,
+            VertexFormat::FLOAT32X3,
+        ),
+        (
+            mesh.texcoords(0).is_some(),
+            Semantic::TexCoord(0),
+            VertexFormat::FLOAT32X2,
+        ),
+        (
+            mesh.tangents().is_some(),
+            Semantic::Tangent,
+            VertexFormat::FLOAT32X4,
+        ),
     ];
     let known = known.into_iter().filter(|(has, ..)| *has);
-    known.map(|(_, semantic, format)| AttributeInfo::new(semantic, format)).collect()
+    known
+        .map(|(_, semantic, format)| AttributeInfo::new(semantic, format))
+        .collect()
 }
 
 /// The encoding of a mesh: its segments, and the bits of their values, each number of bits once.
@@ -118,9 +150,15 @@ fn indices(document: &Document) -> (Option<bool>, bool) {
     let (mut any, mut several) = (false, false);
     let mut shared = true;
     for mesh in document.meshes() {
-        let Some(vertex) = mesh.position_indices() else { continue };
+        let Some(vertex) = mesh.position_indices() else {
+            continue;
+        };
         any = true;
-        let others = [mesh.normal_indices(), mesh.texcoord_indices(), mesh.tangent_indices()];
+        let others = [
+            mesh.normal_indices(),
+            mesh.texcoord_indices(),
+            mesh.tangent_indices(),
+        ];
         several |= others.iter().any(Option::is_some);
         shared &= others.iter().flatten().all(|other| other.shares(&vertex));
     }

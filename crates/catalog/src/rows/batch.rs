@@ -34,17 +34,25 @@ impl Columns {
     pub fn named(names: &[String]) -> Result<Self, String> {
         check_unique(names)?;
         let column = |name: &String| {
-            COLUMNS.iter().find(|column| column.name == name).ok_or_else(|| {
-                let known = COLUMNS.each_ref().map(|column| column.name).join(", ");
-                format!("{name:?} is no column: expected some of {known}")
-            })
+            COLUMNS
+                .iter()
+                .find(|column| column.name == name)
+                .ok_or_else(|| {
+                    let known = COLUMNS.each_ref().map(|column| column.name).join(", ");
+                    format!("{name:?} is no column: expected some of {known}")
+                })
         };
-        Ok(Self::of(names.iter().map(column).collect::<Result<_, _>>()?))
+        Ok(Self::of(
+            names.iter().map(column).collect::<Result<_, _>>()?,
+        ))
     }
 
     fn of(columns: Vec<&'static Column>) -> Self {
         let fields: Vec<Field> = columns.iter().map(|column| field(column)).collect();
-        Self { columns, schema: schema(fields) }
+        Self {
+            columns,
+            schema: schema(fields),
+        }
     }
 
     /// The schema of the tables.
@@ -56,7 +64,11 @@ impl Columns {
     /// The depth to which files are decoded for the columns.
     #[must_use]
     pub fn depth(&self) -> Depth {
-        self.columns.iter().map(|column| column.depth()).max().unwrap_or_default()
+        self.columns
+            .iter()
+            .map(|column| column.depth())
+            .max()
+            .unwrap_or_default()
     }
 
     /// Returns `true` if the bytes of a file are hashed for the columns.
@@ -71,7 +83,11 @@ impl Columns {
     ///
     /// Returns Arrow's errors, for texts of more than 2 GiB.
     pub fn batch(&self, rows: &[Row]) -> Result<RecordBatch, ArrowError> {
-        let columns = self.columns.iter().map(|column| values(column, rows)).collect();
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| values(column, rows))
+            .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
     }
@@ -82,7 +98,8 @@ const VERSION: (&str, &str) = ("meshmap.schema", "1");
 
 /// A schema with its version.
 pub(super) fn schema(fields: Vec<Field>) -> SchemaRef {
-    let metadata = HashMap::from([VERSION].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let metadata =
+        HashMap::from([VERSION].map(|(name, value)| (name.to_owned(), value.to_owned())));
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
@@ -92,7 +109,9 @@ pub(super) fn check_unique(names: &[String]) -> Result<(), String> {
     names
         .iter()
         .find(|name| !seen.insert(name.as_str()))
-        .map_or(Ok(()), |name| Err(format!("column {name:?} is there twice")))
+        .map_or(Ok(()), |name| {
+            Err(format!("column {name:?} is there twice"))
+        })
 }
 
 pub(super) fn field(column: &Column) -> Field {
@@ -119,14 +138,23 @@ pub(super) fn values(column: &Column, rows: &[Row]) -> ArrayRef {
 }
 
 /// Names as positions in a dictionary, which is the same in each table: files of Arrow IPC have one of each column.
-fn names(values: impl Iterator<Item = Option<&'static str>>, mut known: Vec<&'static str>) -> ArrayRef {
+fn names(
+    values: impl Iterator<Item = Option<&'static str>>,
+    mut known: Vec<&'static str>,
+) -> ArrayRef {
     let mut key = |name: &'static str| {
-        let place = known.iter().position(|known| *known == name).unwrap_or_else(|| {
-            known.push(name);
-            known.len() - 1
-        });
+        let place = known
+            .iter()
+            .position(|known| *known == name)
+            .unwrap_or_else(|| {
+                known.push(name);
+                known.len() - 1
+            });
         i32::try_from(place).unwrap_or(i32::MAX)
     };
     let keys: Int32Array = values.map(|name| name.map(&mut key)).collect();
-    Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(known))))
+    Arc::new(DictionaryArray::new(
+        keys,
+        Arc::new(StringArray::from(known)),
+    ))
 }

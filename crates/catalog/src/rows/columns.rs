@@ -33,17 +33,26 @@ pub(super) enum Of {
 impl Column {
     /// Returns `false` for a column with a value in every row.
     pub(super) fn is_nullable(&self) -> bool {
-        !["path", "notes", "suspicious", "forbidden", "unusable", "damaged_parts"].contains(&self.name)
+        ![
+            "path",
+            "notes",
+            "suspicious",
+            "forbidden",
+            "unusable",
+            "damaged_parts",
+        ]
+        .contains(&self.name)
     }
 
     /// The depth to which files are decoded for the column.
     pub(super) fn depth(&self) -> Depth {
         match self.name {
-            "vertices" | "triangles" | "min_x" | "min_y" | "min_z" | "max_x" | "max_y" | "max_z" => {
-                Depth::Meshes
+            "vertices" | "triangles" | "min_x" | "min_y" | "min_z" | "max_x" | "max_y"
+            | "max_z" => Depth::Meshes,
+            "path" | "format" | "address" | "name" | "role" | "level" | "seconds"
+            | "file_bytes" | "mesh_bytes" | "material" | "identity" | "hash" | "path_bytes" => {
+                Depth::Headers
             }
-            "path" | "format" | "address" | "name" | "role" | "level" | "seconds" | "file_bytes"
-            | "mesh_bytes" | "material" | "identity" | "hash" | "path_bytes" => Depth::Headers,
             // Also any column to come.
             _ => Depth::Everything,
         }
@@ -56,13 +65,29 @@ impl Column {
             "role" => vec!["geometry", "lod", "physics", "snapshot"],
             "rule" => {
                 let mut seen = HashSet::new();
-                let all = Format::ALL.into_iter().flat_map(Format::rules).map(|rule| rule.id);
+                let all = Format::ALL
+                    .into_iter()
+                    .flat_map(Format::rules)
+                    .map(|rule| rule.id);
                 all.filter(|id| seen.insert(*id)).collect()
             }
             _ => {
-                let of_files = ["unknown_format", "truncated", "malformed", "unsupported", "limit_exceeded"];
-                let others =
-                    [NOT_FOUND, "io", "mismatch", "out_of_range", "need_bytes", "cancelled", "panic"];
+                let of_files = [
+                    "unknown_format",
+                    "truncated",
+                    "malformed",
+                    "unsupported",
+                    "limit_exceeded",
+                ];
+                let others = [
+                    NOT_FOUND,
+                    "io",
+                    "mismatch",
+                    "out_of_range",
+                    "need_bytes",
+                    "cancelled",
+                    "panic",
+                ];
                 [&of_files[..], &others].concat()
             }
         }

@@ -33,8 +33,21 @@ pub struct Facts {
 impl Facts {
     /// Nothing is read before the first table. A table has at most `batch_rows` rows, and 8 MiB if one row is not larger.
     #[must_use]
-    pub fn new(items: Arc<Vec<Item>>, how: Options, columns: Arc<Columns>, batch_rows: usize) -> Self {
-        Self { items, how, columns, batch_rows, next_item: 0, together: 16, waiting: VecDeque::new() }
+    pub fn new(
+        items: Arc<Vec<Item>>,
+        how: Options,
+        columns: Arc<Columns>,
+        batch_rows: usize,
+    ) -> Self {
+        Self {
+            items,
+            how,
+            columns,
+            batch_rows,
+            next_item: 0,
+            together: 16,
+            waiting: VecDeque::new(),
+        }
     }
 
     /// The next table; `None` at the end. If only `most` rows are needed, no more files than that are read.
@@ -48,19 +61,38 @@ impl Facts {
         }
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while rows.len() < self.batch_rows && bytes < BATCH_BYTES {
-            let Some(row) = self.waiting.pop_front() else { break };
+            let Some(row) = self.waiting.pop_front() else {
+                break;
+            };
             bytes += row.byte_len();
             rows.push(row);
         }
-        if rows.is_empty() { Ok(None) } else { self.columns.batch(&rows).map(Some) }
+        if rows.is_empty() {
+            Ok(None)
+        } else {
+            self.columns.batch(&rows).map(Some)
+        }
     }
 
     fn read_more(&mut self, most: usize) {
         let left = self.items.get(self.next_item..).unwrap_or_default();
-        let decoded = |item: &Item| if self.how.depth == Depth::Headers { 0 } else { item.byte_len() };
-        let count = fitting(left.iter().map(decoded), FILE_BYTES, self.together.min(most));
+        let decoded = |item: &Item| {
+            if self.how.depth == Depth::Headers {
+                0
+            } else {
+                item.byte_len()
+            }
+        };
+        let count = fitting(
+            left.iter().map(decoded),
+            FILE_BYTES,
+            self.together.min(most),
+        );
         let part = left.get(..count).unwrap_or_default();
-        let rows: Vec<Vec<Row>> = part.par_iter().map(|item| file::of(item, &self.how)).collect();
+        let rows: Vec<Vec<Row>> = part
+            .par_iter()
+            .map(|item| file::of(item, &self.how))
+            .collect();
         self.waiting.extend(rows.into_iter().flatten());
         let added: u64 = self.waiting.iter().map(Row::byte_len).sum();
         // Files with many rows are worked on one by one.
@@ -76,5 +108,7 @@ pub(super) fn fitting(sizes: impl Iterator<Item = u64>, most: u64, count: usize)
         *sum = sum.saturating_add(size);
         Some(*sum)
     });
-    sums.enumerate().take_while(|(index, sum)| *index == 0 || *sum <= most).count()
+    sums.enumerate()
+        .take_while(|(index, sum)| *index == 0 || *sum <= most)
+        .count()
 }

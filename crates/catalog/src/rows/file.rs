@@ -25,9 +25,16 @@ use crate::text;
 pub fn of(item: &Item, how: &Options) -> Vec<Row> {
     let read = |how: &Options| catch_unwind(AssertUnwindSafe(|| read(item, how)));
     // A defect of a decoder does not take the rows of the headers.
-    let headers = || read(&Options { depth: Depth::Headers, ..how.clone() });
+    let headers = || {
+        read(&Options {
+            depth: Depth::Headers,
+            ..how.clone()
+        })
+    };
     let panicked = |rows: Vec<Row>| rows.into_iter().map(Row::panicked).collect();
-    read(how).or_else(|_| headers().map(panicked)).unwrap_or_else(|_| vec![of_item(item).panicked()])
+    read(how)
+        .or_else(|_| headers().map(panicked))
+        .unwrap_or_else(|_| vec![of_item(item).panicked()])
 }
 
 /// A row that names the file.
@@ -40,7 +47,10 @@ pub fn of_item(item: &Item) -> Row {
     };
     match &item.0 {
         Kind::File(input) => of_path(&input.path),
-        Kind::Source { name, .. } => Row { path: name.clone(), ..Row::default() },
+        Kind::Source { name, .. } => Row {
+            path: name.clone(),
+            ..Row::default()
+        },
         Kind::Unreadable(path, _) => of_path(path),
     }
 }
@@ -61,7 +71,10 @@ fn listed(file: &MeshFile, file_row: Row, depth: Depth, max_output: Option<u64>)
         Some(Checked { findings, damage }) => (&findings[..], &damage[..]),
         None => (file.findings(), &[][..]),
     };
-    let file_row = Row { findings: counts(findings), ..file_row };
+    let file_row = Row {
+        findings: counts(findings),
+        ..file_row
+    };
     let mut rows = Limited::new(file, &file_row, max_output);
     let known = ByAddress::new(damage);
     let known = (depth != Depth::Headers).then_some(&known);
@@ -76,10 +89,14 @@ pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>
     let mut row = of_item(item);
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
-        Kind::File(input) => input.source_and_version(&how.reading).and_then(|(source, version)| {
-            describe(&mut row, &source, version, how)?;
-            input.open(&source, &how.reading)
-        }),
+        Kind::File(input) => {
+            input
+                .source_and_version(&how.reading)
+                .and_then(|(source, version)| {
+                    describe(&mut row, &source, version, how)?;
+                    input.open(&source, &how.reading)
+                })
+        }
         Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
             describe(&mut row, &source, || identity.clone(), how)?;
             Ok(Some(MeshFile::from_source(source, &how.reading.options())?))
@@ -93,7 +110,9 @@ pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>
         return Ok(None);
     }
     row.format = format.map(Format::name);
-    opened.map(|file| Some((row.clone(), file?))).map_err(|problem| Box::new(row.problem(&problem)))
+    opened
+        .map(|file| Some((row.clone(), file?)))
+        .map_err(|problem| Box::new(row.problem(&problem)))
 }
 
 /// Adds the facts that are known before a file is opened.
@@ -122,7 +141,11 @@ pub fn identify(item: &Item, how: &Options) -> Row {
     let mut row = of_item(item);
     if let Kind::File(input) = &item.0 {
         row.identity = if input.is_in_store() {
-            input.fetch_version(&how.reading).ok().flatten().map(|(_, version)| version)
+            input
+                .fetch_version(&how.reading)
+                .ok()
+                .flatten()
+                .map(|(_, version)| version)
         } else {
             input.on_disk().and_then(|source| of_file(&source))
         };
@@ -138,7 +161,11 @@ fn of_file(source: &Source) -> Option<String> {
 /// one each time that it is mounted, and on each machine. Within a process, where it counts, the library compares it.
 fn text_of(identity: &Identity) -> Option<String> {
     let (_device, inode) = identity.file_id.unwrap_or_default();
-    let modified = identity.modified?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    let modified = identity
+        .modified?
+        .duration_since(UNIX_EPOCH)
+        .ok()?
+        .as_nanos();
     Some(format!("{inode:x}-{modified:x}-{:x}", identity.len))
 }
 
@@ -147,7 +174,10 @@ fn hash(source: &Source) -> Result<String, Problem> {
     const PART: u64 = 1 << 20;
     let mut hash = Sha256::new();
     let Some(len) = source.len()? else {
-        return Err(Problem::other("unsupported", "a hash of a source of unknown length".to_owned()));
+        return Err(Problem::other(
+            "unsupported",
+            "a hash of a source of unknown length".to_owned(),
+        ));
     };
     let mut start = 0;
     while start < len {
@@ -178,8 +208,12 @@ fn counts(findings: &[Finding]) -> [i64; 4] {
 fn add_other_parts(rows: &mut [Row], damage: &[Damage], format: Format) {
     let reported: HashSet<&str> = rows.iter().filter_map(|row| row.error.as_deref()).collect();
     let lines = damage.iter().map(|part| (part, part.line(format)));
-    let others: Vec<_> = lines.filter(|(_, line)| !reported.contains(line.as_str())).collect();
-    let Some((first, line)) = others.first() else { return };
+    let others: Vec<_> = lines
+        .filter(|(_, line)| !reported.contains(line.as_str()))
+        .collect();
+    let Some((first, line)) = others.first() else {
+        return;
+    };
     for row in rows {
         row.damaged_parts = others.len().try_into().unwrap_or(i64::MAX);
         row.part_error_kind = Some(first.problem.kind());
@@ -194,10 +228,13 @@ mod tests {
     /// A file system that is mounted again has another number of the device.
     #[test]
     fn the_identity_of_a_file_stays_when_its_file_system_is_mounted_again() {
-        let source = Source::open(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+        let source =
+            Source::open(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
         let identity = *source.identity().unwrap();
         let text = text_of(&identity).unwrap();
-        let Some((device, inode)) = identity.file_id else { return };
+        let Some((device, inode)) = identity.file_id else {
+            return;
+        };
         let mut other = identity;
         other.file_id = Some((device + 1, inode));
         assert!(other != identity, "caches compare the device");

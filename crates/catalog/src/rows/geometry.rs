@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array as _, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
-    RecordBatch, RecordBatchOptions, make_array, new_empty_array,
+    Array as _, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, RecordBatchOptions, make_array, new_empty_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_data::ArrayData;
@@ -81,7 +81,9 @@ impl Geometry {
         batch::check_unique(names)?;
         let mut columns = Vec::with_capacity(names.len());
         for name in names {
-            let fact = COLUMNS.iter().find(|column| column.name == name && FACTS.contains(&column.name));
+            let fact = COLUMNS
+                .iter()
+                .find(|column| column.name == name && FACTS.contains(&column.name));
             columns.push(match fact {
                 Some(column) => Kind::Fact(column),
                 None => Kind::Array(Part::named(name)?),
@@ -95,7 +97,10 @@ impl Geometry {
                 Kind::Array(part) => Field::new(name, DataType::List(part.items()), true),
             })
             .collect();
-        Ok(Self { columns, schema: batch::schema(fields) })
+        Ok(Self {
+            columns,
+            schema: batch::schema(fields),
+        })
     }
 
     /// The schema of the tables.
@@ -122,14 +127,26 @@ impl Geometry {
 
     /// The rows as a table.
     pub(super) fn batch(&self, shapes: Vec<Shape>) -> Result<RecordBatch, ArrowError> {
-        let (rows, mut parts): (Vec<Row>, Vec<_>) =
-            shapes.into_iter().map(|shape| (shape.row, shape.parts.into_iter())).unzip();
+        let (rows, mut parts): (Vec<Row>, Vec<_>) = shapes
+            .into_iter()
+            .map(|shape| (shape.row, shape.parts.into_iter()))
+            .unzip();
         let mut column = |kind: &Kind| match kind {
             Kind::Fact(column) => Ok(batch::values(column, &rows)),
             // The items of a part are dropped before the next part is joined.
-            Kind::Array(part) => joined(part, parts.iter_mut().map(|parts| parts.next().flatten()).collect()),
+            Kind::Array(part) => joined(
+                part,
+                parts
+                    .iter_mut()
+                    .map(|parts| parts.next().flatten())
+                    .collect(),
+            ),
         };
-        let columns = self.columns.iter().map(&mut column).collect::<Result<Vec<ArrayRef>, _>>()?;
+        let columns = self
+            .columns
+            .iter()
+            .map(&mut column)
+            .collect::<Result<Vec<ArrayRef>, _>>()?;
         // Without columns, only the count of rows remains.
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
@@ -139,7 +156,9 @@ impl Geometry {
 /// The lists of a part, of which each mesh has the items.
 fn joined(part: &Part, meshes: Vec<Option<ArrayRef>>) -> Result<ArrayRef, ArrowError> {
     let valid: Vec<bool> = meshes.iter().map(Option::is_some).collect();
-    let lengths = meshes.iter().map(|items| items.as_ref().map_or(0, |items| items.len()));
+    let lengths = meshes
+        .iter()
+        .map(|items| items.as_ref().map_or(0, |items| items.len()));
     let offsets = OffsetBuffer::from_lengths(lengths);
     let mut items: Vec<ArrayRef> = meshes.into_iter().flatten().collect();
     let all = match items.len() {
@@ -155,7 +174,12 @@ fn joined(part: &Part, meshes: Vec<Option<ArrayRef>>) -> Result<ArrayRef, ArrowE
             make_array(all.freeze())
         }
     };
-    Ok(Arc::new(ListArray::try_new(part.items(), offsets, all, Some(valid.into()))?))
+    Ok(Arc::new(ListArray::try_new(
+        part.items(),
+        offsets,
+        all,
+        Some(valid.into()),
+    )?))
 }
 
 impl Part {
@@ -220,9 +244,12 @@ impl Part {
             Self::Own(meaning) => attribute(meaning)?.map(|values| own(&values)).transpose()?,
         };
         let items = |values: ArrayRef| match self.items().data_type() {
-            DataType::FixedSizeList(item, lanes) => {
-                Arc::new(FixedSizeListArray::new(Arc::clone(item), *lanes, values, None))
-            }
+            DataType::FixedSizeList(item, lanes) => Arc::new(FixedSizeListArray::new(
+                Arc::clone(item),
+                *lanes,
+                values,
+                None,
+            )),
             _ => values,
         };
         Ok(values.map(items))
@@ -237,23 +264,38 @@ fn refused(message: String) -> Problem {
 /// Numbers without a sign as numbers with one, which engines have.
 fn signed(values: impl Iterator<Item = u32>) -> Result<ArrayRef, Problem> {
     let signed = |value: u32| {
-        i32::try_from(value).map_err(|_| refused(format!("expected at most {}, found {value}", i32::MAX)))
+        i32::try_from(value)
+            .map_err(|_| refused(format!("expected at most {}, found {value}", i32::MAX)))
     };
-    Ok(Arc::new(Int32Array::from(values.map(signed).collect::<Result<Vec<_>, _>>()?)))
+    Ok(Arc::new(Int32Array::from(
+        values.map(signed).collect::<Result<Vec<_>, _>>()?,
+    )))
 }
 
 /// All components of an attribute, as numbers: a list for each vertex.
 fn own(attribute: &Attribute) -> Result<ArrayRef, Problem> {
-    let (lanes, values) =
-        (attribute.format().components as usize, Float64Array::from(numbers_of(attribute)?));
+    let (lanes, values) = (
+        attribute.format().components as usize,
+        Float64Array::from(numbers_of(attribute)?),
+    );
     let lists = OffsetBuffer::from_lengths(std::iter::repeat_n(lanes, values.len() / lanes.max(1)));
     let item = Arc::new(Field::new("item", DataType::Float64, false));
-    Ok(Arc::new(ListArray::new(item, lists, Arc::new(values), None)))
+    Ok(Arc::new(ListArray::new(
+        item,
+        lists,
+        Arc::new(values),
+        None,
+    )))
 }
 
 fn numbers_of(attribute: &Attribute) -> Result<Vec<f64>, Problem> {
     fn numbers<const N: usize, T: Into<f64>>(bytes: &[u8], of: impl Fn([u8; N]) -> T) -> Vec<f64> {
-        bytes.as_chunks::<N>().0.iter().map(|number| of(*number).into()).collect()
+        bytes
+            .as_chunks::<N>()
+            .0
+            .iter()
+            .map(|number| of(*number).into())
+            .collect()
     }
     let (format, bytes) = (attribute.format(), attribute.as_bytes());
     let lanes = format.components as usize;
@@ -279,7 +321,9 @@ fn numbers_of(attribute: &Attribute) -> Result<Vec<f64>, Problem> {
         Scalar::I16 => numbers(bytes, i16::from_le_bytes),
         Scalar::U32 => numbers(bytes, u32::from_le_bytes),
         Scalar::I32 => numbers(bytes, i32::from_le_bytes),
-        Scalar::F16 => numbers(bytes, |number| meshmap::F16(u16::from_le_bytes(number)).to_f32()),
+        Scalar::F16 => numbers(bytes, |number| {
+            meshmap::F16(u16::from_le_bytes(number)).to_f32()
+        }),
         Scalar::F32 => numbers(bytes, f32::from_le_bytes),
         Scalar::F64 => numbers(bytes, f64::from_le_bytes),
         other => {

@@ -36,7 +36,11 @@ impl Item {
     /// Returns `false` for a file that was found in a directory and that holds no mesh, which has no row.
     #[must_use]
     pub fn is_mesh(&self) -> bool {
-        if let Kind::File(input) = &self.0 { input.is_mesh(&Reading::default()) } else { true }
+        if let Kind::File(input) = &self.0 {
+            input.is_mesh(&Reading::default())
+        } else {
+            true
+        }
     }
 
     /// The path or the name of the file.
@@ -52,7 +56,11 @@ impl Item {
     /// The size of the file, if it is known without reading it; otherwise 0.
     #[must_use]
     pub fn byte_len(&self) -> u64 {
-        if let Kind::File(input) = &self.0 { input.bytes } else { 0 }
+        if let Kind::File(input) = &self.0 {
+            input.bytes
+        } else {
+            0
+        }
     }
 
     /// A source, such as an object in a store. `identity` distinguishes its versions: an ETag.
@@ -62,7 +70,11 @@ impl Item {
         identity: Option<String>,
         open: impl Fn() -> meshmap::Result<Source> + Send + Sync + 'static,
     ) -> Self {
-        Self(Kind::Source { name, identity, open: Arc::new(open) })
+        Self(Kind::Source {
+            name,
+            identity,
+            open: Arc::new(open),
+        })
     }
 }
 
@@ -76,8 +88,10 @@ impl From<Found> for Vec<Item> {
     /// The files, and the directories that cannot be read.
     fn from(found: Found) -> Self {
         let files = found.files.into_iter().map(|input| Item(Kind::File(input)));
-        let unreadable =
-            found.unreadable.into_iter().map(|(path, error)| Item(Kind::Unreadable(path, error)));
+        let unreadable = found
+            .unreadable
+            .into_iter()
+            .map(|(path, error)| Item(Kind::Unreadable(path, error)));
         files.chain(unreadable).collect()
     }
 }

@@ -48,7 +48,11 @@ impl Limited {
         match self.exceeded() {
             None => self.rows,
             Some(error) => {
-                vec![Row { error_kind: Some("limit_exceeded"), error: Some(error), ..file_row.clone() }]
+                vec![Row {
+                    error_kind: Some("limit_exceeded"),
+                    error: Some(error),
+                    ..file_row.clone()
+                }]
             }
         }
     }
@@ -57,6 +61,8 @@ impl Limited {
         let limits = [(self.max_memory, "memory"), (self.max_output, "output")];
         let (most, what) = limits.into_iter().find(|(most, _)| self.bytes > *most)?;
         let most = text::size(most);
-        Some(format!("rows: more than {most} of {what} needed; raise the limit with --max-{what}"))
+        Some(format!(
+            "rows: more than {most} of {what} needed; raise the limit with --max-{what}"
+        ))
     }
 }

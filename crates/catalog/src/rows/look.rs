@@ -24,10 +24,12 @@ pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>, rows: &m
     let mut is_empty = true;
     let mut push = |row: Row| {
         is_empty = false;
-        rows.push(match row.address.as_ref().and_then(|address| known?.at(address)) {
-            Some(part) => row.damaged(part, format),
-            None => row,
-        })
+        rows.push(
+            match row.address.as_ref().and_then(|address| known?.at(address)) {
+                Some(part) => row.damaged(part, format),
+                None => row,
+            },
+        )
     };
     let added = if let Some(proxy) = file.as_cgeo() {
         match too_many(file, proxy.snapshot_count(), file_row) {
@@ -35,7 +37,9 @@ pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>, rows: &m
             Some(row) => push(row),
         }
     } else if let Some(asset) = file.as_slmesh() {
-        slmesh(asset, file_row, known).into_iter().try_for_each(&mut push)
+        slmesh(asset, file_row, known)
+            .into_iter()
+            .try_for_each(&mut push)
     } else {
         match file.meshes() {
             Ok(entries) => match too_many(file, entries.len(), file_row) {
@@ -55,8 +59,13 @@ pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>, rows: &m
 pub(super) fn too_many(file: &MeshFile, count: usize, file_row: &Row) -> Option<Row> {
     /// The texts of a mesh: its address, its name and its material.
     const OWN_TEXTS: usize = 128;
-    let texts =
-        [Some(&file_row.path), file_row.identity.as_ref(), file_row.hash.as_ref()].into_iter().flatten();
+    let texts = [
+        Some(&file_row.path),
+        file_row.identity.as_ref(),
+        file_row.hash.as_ref(),
+    ]
+    .into_iter()
+    .flatten();
     let row = size_of::<Row>() + OWN_TEXTS + texts.map(|text| text.len()).sum::<usize>();
     let stored = file_row.file_bytes.map_or(0, i64::unsigned_abs);
     let most = memory_for(file.limits(), stored) / row as u64;
@@ -66,7 +75,11 @@ pub(super) fn too_many(file: &MeshFile, count: usize, file_row: &Row) -> Option<
     let error = Some(format!(
         "{count} meshes, and the memory is enough for {most} rows; raise the memory limit (--max-memory)"
     ));
-    Some(Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() })
+    Some(Row {
+        error_kind: Some("limit_exceeded"),
+        error,
+        ..file_row.clone()
+    })
 }
 
 /// Adds a row for each mesh of a format whose meshes are all geometry.
@@ -78,13 +91,16 @@ fn geometry(
     push: Push<'_>,
 ) -> ControlFlow<()> {
     // The triangles of IQM meshes are one array.
-    let checked =
-        file.as_iqm().filter(|_| known.is_some()).map_or(Ok(()), |model| model.triangles().map(drop));
+    let checked = file
+        .as_iqm()
+        .filter(|_| known.is_some())
+        .map_or(Ok(()), |model| model.triangles().map(drop));
     // The part that cannot be used may belong to no mesh, as those triangles do.
-    let failed = |row: Row, error: &Error| match error.address().and_then(|at| known?.at(&at.to_string())) {
-        Some(part) => row.damaged(part, file.format()),
-        None => row.failed(error),
-    };
+    let failed =
+        |row: Row, error: &Error| match error.address().and_then(|at| known?.at(&at.to_string())) {
+            Some(part) => row.damaged(part, file.format()),
+            None => row.failed(error),
+        };
     // Meshes may share vertices; files in which thousands share all would take hours.
     let mut may_look = file_row.file_bytes.map_or(u64::MAX, i64::unsigned_abs);
     let mut row = |(index, entry): (usize, MeshEntry)| {
@@ -100,14 +116,21 @@ fn geometry(
             (Ok(()), Err(error)) => return failed(row, &error),
             (Ok(()), Ok(counts)) => counts,
         };
-        let row = Row { vertices: number(counts.vertices), triangles: number(counts.triangles), ..row };
+        let row = Row {
+            vertices: number(counts.vertices),
+            triangles: number(counts.triangles),
+            ..row
+        };
         let is_worth = may_look >= counts.vertices;
         may_look = may_look.saturating_sub(counts.vertices);
         if known.is_none() || !is_worth {
             return row;
         }
         match check_indices(file, index).and_then(|()| file.bounds(&entry.address)) {
-            Ok(bounds) => Row { bounds: bounds.map(corners), ..row },
+            Ok(bounds) => Row {
+                bounds: bounds.map(corners),
+                ..row
+            },
             Err(error) => failed(row, &error),
         }
     };
@@ -116,12 +139,23 @@ fn geometry(
 
 /// Facts about a mesh that single formats know without another read.
 fn own_facts(file: &MeshFile, index: usize, file_row: &Row) -> Row {
-    let material =
-        file.as_iqm().and_then(|model| model.mesh(index).ok()).and_then(|mesh| named(&mesh.material));
-    let body =
-        file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).map(meshmap::openctm::Mesh::range);
-    let mesh = file.as_tmf().and_then(|document| document.mesh(index).ok()).map(|mesh| mesh.range());
-    Row { material, mesh_bytes: body.or(mesh).as_ref().and_then(length), ..file_row.clone() }
+    let material = file
+        .as_iqm()
+        .and_then(|model| model.mesh(index).ok())
+        .and_then(|mesh| named(&mesh.material));
+    let body = file
+        .as_openctm()
+        .and_then(|bodies| bodies.mesh(index).ok())
+        .map(meshmap::openctm::Mesh::range);
+    let mesh = file
+        .as_tmf()
+        .and_then(|document| document.mesh(index).ok())
+        .map(|mesh| mesh.range());
+    Row {
+        material,
+        mesh_bytes: body.or(mesh).as_ref().and_then(length),
+        ..file_row.clone()
+    }
 }
 
 /// Decodes the indices of a mesh.
@@ -156,10 +190,21 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>, push: Push<'_>) -> Cont
     type Seen = (Option<i64>, Option<i64>, Option<[[f32; 3]; 2]>);
     let (name, material) = (
         proxy.object_name().as_ref().and_then(named),
-        proxy.properties().get("Original material name").as_ref().and_then(named),
+        proxy
+            .properties()
+            .get("Original material name")
+            .as_ref()
+            .and_then(named),
     );
     let said = |name: &str| {
-        proxy.properties().get(name)?.to_str()?.trim().parse::<i64>().ok().filter(|count| *count >= 0)
+        proxy
+            .properties()
+            .get(name)?
+            .to_str()?
+            .trim()
+            .parse::<i64>()
+            .ok()
+            .filter(|count| *count >= 0)
     };
     let mut scratch = Scratch::default();
     let mut points = Vec::new();
@@ -183,18 +228,32 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>, push: Push<'_>) -> Cont
             Ok(snapshot) => snapshot,
             Err(error) => return row.failed(&error),
         };
-        let row = Row { seconds: snapshot.time(), mesh_bytes: length(&snapshot.range()), ..row };
+        let row = Row {
+            seconds: snapshot.time(),
+            mesh_bytes: length(&snapshot.range()),
+            ..row
+        };
         if known.is_none() {
             // The header describes the first snapshot, and is not searched for the others.
             if index > 0 {
                 return row;
             }
-            return Row { vertices: said("Number of vertices"), triangles: said("Number of faces"), ..row };
+            return Row {
+                vertices: said("Number of vertices"),
+                triangles: said("Number of faces"),
+                ..row
+            };
         }
-        match seen.entry(snapshot.range().start).or_insert_with(|| look(&snapshot)) {
-            Ok((vertices, triangles, bounds)) => {
-                Row { vertices: *vertices, triangles: *triangles, bounds: *bounds, ..row }
-            }
+        match seen
+            .entry(snapshot.range().start)
+            .or_insert_with(|| look(&snapshot))
+        {
+            Ok((vertices, triangles, bounds)) => Row {
+                vertices: *vertices,
+                triangles: *triangles,
+                bounds: *bounds,
+                ..row
+            },
             Err(error) => row.failed(error),
         }
     };
@@ -214,18 +273,38 @@ fn slmesh(asset: &Asset, file_row: &Row, known: Known<'_>) -> Vec<Row> {
         match asset.lod_range(lod) {
             Ok(None) => {}
             Ok(Some(range)) => {
-                rows.push(block(Row { mesh_bytes: length(&range), ..row }, known, || asset.lod(lod)));
+                rows.push(block(
+                    Row {
+                        mesh_bytes: length(&range),
+                        ..row
+                    },
+                    known,
+                    || asset.lod(lod),
+                ));
             }
             Err(error) => rows.push(row.failed(&error)),
         }
     }
-    let physics = asset.entries().find(|entry| *entry.name() == "physics_mesh");
+    let physics = asset
+        .entries()
+        .find(|entry| *entry.name() == "physics_mesh");
     if let Some(entry) = physics {
-        let row = Row { address: Some("physics_mesh".to_owned()), role: Some("physics"), ..file_row.clone() };
+        let row = Row {
+            address: Some("physics_mesh".to_owned()),
+            role: Some("physics"),
+            ..file_row.clone()
+        };
         match entry.range() {
             Ok(None) => {}
             Ok(Some(range)) => {
-                rows.push(block(Row { mesh_bytes: length(&range), ..row }, known, || asset.physics_mesh()));
+                rows.push(block(
+                    Row {
+                        mesh_bytes: length(&range),
+                        ..row
+                    },
+                    known,
+                    || asset.physics_mesh(),
+                ));
             }
             Err(error) => rows.push(row.failed(&error)),
         }
@@ -238,7 +317,9 @@ fn block(row: Row, known: Known<'_>, decode: impl FnOnce() -> Result<Option<slme
         return row;
     }
     let look = || -> Result<Row> {
-        let Some(mesh) = decode()? else { return Ok(row.clone()) };
+        let Some(mesh) = decode()? else {
+            return Ok(row.clone());
+        };
         let mut bounds: Option<Bounds> = None;
         for face in mesh.faces().filter(slmesh::Face::has_geometry) {
             face.indices()?;
@@ -247,7 +328,12 @@ fn block(row: Row, known: Known<'_>, decode: impl FnOnce() -> Result<Option<slme
             }
         }
         let (vertices, triangles) = (number(mesh.vertex_count()), number(mesh.triangle_count()));
-        Ok(Row { vertices, triangles, bounds: bounds.map(corners), ..row.clone() })
+        Ok(Row {
+            vertices,
+            triangles,
+            bounds: bounds.map(corners),
+            ..row.clone()
+        })
     };
     look().unwrap_or_else(|error| row.failed(&error))
 }

@@ -64,8 +64,17 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let reading = Reading { is_one_of_many: true, ..Reading::default() };
-        Self { depth: Depth::Headers, hash: false, formats: Vec::new(), max_output: None, reading }
+        let reading = Reading {
+            is_one_of_many: true,
+            ..Reading::default()
+        };
+        Self {
+            depth: Depth::Headers,
+            hash: false,
+            formats: Vec::new(),
+            max_output: None,
+            reading,
+        }
     }
 }
 

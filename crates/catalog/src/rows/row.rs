@@ -68,25 +68,48 @@ impl Row {
 
     /// The same number for a row of headers and for a row of decoded values.
     pub(super) fn byte_len_without_errors(&self) -> u64 {
-        let Self { path, path_bytes, address, name, material, identity, hash, .. } = self;
-        let texts = [path_bytes, address, name, material, identity, hash].into_iter().flatten();
+        let Self {
+            path,
+            path_bytes,
+            address,
+            name,
+            material,
+            identity,
+            hash,
+            ..
+        } = self;
+        let texts = [path_bytes, address, name, material, identity, hash]
+            .into_iter()
+            .flatten();
         (size_of::<Self>() + path.len() + texts.map(String::len).sum::<usize>()) as u64
     }
 
     pub(super) fn failed(self, error: &Error) -> Self {
         let told = Some(text::line(&error.message()));
-        Self { error_kind: Some(kind_of(error)), error: told, ..self }
+        Self {
+            error_kind: Some(kind_of(error)),
+            error: told,
+            ..self
+        }
     }
 
     /// The row of something that is, contains or belongs to a part that cannot be used.
     pub(super) fn damaged(self, part: &Damage, format: Format) -> Self {
         let rule = part.rule.map(|rule| rule.id);
-        Self { error_kind: Some(part.problem.kind()), rule, error: Some(part.line(format)), ..self }
+        Self {
+            error_kind: Some(part.problem.kind()),
+            rule,
+            error: Some(part.line(format)),
+            ..self
+        }
     }
 
     /// The row of a file or a mesh that this program cannot read because of a defect.
     pub(super) fn panicked(self) -> Self {
-        self.problem(&Problem::other("panic", "a defect of this program; please report the file".to_owned()))
+        self.problem(&Problem::other(
+            "panic",
+            "a defect of this program; please report the file".to_owned(),
+        ))
     }
 
     pub(super) fn problem(self, problem: &Problem) -> Self {
@@ -95,9 +118,11 @@ impl Row {
                 let format = error.format().map(Format::name).or(self.format);
                 Self { format, ..self }.failed(error)
             }
-            Problem::Other(kind, _) => {
-                Self { error_kind: Some(*kind), error: Some(problem.to_string()), ..self }
-            }
+            Problem::Other(kind, _) => Self {
+                error_kind: Some(*kind),
+                error: Some(problem.to_string()),
+                ..self
+            },
         }
     }
 }

@@ -89,11 +89,17 @@ impl Shapes {
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let (mut shapes, mut bytes) = (Vec::new(), 0_usize);
         while bytes < self.batch_bytes && shapes.len() < ROWS {
-            let Some(shape) = self.ready.pop_front() else { if self.read_more() { continue } else { break } };
+            let Some(shape) = self.ready.pop_front() else {
+                if self.read_more() { continue } else { break }
+            };
             bytes = bytes.saturating_add(shape.byte_len());
             shapes.push(shape);
         }
-        if shapes.is_empty() { Ok(None) } else { self.geometry.batch(shapes).map(Some) }
+        if shapes.is_empty() {
+            Ok(None)
+        } else {
+            self.geometry.batch(shapes).map(Some)
+        }
     }
 
     /// Decodes the next meshes. `false` if there are none.
@@ -101,10 +107,16 @@ impl Shapes {
         if self.waiting.is_empty() && !self.open_more() {
             return false;
         }
-        let sizes = self.waiting.iter().map(|waiting| waiting.byte_len(&self.geometry));
+        let sizes = self
+            .waiting
+            .iter()
+            .map(|waiting| waiting.byte_len(&self.geometry));
         let count = fitting(sizes, self.batch_bytes as u64 / 2, MESHES);
         let part: Vec<Waiting> = self.waiting.drain(..count).collect();
-        let made = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
+        let made = part
+            .into_par_iter()
+            .map(|waiting| waiting.read(&self.geometry))
+            .collect();
         self.ready = self.charged(made).into();
         true
     }
@@ -124,9 +136,13 @@ impl Shapes {
             match job.meter.work(work, WORK) {
                 Ok(()) => shapes.push(shape),
                 Err(error) => {
-                    shapes.push(Shape::without_parts(shape.row.failed(&error), &self.geometry));
-                    self.waiting
-                        .retain(|other| !matches!(other, Waiting::Mesh(of, _) if Arc::ptr_eq(of, &job)));
+                    shapes.push(Shape::without_parts(
+                        shape.row.failed(&error),
+                        &self.geometry,
+                    ));
+                    self.waiting.retain(
+                        |other| !matches!(other, Waiting::Mesh(of, _) if Arc::ptr_eq(of, &job)),
+                    );
                 }
             }
         }
@@ -136,9 +152,13 @@ impl Shapes {
     /// Opens the next files. `false` if there are none.
     fn open_more(&mut self) -> bool {
         let left = self.items.get(self.next_item..).unwrap_or_default();
-        let sizes = left.iter().map(|item| item.byte_len().saturating_mul(RATIO));
+        let sizes = left
+            .iter()
+            .map(|item| item.byte_len().saturating_mul(RATIO));
         let count = fitting(sizes, self.batch_bytes as u64 / 2, FILES);
-        let Some(part) = left.get(..count).filter(|part| !part.is_empty()) else { return false };
+        let Some(part) = left.get(..count).filter(|part| !part.is_empty()) else {
+            return false;
+        };
         self.next_item += count;
         let opened: Vec<Vec<Waiting>> = part.par_iter().map(|item| self.meshes(item)).collect();
         self.waiting.extend(opened.into_iter().flatten());
@@ -173,12 +193,20 @@ impl Shapes {
                 let error = format!(
                     "names of meshes: more than {most} of memory needed; raise the memory limit (--max-memory)"
                 );
-                return vec![Waiting::Done(Box::new(row.problem(&Problem::other("limit_exceeded", error))))];
+                return vec![Waiting::Done(Box::new(
+                    row.problem(&Problem::other("limit_exceeded", error)),
+                ))];
             }
             listed.push(entry);
         }
         let entries = listed;
-        let level = |entry: &MeshEntry| if let Role::Lod(level) = entry.role { Some(level) } else { None };
+        let level = |entry: &MeshEntry| {
+            if let Role::Lod(level) = entry.role {
+                Some(level)
+            } else {
+                None
+            }
+        };
         let finest = entries.iter().filter_map(level).min();
         let is_drawn = |entry: &MeshEntry| match entry.role {
             Role::Lod(level) => Some(level) == finest,
@@ -186,16 +214,26 @@ impl Shapes {
             Role::Snapshot { index, .. } => index == 0,
             _ => true,
         };
-        let drawn: Vec<MeshEntry> =
-            entries.into_iter().filter(|entry| !self.drawn || is_drawn(entry)).collect();
+        let drawn: Vec<MeshEntry> = entries
+            .into_iter()
+            .filter(|entry| !self.drawn || is_drawn(entry))
+            .collect();
         // A file without meshes is not lost.
         if drawn.is_empty() {
             return vec![Waiting::Done(Box::new(row))];
         }
         let stored = row.file_bytes.map_or(0, i64::unsigned_abs);
         let each = stored.saturating_mul(RATIO) / drawn.len() as u64;
-        let job = Arc::new(Job { file: file.clone(), row, meter: meter_of(file), each });
-        drawn.into_iter().map(|entry| Waiting::Mesh(Arc::clone(&job), entry)).collect()
+        let job = Arc::new(Job {
+            file: file.clone(),
+            row,
+            meter: meter_of(file),
+            each,
+        });
+        drawn
+            .into_iter()
+            .map(|entry| Waiting::Mesh(Arc::clone(&job), entry))
+            .collect()
     }
 }
 
@@ -213,20 +251,28 @@ impl Waiting {
     fn byte_len(&self, geometry: &Geometry) -> u64 {
         match self {
             Self::Done(_) => 0,
-            Self::Mesh(job, entry) => entry.counts.map_or(job.each, |counts| geometry.byte_len(&counts)),
+            Self::Mesh(job, entry) => entry
+                .counts
+                .map_or(job.each, |counts| geometry.byte_len(&counts)),
         }
     }
 
     fn read(self, geometry: &Geometry) -> Read {
         match self {
-            Self::Done(row) => Read { shape: Shape::without_parts(*row, geometry), job: None },
+            Self::Done(row) => Read {
+                shape: Shape::without_parts(*row, geometry),
+                job: None,
+            },
             Self::Mesh(job, entry) => {
                 let row = described(&job.row, &entry);
                 let meter = Arc::new(meter_of(&job.file));
                 let read = || meter.run(|| read(&job.file, &entry, row.clone(), geometry));
                 let shape = catch_unwind(AssertUnwindSafe(read))
                     .unwrap_or_else(|_| Shape::without_parts(row.panicked(), geometry));
-                Read { shape, job: Some((job, meter.worked())) }
+                Read {
+                    shape,
+                    job: Some((job, meter.worked())),
+                }
             }
         }
     }
@@ -234,12 +280,21 @@ impl Waiting {
 
 impl Shape {
     fn without_parts(row: Row, geometry: &Geometry) -> Self {
-        Self { row, parts: geometry.parts().map(|_| None).collect() }
+        Self {
+            row,
+            parts: geometry.parts().map(|_| None).collect(),
+        }
     }
 
     fn byte_len(&self) -> usize {
-        let parts = self.parts.iter().flatten().map(|items| items.get_buffer_memory_size());
-        parts.sum::<usize>().saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
+        let parts = self
+            .parts
+            .iter()
+            .flatten()
+            .map(|items| items.get_buffer_memory_size());
+        parts
+            .sum::<usize>()
+            .saturating_add(usize::try_from(self.row.byte_len()).unwrap_or(usize::MAX))
     }
 }
 
@@ -251,10 +306,24 @@ fn described(file_row: &Row, entry: &MeshEntry) -> Row {
         ..file_row.clone()
     };
     match entry.role {
-        Role::Lod(level) => Row { role: Some("lod"), level: i32::try_from(level).ok(), ..row },
-        Role::Physics => Row { role: Some("physics"), ..row },
-        Role::Snapshot { seconds, .. } => Row { role: Some("snapshot"), seconds, ..row },
-        _ => Row { role: Some("geometry"), ..row },
+        Role::Lod(level) => Row {
+            role: Some("lod"),
+            level: i32::try_from(level).ok(),
+            ..row
+        },
+        Role::Physics => Row {
+            role: Some("physics"),
+            ..row
+        },
+        Role::Snapshot { seconds, .. } => Row {
+            role: Some("snapshot"),
+            seconds,
+            ..row
+        },
+        _ => Row {
+            role: Some("geometry"),
+            ..row
+        },
     }
 }
 

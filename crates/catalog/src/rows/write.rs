@@ -42,7 +42,10 @@ impl FileKind {
     ///
     /// Returns a message with the extensions that this build supports.
     pub fn of_path(path: &Path) -> Result<Self, &'static str> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let ending = path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
             "csv" => Ok(Self::Csv),
             "jsonl" | "ndjson" => Ok(Self::Json),
@@ -93,9 +96,9 @@ impl<W: Write + Send> Writer<W> {
                 Inner::Parquet(writer.map_err(io::Error::other)?)
             }
             #[cfg(feature = "parquet")]
-            FileKind::Arrow => {
-                Inner::Arrow(FileWriter::try_new(out, &Columns::all().schema()).map_err(io::Error::other)?)
-            }
+            FileKind::Arrow => Inner::Arrow(
+                FileWriter::try_new(out, &Columns::all().schema()).map_err(io::Error::other)?,
+            ),
         }))
     }
 
@@ -107,7 +110,8 @@ impl<W: Write + Send> Writer<W> {
     pub fn write(&mut self, rows: &[Row]) -> io::Result<()> {
         match &mut self.0 {
             Inner::Csv(out) => rows.iter().try_for_each(|row| {
-                let cells: Vec<String> = COLUMNS.iter().map(|column| cell(&column.of, row)).collect();
+                let cells: Vec<String> =
+                    COLUMNS.iter().map(|column| cell(&column.of, row)).collect();
                 writeln!(out, "{}", cells.join(","))
             }),
             Inner::Json(out) => rows.iter().try_for_each(|row| {
@@ -115,13 +119,13 @@ impl<W: Write + Send> Writer<W> {
                 writeln!(out)
             }),
             #[cfg(feature = "parquet")]
-            Inner::Parquet(writer) => {
-                writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
-            }
+            Inner::Parquet(writer) => writer
+                .write(&Columns::all().batch(rows).map_err(io::Error::other)?)
+                .map_err(io::Error::other),
             #[cfg(feature = "parquet")]
-            Inner::Arrow(writer) => {
-                writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
-            }
+            Inner::Arrow(writer) => writer
+                .write(&Columns::all().batch(rows).map_err(io::Error::other)?)
+                .map_err(io::Error::other),
         }
     }
 

@@ -18,7 +18,9 @@ pub(crate) type Line = Vec<String>;
 /// Panics for a command that has no lines here.
 pub(crate) fn all() -> Vec<Line> {
     let commands = meshmap_cli::command();
-    let names = commands.get_subcommands().map(|command| command.get_name().to_owned());
+    let names = commands
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned());
     names.flat_map(|name| of(&name)).collect()
 }
 
@@ -53,7 +55,11 @@ fn of(command: &str) -> Vec<Line> {
 
 fn conversions(target: Target) -> Vec<Line> {
     let options = match target {
-        Target::Glb => &["", "--check", "--quantized --nest --morph-normals --lod all"][..],
+        Target::Glb => &[
+            "",
+            "--check",
+            "--quantized --nest --morph-normals --lod all",
+        ][..],
         _ => &["", "--check"],
     };
     let name = target.name();
@@ -61,21 +67,34 @@ fn conversions(target: Target) -> Vec<Line> {
     let rest = |options: &&str| {
         format!("--to {name} -o FOLDER/out.{name} --mmap --force --zero-non-finite {options}")
     };
-    options.iter().map(|options| line("convert", &rest(options))).collect()
+    options
+        .iter()
+        .map(|options| line("convert", &rest(options)))
+        .collect()
 }
 
 fn line(command: &str, rest: &str) -> Line {
-    [command, FILE].into_iter().chain(rest.split_whitespace()).map(str::to_owned).collect()
+    [command, FILE]
+        .into_iter()
+        .chain(rest.split_whitespace())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The line with the paths of a file and a folder.
 pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Line {
     let [file, folder] = [file, folder].map(|path| path.display().to_string());
-    line.iter().map(|word| word.replace(FILE, &file).replace(FOLDER, &folder)).collect()
+    line.iter()
+        .map(|word| word.replace(FILE, &file).replace(FOLDER, &folder))
+        .collect()
 }
 
 /// The line as tables show it.
 pub(crate) fn name(line: &Line) -> String {
-    let words: Vec<&str> = line.iter().map(String::as_str).filter(|word| *word != FILE).collect();
+    let words: Vec<&str> = line
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != FILE)
+        .collect();
     format!("meshmap {}", words.join(" "))
 }

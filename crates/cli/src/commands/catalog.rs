@@ -48,17 +48,40 @@ pub(crate) struct CatalogArgs {
 impl CatalogArgs {
     /// The contents of the catalogue. Files of other formats than the selected one have rows as well.
     fn options(&self, choice: &Choice) -> Options {
-        let depth = if self.full { Depth::Everything } else { Depth::Headers };
-        let reading = Reading { format: None, ..choice.reading(SHARES, true) };
-        let Self { hash, max_output, .. } = *self;
-        Options { depth, hash, formats: Vec::new(), max_output, reading }
+        let depth = if self.full {
+            Depth::Everything
+        } else {
+            Depth::Headers
+        };
+        let reading = Reading {
+            format: None,
+            ..choice.reading(SHARES, true)
+        };
+        let Self {
+            hash, max_output, ..
+        } = *self;
+        Options {
+            depth,
+            hash,
+            formats: Vec::new(),
+            max_output,
+            reading,
+        }
     }
 }
 
-pub(crate) fn run(args: &CatalogArgs, choice: &Choice, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
+pub(crate) fn run(
+    args: &CatalogArgs,
+    choice: &Choice,
+    out: &mut (impl Write + Send),
+) -> io::Result<Outcome> {
     let items = Arc::new(Vec::<Item>::from(inputs::find(&args.paths, choice)));
     let Some(path) = &args.output else {
-        let kind = if args.json { FileKind::Json } else { FileKind::Csv };
+        let kind = if args.json {
+            FileKind::Json
+        } else {
+            FileKind::Csv
+        };
         let (written, _) = write(&items, args, choice, Writer::new(kind, out)?)?;
         if written.is_interrupted {
             print_stderr(format_args!("STOPPED: {}", written.counts(args)));
@@ -77,9 +100,10 @@ pub(crate) fn run(args: &CatalogArgs, choice: &Choice, out: &mut (impl Write + S
         Ok(written) => {
             let counts = written.counts(args);
             match written.is_interrupted {
-                true => {
-                    print_stderr(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path)))
-                }
+                true => print_stderr(format_args!(
+                    "{}: STOPPED, nothing written: {counts}",
+                    text::path(path)
+                )),
                 false if args.json => {
                     let summary = json!({
                         "meshmap": 1,
@@ -97,7 +121,11 @@ pub(crate) fn run(args: &CatalogArgs, choice: &Choice, out: &mut (impl Write + S
             }
             Ok(written.outcome())
         }
-        Err(error) => bad(format_args!("{}: {}", text::path(path), words::writing(&error))),
+        Err(error) => bad(format_args!(
+            "{}: {}",
+            text::path(path),
+            words::writing(&error)
+        )),
     }
 }
 
@@ -109,7 +137,12 @@ fn to_file(
     kind: FileKind,
     path: &Path,
 ) -> io::Result<Written> {
-    let (written, output) = write(items, args, choice, Writer::new(kind, outputs::create(path)?)?)?;
+    let (written, output) = write(
+        items,
+        args,
+        choice,
+        Writer::new(kind, outputs::create(path)?)?,
+    )?;
     if !written.is_interrupted {
         output.finish()?;
     }
@@ -129,8 +162,12 @@ struct Written {
 impl Written {
     /// Counts the rows of one file.
     fn add(&mut self, rows: &[Row]) {
-        let errors = rows.iter().filter(|row| row.error.is_some() || row.part_error.is_some());
-        let is_open = rows.iter().all(|row| row.error.is_none() || row.address.is_some());
+        let errors = rows
+            .iter()
+            .filter(|row| row.error.is_some() || row.part_error.is_some());
+        let is_open = rows
+            .iter()
+            .all(|row| row.error.is_none() || row.address.is_some());
         self.rows += rows.len() as u64;
         self.files += u64::from(!rows.is_empty());
         self.troubled.not_readable += u64::from(!is_open);
@@ -139,14 +176,25 @@ impl Written {
     }
 
     fn counts(&self, args: &CatalogArgs) -> String {
-        let (rows, files) = (text::plural(self.rows, "row"), text::plural(self.files, "file"));
+        let (rows, files) = (
+            text::plural(self.rows, "row"),
+            text::plural(self.files, "file"),
+        );
         let colon = if self.troubled.sum() > 0 { ": " } else { "" };
-        let not_checked = if args.full { String::new() } else { format!("; {NOT_CHECKED}") };
+        let not_checked = if args.full {
+            String::new()
+        } else {
+            format!("; {NOT_CHECKED}")
+        };
         format!("{rows} for {files}{colon}{}{not_checked}", self.troubled)
     }
 
     fn outcome(&self) -> Outcome {
-        if self.is_interrupted { Outcome::Interrupted } else { Outcome::good_if(self.troubled.sum() == 0) }
+        if self.is_interrupted {
+            Outcome::Interrupted
+        } else {
+            Outcome::good_if(self.troubled.sum() == 0)
+        }
     }
 }
 
@@ -180,7 +228,11 @@ fn write<W: Write + Send>(
                     bytes = 0;
                 }
             }
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if outcome.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         },
     );
     outcome?;

@@ -71,9 +71,14 @@ impl ConvertArgs {
     /// The conversion to a target. Prints an error about an option that has no effect.
     fn convert(&self, target: Target) -> Option<Convert> {
         // Absolute, so that the index of outputs does not take other folders for the same.
-        let whole = |folder: &PathBuf| std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+        let whole =
+            |folder: &PathBuf| std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
         let textures = self.convert.textures.iter().map(whole).collect();
-        let convert = Convert { target, textures, ..self.convert.clone() };
+        let convert = Convert {
+            target,
+            textures,
+            ..self.convert.clone()
+        };
         match convert.check_settings() {
             Ok(()) => Some(convert),
             Err(error) => {
@@ -87,7 +92,10 @@ impl ConvertArgs {
 /// Lists the targets in the help of `--to`.
 fn help_of_targets() -> String {
     let [others @ .., last] = Target::ALL.map(Target::name);
-    format!("The format: {} or {last} [default: by the ending of the output]", others.join(", "))
+    format!(
+        "The format: {} or {last} [default: by the ending of the output]",
+        others.join(", ")
+    )
 }
 
 /// Files up to this size are checked for all that is wrong with them if they cannot be converted.
@@ -108,18 +116,29 @@ pub(crate) fn run(
         return to_output(&found, args, choice, screen, out);
     }
     let is_one = found.single && found.files.len() == 1 && !output.is_dir();
-    let Some(target) = args.to.or_else(|| Target::of_path(output).filter(|_| is_one)) else {
+    let Some(target) = args
+        .to
+        .or_else(|| Target::of_path(output).filter(|_| is_one))
+    else {
         let endings = Target::ALL.map(Target::name).join(", ");
         return usage(match is_one {
-            true => format!("{}: no target has this file extension; pass --to {endings}", text::path(output)),
+            true => format!(
+                "{}: no target has this file extension; pass --to {endings}",
+                text::path(output)
+            ),
             false => format!("--to is needed for directories and several files: {endings}"),
         });
     };
-    let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
+    let Some(convert) = args.convert(target) else {
+        return Ok(Outcome::Usage);
+    };
     let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
         [input] if is_one => match Place::at(output) {
-            Ok(place) => vec![Job { input: input.clone(), place }],
+            Ok(place) => vec![Job {
+                input: input.clone(),
+                place,
+            }],
             Err(error) => return bad(words::writing(&error)),
         },
         _ => outputs::jobs(&args.paths, &mut found, target.name(), &outputs),
@@ -131,30 +150,52 @@ pub(crate) fn run(
         return Ok(Outcome::Good);
     }
     let how = choice.reading(outputs::SHARES, jobs.len() > 1);
-    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| convert.names(output)) {
+    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| convert.names(output))
+    {
         return usage(why);
     }
-    let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
+    let Some(conversion) = conversion(args, convert, choice, &how) else {
+        return Ok(Outcome::Bad);
+    };
     let also = conversion.animations.iter();
-    let also = also.map(|animations| outputs::origin(&animations.input, &how)).collect();
+    let also = also
+        .map(|animations| outputs::origin(&animations.input, &how))
+        .collect();
     let plan = Plan {
         outputs: (!is_one).then_some(&outputs),
-        options: format!("{}\ncheck {}", conversion.convert.identity(), conversion.check),
+        options: format!(
+            "{}\ncheck {}",
+            conversion.convert.identity(),
+            conversion.check
+        ),
         also,
         force: args.force,
-        reporting: Reporting { quiet: choice.quiet, json: args.json },
+        reporting: Reporting {
+            quiet: choice.quiet,
+            json: args.json,
+        },
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &conversion);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// The conversion of files, if their additional inputs can be read.
-fn conversion(args: &ConvertArgs, convert: Convert, choice: &Choice, how: &Reading) -> Option<Conversion> {
+fn conversion(
+    args: &ConvertArgs,
+    convert: Convert,
+    choice: &Choice,
+    how: &Reading,
+) -> Option<Conversion> {
     match animations(&args.with, choice, how) {
         Ok(animations) => {
             let is_file = args.output().as_os_str() != STANDARD_OUTPUT;
             let finds_textures = is_file || convert.embed_textures;
-            Some(Conversion { convert, animations, check: args.check, finds_textures })
+            Some(Conversion {
+                convert,
+                animations,
+                check: args.check,
+                finds_textures,
+            })
         }
         Err(problem) => {
             print_stderr(problem);
@@ -181,15 +222,24 @@ impl Conversion {
         let fits = |animations: &&Animations| {
             let joins = |model: &Model| {
                 let joined = model.attach(&animations.model).ok();
-                model.meshes().len() > 0 && joined.is_some_and(|joined| joined.resting_joints().count() == 0)
+                model.meshes().len() > 0
+                    && joined.is_some_and(|joined| joined.resting_joints().count() == 0)
             };
             animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
         let animations = self.animations.iter().filter(fits).map(named).collect();
-        let folder = input.path.parent().filter(|_| self.finds_textures && input.path.is_file());
+        let folder = input
+            .path
+            .parent()
+            .filter(|_| self.finds_textures && input.path.is_file());
         let folder = folder.map(Path::to_owned);
-        Convert { name: input.stem(), animations, folder, ..self.convert.clone() }
+        Convert {
+            name: input.stem(),
+            animations,
+            folder,
+            ..self.convert.clone()
+        }
     }
 }
 
@@ -200,15 +250,26 @@ struct Animations {
     model: Model,
 }
 
-fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<Animations>, String> {
+fn animations(
+    paths: &[PathBuf],
+    choice: &Choice,
+    how: &Reading,
+) -> Result<Vec<Animations>, String> {
     let mut animations = Vec::new();
     // The list names files to convert, not files with animations.
-    let choice = Choice { list: FileList::default(), ..choice.clone() };
+    let choice = Choice {
+        list: FileList::default(),
+        ..choice.clone()
+    };
     for input in inputs::find(paths, &choice).files {
         let problem = |why: &dyn Display| format!("{}: {why}", input.shown());
-        let model = input.read(how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
+        let model = input
+            .read(how)
+            .map(|file| file.and_then(|file| file.as_iqm().cloned()));
         match model {
-            Ok(Some(model)) if input.is_named || model.meshes().len() == 0 && model.anims().len() > 0 => {
+            Ok(Some(model))
+                if input.is_named || model.meshes().len() == 0 && model.anims().len() > 0 =>
+            {
                 animations.push(Animations { input, model });
             }
             Ok(None) if input.is_named => {
@@ -226,23 +287,38 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
 /// parts that were to be converted.
 fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
     let (result, is_damaged) = write(file, job, conversion);
-    let is_small = || file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
+    let is_small = || {
+        file.source()
+            .len()
+            .ok()
+            .flatten()
+            .is_some_and(|bytes| bytes <= CHECKED)
+    };
     match result {
-        JobResult::Written(made) if conversion.check || is_damaged => {
-            JobResult::Written(Written { damage: Damaged::new(&inspect::check(file).damage), ..made })
-        }
+        JobResult::Written(made) if conversion.check || is_damaged => JobResult::Written(Written {
+            damage: Damaged::new(&inspect::check(file).damage),
+            ..made
+        }),
         JobResult::Failed(ref problem) | JobResult::Nothing(ref problem)
             if !["io", "not_found"].contains(&problem.kind()) && is_small() =>
         {
             let damage = Damaged::new(&inspect::check(file).damage);
-            if damage.is_empty() { result } else { JobResult::Unusable(damage) }
+            if damage.is_empty() {
+                result
+            } else {
+                JobResult::Unusable(damage)
+            }
         }
         result => result,
     }
 }
 
 /// Also returns `true` if a part could not be converted.
-fn write(file: &MeshFile, Job { input, place }: &Job, conversion: &Conversion) -> (JobResult, bool) {
+fn write(
+    file: &MeshFile,
+    Job { input, place }: &Job,
+    conversion: &Conversion,
+) -> (JobResult, bool) {
     let convert = conversion.of(file, input);
     let mut outcome = match convert.write(file, place) {
         Ok(outcome) => outcome,
@@ -272,7 +348,11 @@ fn write(file: &MeshFile, Job { input, place }: &Job, conversion: &Conversion) -
     if !conversion.check {
         return (JobResult::Written(made), is_damaged);
     }
-    let remove = |made: &Written| made.files.iter().for_each(|file| place.outputs().remove(file));
+    let remove = |made: &Written| {
+        made.files
+            .iter()
+            .for_each(|file| place.outputs().remove(file))
+    };
     let checked = match convert.check_file(file, place.path()) {
         Ok(checked) => checked,
         Err(error) => {
@@ -283,12 +363,25 @@ fn write(file: &MeshFile, Job { input, place }: &Job, conversion: &Conversion) -
             return (JobResult::Failed(problem), is_damaged);
         }
     };
-    made.facts = json_text::with(made.facts, json!({ "checked": checked.lines, "differs": checked.differs }));
-    made.details.extend(checked.lines.iter().map(|line| Remark::new(&format!("checked: {line}"))));
+    made.facts = json_text::with(
+        made.facts,
+        json!({ "checked": checked.lines, "differs": checked.differs }),
+    );
+    made.details.extend(
+        checked
+            .lines
+            .iter()
+            .map(|line| Remark::new(&format!("checked: {line}"))),
+    );
     if checked.differs.is_empty() {
         return (JobResult::Written(made), is_damaged);
     }
-    made.details.extend(checked.differs.iter().map(|line| Remark::new(&format!("differs: {line}"))));
+    made.details.extend(
+        checked
+            .differs
+            .iter()
+            .map(|line| Remark::new(&format!("differs: {line}"))),
+    );
     remove(&made);
     made.files.clear();
     (JobResult::Differs(made), is_damaged)
@@ -296,9 +389,13 @@ fn write(file: &MeshFile, Job { input, place }: &Job, conversion: &Conversion) -
 
 /// The properties of the JSON object.
 fn facts(outcome: &meshmap_export::Outcome) -> Value {
-    let changed = outcome.changed.iter().map(|(what, count)| json!({ "what": what, "count": count }));
+    let changed = outcome
+        .changed
+        .iter()
+        .map(|(what, count)| json!({ "what": what, "count": count }));
     let textures = outcome.textures.found();
-    let textures = textures.map(|(name, file)| json!({ "name": name, "file": file.to_string_lossy() }));
+    let textures =
+        textures.map(|(name, file)| json!({ "name": name, "file": file.to_string_lossy() }));
     json!({
         "triangles": outcome.triangles,
         "degenerate": outcome.degenerate,
@@ -328,19 +425,33 @@ fn about(outcome: &meshmap_export::Outcome) -> String {
         (outcome.animations, "animation"),
         (outcome.textures.found().count() as u64, "texture"),
     ];
-    let counts =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::plural(*count, what));
-    std::iter::once(text::size(bytes.sum())).chain(counts).collect::<Vec<_>>().join(", ")
+    let counts = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| text::plural(*count, what));
+    std::iter::once(text::size(bytes.sum()))
+        .chain(counts)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Lines about omitted and changed data.
 fn details(outcome: &meshmap_export::Outcome) -> Vec<Remark> {
-    let left_out = outcome.left_out.iter().map(|what| Remark::new(&format!("left out: {what}")));
+    let left_out = outcome
+        .left_out
+        .iter()
+        .map(|what| Remark::new(&format!("left out: {what}")));
     // Always reported, because silence could mean anything.
-    let nothing = outcome.left_out.is_empty().then(|| Remark::of_one("left out: nothing"));
+    let nothing = outcome
+        .left_out
+        .is_empty()
+        .then(|| Remark::of_one("left out: nothing"));
     let changed = outcome.changed.iter().map(|(what, count)| {
         let what = words::with_options::<Convert>(what);
-        Remark::of_kind(&format!("changed: {} {what}", text::count(*count)), &format!("changed: {what}"))
+        Remark::of_kind(
+            &format!("changed: {} {what}", text::count(*count)),
+            &format!("changed: {what}"),
+        )
     });
     left_out
         .chain(nothing)
@@ -366,14 +477,23 @@ fn to_output(
         return usage("standard output takes one file");
     };
     if args.json {
-        return usage("standard output takes the file or the JSON objects: --json needs another output");
+        return usage(
+            "standard output takes the file or the JSON objects: --json needs another output",
+        );
     }
-    let single = Target::ALL.into_iter().filter(|target| target.is_one_file());
+    let single = Target::ALL
+        .into_iter()
+        .filter(|target| target.is_one_file());
     let Some(target) = args.to.filter(|target| target.is_one_file()) else {
         let names: Vec<_> = single.map(Target::name).collect();
-        return usage(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
+        return usage(format_args!(
+            "--to is needed for standard output, which takes {}",
+            names.join(", ")
+        ));
     };
-    let Some(convert) = args.convert(target) else { return Ok(Outcome::Usage) };
+    let Some(convert) = args.convert(target) else {
+        return Ok(Outcome::Usage);
+    };
     if let Err(error) = convert.check_stream() {
         return usage(words::with_options::<Convert>(&error.to_string()));
     }
@@ -382,22 +502,32 @@ fn to_output(
         return Ok(Outcome::Good);
     }
     let how = choice.reading(outputs::SHARES, false);
-    let Some(conversion) = conversion(args, convert, choice, &how) else { return Ok(Outcome::Bad) };
+    let Some(conversion) = conversion(args, convert, choice, &how) else {
+        return Ok(Outcome::Bad);
+    };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
-    let job = Job { input: input.clone(), place: Place::at(&output)? };
-    let (result, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion)) {
+    let job = Job {
+        input: input.clone(),
+        place: Place::at(&output)?,
+    };
+    let (result, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion))
+    {
         JobResult::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());
             (JobResult::Written(made), outcome)
         }
-        JobResult::DiskFull => {
-            (JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())), Outcome::Bad)
-        }
+        JobResult::DiskFull => (
+            JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())),
+            Outcome::Bad,
+        ),
         result => (result, Outcome::Bad),
     };
-    let paths = Paths { input, output: "(standard output)".into() };
+    let paths = Paths {
+        input,
+        output: "(standard output)".into(),
+    };
     let Printed { results, problems } = outputs::lines(&paths, result, choice.quiet, true, screen);
     Printed::problem([results, problems].concat()).write(out)?;
     Ok(outcome)

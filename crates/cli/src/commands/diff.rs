@@ -66,8 +66,14 @@ pub(crate) fn run(
         }
         return directories(a, b, args, choice, screen, out);
     }
-    let how = Reading { format: None, ..choice.reading(TWO_FILES, false) };
-    let reporting = Reporting { quiet: choice.quiet, json: args.json };
+    let how = Reading {
+        format: None,
+        ..choice.reading(TWO_FILES, false)
+    };
+    let reporting = Reporting {
+        quiet: choice.quiet,
+        json: args.json,
+    };
     let (a, b) = (&Input::named(a), &Input::named(b));
     let differs = match choice.memory.job(|| files(a, b, args.tolerance, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), reporting, screen, out)?,
@@ -110,15 +116,24 @@ fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Res
 
 /// Writes a picture of how far vertices are apart; returns a line about it.
 fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
-    let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
+    let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else {
+        return Err("no mesh".to_owned());
+    };
     let rendered = Render::default().write_difference(&a, &b, path);
     let rendered = rendered.map_err(|error| super::outputs::problem_of(error).to_string())?;
     let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
-    Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))
+    Ok(format!(
+        "{}: no vertex is farther than {largest} from the other's",
+        text::path(path)
+    ))
 }
 
 fn verdict(differs: bool, screen: Screen) -> String {
-    if differs { screen.paint(Style::Bad, "DIFFERENT") } else { screen.paint(Style::Good, "EQUAL") }
+    if differs {
+        screen.paint(Style::Bad, "DIFFERENT")
+    } else {
+        screen.paint(Style::Good, "EQUAL")
+    }
 }
 
 /// The files of two directories, by their paths below these.
@@ -130,7 +145,10 @@ fn directories(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let reporting = Reporting { quiet: choice.quiet, json: args.json };
+    let reporting = Reporting {
+        quiet: choice.quiet,
+        json: args.json,
+    };
     let how = choice.reading(TWO_FILES, false);
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
@@ -150,7 +168,8 @@ fn directories(
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
                     let lead = format!("{name}: ");
-                    let differs = report.write(&lead, (&a.path, &b.path), reporting, screen, out)?;
+                    let differs =
+                        report.write(&lead, (&a.path, &b.path), reporting, screen, out)?;
                     *(if differs { &mut different } else { &mut equal }) += 1;
                 }
                 Err(problem) if args.json => {
@@ -166,12 +185,17 @@ fn directories(
             },
             (one, other) => {
                 let input = one.or(other);
-                let is_mesh = input.is_some_and(|input| input.read(&how).map_or(true, |file| file.is_some()));
+                let is_mesh =
+                    input.is_some_and(|input| input.read(&how).map_or(true, |file| file.is_some()));
                 if is_mesh {
                     alone += 1;
                     let side = if one.is_some() { a } else { b };
                     if args.json {
-                        let state = if one.is_some() { "only_in_a" } else { "only_in_b" };
+                        let state = if one.is_some() {
+                            "only_in_a"
+                        } else {
+                            "only_in_b"
+                        };
                         let (a, b) = (a.join(path), b.join(path));
                         object((&a, &b), json!({ "state": state }), out)?;
                     } else {
@@ -188,7 +212,11 @@ fn directories(
         text::count(different),
         text::count(alone)
     );
-    reporting.conclude(&format!("{}: {counts}", verdict(differs, screen)), true, out)?;
+    reporting.conclude(
+        &format!("{}: {counts}", verdict(differs, screen)),
+        true,
+        out,
+    )?;
     Ok(Outcome::good_if(!differs))
 }
 
@@ -233,7 +261,11 @@ impl Report {
         }
         if is_told {
             let numbers = text::plural(self.numbers, "number");
-            writeln!(out, "{} equal, {numbers} compared", text::plural(self.equal, "array"))?;
+            writeln!(
+                out,
+                "{} equal, {numbers} compared",
+                text::plural(self.equal, "array")
+            )?;
         }
         Ok(self.differs)
     }
@@ -245,19 +277,24 @@ impl Report {
 }
 
 fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
-    input.read(how).map_err(|problem| format!("{}: {problem}", input.shown()))
+    input
+        .read(how)
+        .map_err(|problem| format!("{}: {problem}", input.shown()))
 }
 
 fn files(a: &Input, b: &Input, tolerance: f64, how: &Reading) -> Result<Report, String> {
     let (a, b) = (open(a, how)?, open(b, how)?);
     let mut report = Report::default();
     match (a, b) {
-        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, tolerance, &mut report)?,
+        (Some(a), Some(b)) if a.format() == b.format() => {
+            same_format(&a, &b, tolerance, &mut report)?
+        }
         (Some(a), Some(b)) => {
             let (a, b) = (views(&a)?, views(&b)?);
-            report
-                .lines
-                .push("files of two formats: their meshes are compared as a renderer sees them".to_owned());
+            report.lines.push(
+                "files of two formats: their meshes are compared as a renderer sees them"
+                    .to_owned(),
+            );
             compare(a, b, tolerance, &mut report);
         }
         (None, None) => report.is_of_no_mesh = true,
@@ -266,7 +303,12 @@ fn files(a: &Input, b: &Input, tolerance: f64, how: &Reading) -> Result<Report, 
     Ok(report)
 }
 
-fn same_format(a: &MeshFile, b: &MeshFile, tolerance: f64, report: &mut Report) -> Result<(), String> {
+fn same_format(
+    a: &MeshFile,
+    b: &MeshFile,
+    tolerance: f64,
+    report: &mut Report,
+) -> Result<(), String> {
     let (mut left, mut right) = (Groups::new(a), Groups::new(b));
     while let Some(group) = left.next()? {
         let other = right.take(&group.address)?;
@@ -286,7 +328,9 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
     let problem = |error: meshmap::Error| Problem::from(error).to_string();
     let meter = inputs::meter_of(file);
     let mut loaded = Vec::new();
-    let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(problem)?;
+    let drawn = file
+        .meshes_where(meshmap::Role::is_drawn_by_default)
+        .map_err(problem)?;
     for (index, entry) in drawn.enumerate() {
         let name = |array: &str| format!("mesh[{index}].{array}");
         let view = match file.mesh(&entry.address) {
@@ -306,7 +350,11 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
                 Semantic::Normal => "normals",
                 _ => "tex_coords",
             };
-            groups::charge(&meter, &name(array), view.vertex_count() as u64 * OF_ELEMENT)?;
+            groups::charge(
+                &meter,
+                &name(array),
+                view.vertex_count() as u64 * OF_ELEMENT,
+            )?;
             let values = view.attribute(&semantic).map(|attribute| match attribute {
                 None => ArrayData::new(Array::from_vec(Vec::<[f32; 3]>::new())),
                 Some(attribute) if matches!(semantic, Semantic::TexCoord(_)) => {
@@ -316,11 +364,17 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             });
             loaded.push((name(array), values));
         }
-        groups::charge(&meter, &name("indices"), view.indices().len() as u64 * OF_INDEX)?;
+        groups::charge(
+            &meter,
+            &name("indices"),
+            view.indices().len() as u64 * OF_INDEX,
+        )?;
         let indices: Vec<u32> = view.indices().iter().collect();
         loaded.push((
             name("indices"),
-            Ok(ArrayData::new(Array::from_vec(indices.as_chunks::<3>().0.to_vec()))),
+            Ok(ArrayData::new(Array::from_vec(
+                indices.as_chunks::<3>().0.to_vec(),
+            ))),
         ));
     }
     Ok(loaded)
@@ -334,19 +388,25 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, tolerance: f64, report: &mut Report) 
         match (left, right.remove(&address)) {
             (Ok(left), Some(Ok(right))) => pairs.push((address, left, right)),
             (Ok(_), None) => report.different(format!("{address}: only in the first")),
-            (Err(error), _) => {
-                report.different(format!("{address}: cannot be read in the first: {}", Problem::from(error)))
-            }
+            (Err(error), _) => report.different(format!(
+                "{address}: cannot be read in the first: {}",
+                Problem::from(error)
+            )),
             (Ok(_), Some(Err(error))) => {
-                report
-                    .different(format!("{address}: cannot be read in the second: {}", Problem::from(error)));
+                report.different(format!(
+                    "{address}: cannot be read in the second: {}",
+                    Problem::from(error)
+                ));
             }
         }
     }
     for address in right.into_keys() {
         report.different(format!("{address}: only in the second"));
     }
-    report.numbers += pairs.iter().map(|(_, left, _)| number_count(left)).sum::<u64>();
+    report.numbers += pairs
+        .iter()
+        .map(|(_, left, _)| number_count(left))
+        .sum::<u64>();
     // A difference only in order is reported as such.
     if let Some(other_order) = topology::of_pairs(&pairs, tolerance) {
         return told_by_topology(&pairs, other_order, tolerance, report);
@@ -365,21 +425,30 @@ fn told_by_topology(
 ) {
     match found {
         Match::TrianglesReordered { indices } => {
-            report.lines.push(format!("{indices}: the same triangles in another order"));
+            report
+                .lines
+                .push(format!("{indices}: the same triangles in another order"));
             for (address, left, right) in pairs.iter().filter(|(address, ..)| *address != indices) {
                 array(address, left, right, tolerance, report);
             }
             report.equal += 1;
         }
-        Match::VerticesReordered { positions, indices, largest } => {
+        Match::VerticesReordered {
+            positions,
+            indices,
+            largest,
+        } => {
             report.lines.push(format!(
                 "{indices}: the same triangles; the vertices stand in another order, none more than {largest} from its place"
             ));
             report.equal += 2;
-            for (address, ..) in
-                pairs.iter().filter(|(address, ..)| *address != positions && *address != indices)
+            for (address, ..) in pairs
+                .iter()
+                .filter(|(address, ..)| *address != positions && *address != indices)
             {
-                report.lines.push(format!("{address}: not compared, as the vertices stand in another order"));
+                report.lines.push(format!(
+                    "{address}: not compared, as the vertices stand in another order"
+                ));
             }
         }
     }
@@ -422,16 +491,33 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, tolerance: f64, rep
         report.equal += 1;
         return;
     };
-    let what = if is_indices(address) { "topology differs: " } else { "" };
+    let what = if is_indices(address) {
+        "topology differs: "
+    } else {
+        ""
+    };
     let numbers = text::plural(count, "number");
     let at = |place: usize| {
-        let (a, b) = (left.number(place).unwrap_or(f64::NAN), right.number(place).unwrap_or(f64::NAN));
+        let (a, b) = (
+            left.number(place).unwrap_or(f64::NAN),
+            right.number(place).unwrap_or(f64::NAN),
+        );
         let kind = left.scalar();
-        format!("{} is {} and {}", element(address, left, place), shown(a, kind), shown(b, kind))
+        format!(
+            "{} is {} and {}",
+            element(address, left, place),
+            shown(a, kind),
+            shown(b, kind)
+        )
     };
-    let ulps =
-        ulps(left, largest, right).map(|ulps| format!(", {}", text::plural(ulps, "ulp"))).unwrap_or_default();
-    let largest_words = if largest == first { String::new() } else { format!("; largest: {}", at(largest)) };
+    let ulps = ulps(left, largest, right)
+        .map(|ulps| format!(", {}", text::plural(ulps, "ulp")))
+        .unwrap_or_default();
+    let largest_words = if largest == first {
+        String::new()
+    } else {
+        format!("; largest: {}", at(largest))
+    };
     let line = format!(
         "{address}: {what}{numbers} of {} {}; first: {}{largest_words}; largest difference {}{ulps}",
         text::count(number_count(left)),
@@ -448,7 +534,8 @@ fn number_count(values: &ArrayData) -> u64 {
 }
 
 fn is_indices(address: &str) -> bool {
-    address.ends_with("indices") && !address.ends_with("joint_indices") || address.contains("triangles")
+    address.ends_with("indices") && !address.ends_with("joint_indices")
+        || address.contains("triangles")
 }
 
 /// The distance between two numbers; a NaN is equal to a NaN.
@@ -463,7 +550,11 @@ fn distance(a: f64, b: f64) -> f64 {
 }
 
 fn shown(number: f64, scalar: Scalar) -> String {
-    if scalar == Scalar::F32 { (number as f32).to_string() } else { number.to_string() }
+    if scalar == Scalar::F32 {
+        (number as f32).to_string()
+    } else {
+        number.to_string()
+    }
 }
 
 /// Representable numbers from one to the other, of two arrays of f32.
@@ -505,7 +596,14 @@ mod tests {
     fn the_first_and_the_largest_difference_have_addresses_and_units() {
         let mut report = Report::default();
         let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
+        let b = floats(&[
+            1.0,
+            f32::from_bits(2.0_f32.to_bits() + 1),
+            3.0,
+            4.0,
+            5.5,
+            6.0,
+        ]);
         array("positions", &a, &b, 0.0, &mut report);
         let line = &report.lines[0];
         for part in [
@@ -517,7 +615,14 @@ mod tests {
             assert!(line.contains(part), "{part}: {line}");
         }
         let mut report = Report::default();
-        let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
+        let b = floats(&[
+            1.0,
+            f32::from_bits(2.0_f32.to_bits() + 3),
+            3.0,
+            4.0,
+            5.0,
+            6.0,
+        ]);
         array("positions", &a, &b, 0.0, &mut report);
         assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
         let mut report = Report::default();

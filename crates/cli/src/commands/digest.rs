@@ -17,7 +17,14 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    match digest(&input, all, &Reading { mmap, ..memory.reading(SHARES) }) {
+    match digest(
+        &input,
+        all,
+        &Reading {
+            mmap,
+            ..memory.reading(SHARES)
+        },
+    ) {
         Ok(object) => {
             json::write(&mut *out, &object)?;
             writeln!(out)?;
@@ -30,5 +37,9 @@ pub(crate) fn run(
 fn digest(input: &Input, all: bool, how: &Reading) -> Result<FileDigest, Problem> {
     let no_mesh = || Problem::other("unknown_format", "no mesh".to_owned());
     let file = input.read(how)?.ok_or_else(no_mesh)?;
-    if all { digest::of_all(&file) } else { digest::of(&file) }
+    if all {
+        digest::of_all(&file)
+    } else {
+        digest::of(&file)
+    }
 }

@@ -65,7 +65,9 @@ pub(crate) fn run(args: &DumpArgs, screen: Screen, out: &mut impl Write) -> io::
             return bad(format_args!("{}: {problem}", input.shown()));
         }
     };
-    let Some(address) = &args.address else { return list(&file, None, out).map(|listed| listed.outcome) };
+    let Some(address) = &args.address else {
+        return list(&file, None, out).map(|listed| listed.outcome);
+    };
     let parsed = address.parse::<Address>().ok();
     let values = match parsed.as_ref().and_then(|address| find(&file, address)) {
         Some(Ok((values, None))) => values,
@@ -97,8 +99,11 @@ pub(crate) fn run(args: &DumpArgs, screen: Screen, out: &mut impl Write) -> io::
                     return bytes_of(&file, &around, args.head, &input, out);
                 }
             }
-            let some: Vec<String> =
-                file.arrays().take(6).filter_map(|array| Some(array.ok()?.address.to_string())).collect();
+            let some: Vec<String> = file
+                .arrays()
+                .take(6)
+                .filter_map(|array| Some(array.ok()?.address.to_string()))
+                .collect();
             let some = if some.is_empty() {
                 "it has none".to_owned()
             } else {
@@ -116,7 +121,10 @@ pub(crate) fn run(args: &DumpArgs, screen: Screen, out: &mut impl Write) -> io::
         return Ok(Outcome::Good);
     };
     if is_same_file(path, &input.path) {
-        return usage(format_args!("{}: the input, which cannot be replaced", text::path(path)));
+        return usage(format_args!(
+            "{}: the input, which cannot be replaced",
+            text::path(path)
+        ));
     }
     let written = if is_device(path) {
         File::options().write(true).open(path).and_then(|device| {
@@ -166,8 +174,13 @@ fn is_device(path: &Path) -> bool {
 }
 
 fn open(input: &Input, args: &DumpArgs) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap: args.mmap, ..args.memory.reading(SHARES) };
-    input.read(&how)?.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
+    let how = Reading {
+        mmap: args.mmap,
+        ..args.memory.reading(SHARES)
+    };
+    input
+        .read(&how)?
+        .ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 
 /// The array at an address; or the array that contains the element at the address, and the index of the element. `None` if the
@@ -180,15 +193,26 @@ fn find(file: &MeshFile, address: &Address) -> Option<meshmap::Result<(ArrayData
     if let Some(array) = array(address) {
         return Some(array.map(|values| (values, None)));
     }
-    let (Segment::Index(index), _) = address.segments().split_last()? else { return None };
-    let whole = address.to_string().strip_suffix(&format!("[{index}]"))?.parse().ok()?;
+    let (Segment::Index(index), _) = address.segments().split_last()? else {
+        return None;
+    };
+    let whole = address
+        .to_string()
+        .strip_suffix(&format!("[{index}]"))?
+        .parse()
+        .ok()?;
     let array = array(&whole)?;
     let has_element = array.as_ref().map_or(true, |values| *index < values.len());
     has_element.then(|| array.map(|values| (values, Some(*index))))
 }
 
 /// Writes one element of an array.
-fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write) -> io::Result<Outcome> {
+fn element(
+    values: &ArrayData,
+    index: u64,
+    args: &DumpArgs,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
     if args.stats || args.form == Form::Npy || args.output.is_some() {
         return usage("--stats, --as npy and -o are for whole arrays");
     }
@@ -199,7 +223,12 @@ fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write
         writeln!(out, "{}", csv_header(values))?;
     }
     for (row, numbers) in (first..first + rows_of_each).zip(rows_from(values, first)) {
-        writeln!(out, "{}{separator}{}", row_index(values, row), numbers.join(separator))?;
+        writeln!(
+            out,
+            "{}{separator}{}",
+            row_index(values, row),
+            numbers.join(separator)
+        )?;
     }
     Ok(Outcome::Good)
 }
@@ -207,14 +236,22 @@ fn element(values: &ArrayData, index: u64, args: &DumpArgs, out: &mut impl Write
 /// Writes the values of one IQM vertex, a line per array. Returns `false` if the file has no such vertex.
 fn vertex(file: &MeshFile, index: u64, out: &mut impl Write) -> io::Result<bool> {
     let mut found = false;
-    let arrays =
-        (0..).map_while(|array| find(file, &Address::field("vertex_arrays").index(array).index(index)));
+    let arrays = (0..).map_while(|array| {
+        find(
+            file,
+            &Address::field("vertex_arrays").index(array).index(index),
+        )
+    });
     for (array, values) in arrays.enumerate() {
         if let Ok((values, Some(index))) = values
             && let Some(numbers) = rows_from(&values, index).next()
         {
             found = true;
-            writeln!(out, "vertex_arrays[{array}][{index}]  {}", numbers.join("  "))?;
+            writeln!(
+                out,
+                "vertex_arrays[{array}][{index}]  {}",
+                numbers.join("  ")
+            )?;
         }
     }
     Ok(found)
@@ -229,7 +266,11 @@ struct Listed {
 /// The addresses of the arrays of a part, with their shapes and types. Without a part, all arrays of the file, which is also
 /// checked: then the parts that cannot be used follow. A large file should not be decoded to list the arrays of one part.
 fn list(file: &MeshFile, part: Option<&Address>, out: &mut impl Write) -> io::Result<Listed> {
-    let damage = if part.is_none() { inspect::check(file).damage } else { Vec::new() };
+    let damage = if part.is_none() {
+        inspect::check(file).damage
+    } else {
+        Vec::new()
+    };
     let known = ByAddress::new(&damage);
     let mut good = damage.is_empty();
     let mut lines = damage.len() as u64;
@@ -245,15 +286,23 @@ fn list(file: &MeshFile, part: Option<&Address>, out: &mut impl Write) -> io::Re
                     (Encoding::Channels, Some(shape)) => Ok(shape.clone()),
                     _ => array.read_pieces(|_| ()),
                 };
-                (Some(array.address.clone()), shape.map(|shape| (shape, array.scalar)))
+                (
+                    Some(array.address.clone()),
+                    shape.map(|shape| (shape, array.scalar)),
+                )
             }
             Err(error) => (error.address().cloned(), Err(error)),
         };
-        let address = address.map(|address| format!("{address}  ")).unwrap_or_default();
+        let address = address
+            .map(|address| format!("{address}  "))
+            .unwrap_or_default();
         lines += 1;
         match shape {
             Ok((shape, scalar)) => writeln!(out, "{address}{} {scalar}", shown_shape(&shape))?,
-            Err(error) if error.address().is_some_and(|at| known.at(&at.to_string()).is_some()) => {}
+            Err(error)
+                if error
+                    .address()
+                    .is_some_and(|at| known.at(&at.to_string()).is_some()) => {}
             Err(error) => {
                 good = false;
                 writeln!(out, "x {address}{}", Problem::from(error))?;
@@ -261,13 +310,25 @@ fn list(file: &MeshFile, part: Option<&Address>, out: &mut impl Write) -> io::Re
         }
     }
     for part in &damage {
-        writeln!(out, "x {}  {}", part.address, text::line(&part.problem.to_string()))?;
+        writeln!(
+            out,
+            "x {}  {}",
+            part.address,
+            text::line(&part.problem.to_string())
+        )?;
     }
-    Ok(Listed { outcome: Outcome::good_if(good), lines })
+    Ok(Listed {
+        outcome: Outcome::good_if(good),
+        lines,
+    })
 }
 
 pub(super) fn shown_shape(shape: &[u64]) -> String {
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
+    shape
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(" x ")
 }
 
 fn write(
@@ -317,11 +378,16 @@ fn rows(values: &ArrayData) -> impl Iterator<Item = Vec<String>> + '_ {
 /// The rows from an index on. The numbers before are not formatted.
 fn rows_from(values: &ArrayData, first: u64) -> impl Iterator<Item = Vec<String>> + '_ {
     let columns = columns(values);
-    let skipped = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(columns);
+    let skipped = usize::try_from(first)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(columns);
     let mut numbers = values.numbers().skip(skipped);
     std::iter::from_fn(move || {
-        let row: Vec<String> =
-            numbers.by_ref().take(columns).map(|number| shown(number, values.scalar())).collect();
+        let row: Vec<String> = numbers
+            .by_ref()
+            .take(columns)
+            .map(|number| shown(number, values.scalar()))
+            .collect();
         (!row.is_empty()).then_some(row)
     })
 }
@@ -347,8 +413,14 @@ fn table(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn csv_header(values: &ArrayData) -> String {
-    let names: Vec<String> = (0..columns(values)).map(|column| format!("c{column}")).collect();
-    let index = if values.shape().len() == 3 { "index0,index1" } else { "index" };
+    let names: Vec<String> = (0..columns(values))
+        .map(|column| format!("c{column}"))
+        .collect();
+    let index = if values.shape().len() == 3 {
+        "index0,index1"
+    } else {
+        "index"
+    };
     format!("{index},{}", names.join(","))
 }
 
@@ -375,7 +447,14 @@ fn npy(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     };
     let shape = match values.shape() {
         [count] => format!("({count},)"),
-        shape => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+        shape => format!(
+            "({})",
+            shape
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     };
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     while (10 + header.len() + 1) % 64 != 0 {
@@ -383,16 +462,29 @@ fn npy(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     }
     header.push('\n');
     out.write_all(b"\x93NUMPY\x01\x00")?;
-    out.write_all(&u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes())?;
+    out.write_all(
+        &u16::try_from(header.len())
+            .unwrap_or(u16::MAX)
+            .to_le_bytes(),
+    )?;
     out.write_all(header.as_bytes())?;
     out.write_all(values.as_bytes())
 }
 
 /// Least, greatest and mean of each component, what is not finite, and how often which values occur.
-fn stats(address: &str, values: &ArrayData, screen: Screen, out: &mut impl Write) -> io::Result<()> {
+fn stats(
+    address: &str,
+    values: &ArrayData,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<()> {
     const BINS: usize = 10;
     let (address, kind) = (text::line(address), values.scalar());
-    let shape: Vec<String> = values.shape().iter().map(|number| text::count(*number)).collect();
+    let shape: Vec<String> = values
+        .shape()
+        .iter()
+        .map(|number| text::count(*number))
+        .collect();
     writeln!(out, "{address}   {} {kind}", shape.join(" x "))?;
     writeln!(out)?;
     let components = columns(values);
@@ -412,8 +504,11 @@ fn stats(address: &str, values: &ArrayData, screen: Screen, out: &mut impl Write
             }
         }
         all = (all.0.min(least), all.1.max(most));
-        let wrong =
-            if nan + infinite > 0 { format!("   {nan} NaN   {infinite} infinite") } else { String::new() };
+        let wrong = if nan + infinite > 0 {
+            format!("   {nan} NaN   {infinite} infinite")
+        } else {
+            String::new()
+        };
         if finite == 0 {
             writeln!(out, "  [{component}]   no finite number{wrong}")?;
         } else {
@@ -430,22 +525,33 @@ fn stats(address: &str, values: &ArrayData, screen: Screen, out: &mut impl Write
         return Ok(());
     }
     let mut bins = [0_u64; BINS];
-    let scale = if most > least { BINS as f64 / (most - least) } else { 0.0 };
+    let scale = if most > least {
+        BINS as f64 / (most - least)
+    } else {
+        0.0
+    };
     for number in values.numbers().filter(|number| number.is_finite()) {
         let bin = (((number - least) * scale) as usize).min(BINS - 1);
         bins[bin] += 1;
     }
     writeln!(out)?;
     let tallest = bins.iter().max().copied().unwrap_or(0).max(1);
-    let edges: Vec<String> =
-        (0..BINS).map(|bin| format!("{:.4}", least + (most - least) * bin as f64 / BINS as f64)).collect();
+    let edges: Vec<String> = (0..BINS)
+        .map(|bin| format!("{:.4}", least + (most - least) * bin as f64 / BINS as f64))
+        .collect();
     let width = edges.iter().map(String::len).max().unwrap_or(0);
     let counts: Vec<String> = bins.iter().map(|count| text::count(*count)).collect();
     let places = counts.iter().map(String::len).max().unwrap_or(0);
-    let room = screen.width.saturating_sub(2 + width + 3 + places + 3).clamp(8, 60) as u64;
+    let room = screen
+        .width
+        .saturating_sub(2 + width + 3 + places + 3)
+        .clamp(8, 60) as u64;
     for ((edge, count), shown) in edges.iter().zip(bins).zip(&counts) {
         let length = (u128::from(count) * u128::from(room)).div_ceil(u128::from(tallest)) as usize;
-        let line = format!("  {edge:>width$}   {shown:>places$}   {}", "#".repeat(length));
+        let line = format!(
+            "  {edge:>width$}   {shown:>places$}   {}",
+            "#".repeat(length)
+        );
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())

@@ -13,7 +13,10 @@ pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
 pub(super) fn charge(meter: &Meter<'_>, address: &str, values: u64) -> Result<(), String> {
     /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
     const OF_ENTRY: u64 = 1 << 10;
-    spend(meter, values.saturating_add(OF_ENTRY + 2 * address.len() as u64))
+    spend(
+        meter,
+        values.saturating_add(OF_ENTRY + 2 * address.len() as u64),
+    )
 }
 
 fn spend(meter: &Meter<'_>, bytes: u64) -> Result<(), String> {
@@ -41,11 +44,17 @@ pub(super) struct Groups {
 impl Groups {
     pub(super) fn new(file: &MeshFile) -> Self {
         let arrays: Box<dyn Iterator<Item = _>> = Box::new(file.arrays_together());
-        Self { arrays: arrays.peekable(), ahead: VecDeque::new(), meter: meter_of(file) }
+        Self {
+            arrays: arrays.peekable(),
+            ahead: VecDeque::new(),
+            meter: meter_of(file),
+        }
     }
 
     fn read_next(&mut self) -> Result<Option<Group>, String> {
-        let Some(first) = self.arrays.peek() else { return Ok(None) };
+        let Some(first) = self.arrays.peek() else {
+            return Ok(None);
+        };
         let (address, before) = (group_of(first), self.meter.held());
         let mut arrays = Vec::new();
         while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
@@ -67,7 +76,11 @@ impl Groups {
             };
             arrays.push((name, values));
         }
-        Ok(Some(Group { address, arrays, memory: self.meter.held() - before }))
+        Ok(Some(Group {
+            address,
+            arrays,
+            memory: self.meter.held() - before,
+        }))
     }
 
     /// The arrays of a group that is now compared. The memory for the groups that stay is still charged.
@@ -77,13 +90,20 @@ impl Groups {
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Group>, String> {
-        let next = if let Some(group) = self.ahead.pop_front() { Some(group) } else { self.read_next()? };
+        let next = if let Some(group) = self.ahead.pop_front() {
+            Some(group)
+        } else {
+            self.read_next()?
+        };
         Ok(next.map(|group| self.give(group)))
     }
 
     /// The arrays of a group; none if the file does not have it. Groups before it stay for later.
     pub(super) fn take(&mut self, address: &Option<Address>) -> Result<Vec<Loaded>, String> {
-        let known = self.ahead.iter().position(|group| group.address == *address);
+        let known = self
+            .ahead
+            .iter()
+            .position(|group| group.address == *address);
         let mut found = known.and_then(|place| self.ahead.remove(place));
         while found.is_none() {
             match self.read_next()? {
@@ -92,7 +112,9 @@ impl Groups {
                 None => break,
             }
         }
-        Ok(found.map(|group| self.give(group).arrays).unwrap_or_default())
+        Ok(found
+            .map(|group| self.give(group).arrays)
+            .unwrap_or_default())
     }
 }
 
@@ -103,9 +125,12 @@ fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
         Err(error) => error.address()?,
     };
     match address.segments() {
-        [Segment::Field(field), Segment::Index(index), Segment::Field(_), ..] => {
-            format!("{field}[{index}]").parse().ok()
-        }
+        [
+            Segment::Field(field),
+            Segment::Index(index),
+            Segment::Field(_),
+            ..,
+        ] => format!("{field}[{index}]").parse().ok(),
         [Segment::Field(field), Segment::Field(_), ..] => field.parse().ok(),
         _ if array.is_err() => Some(address.clone()),
         _ => None,
@@ -124,18 +149,32 @@ mod tests {
         let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
         let groups = |bytes| {
             let limits = Limits::default().with_max_total_bytes(bytes);
-            Groups { meter: Meter::new(&limits, 0), ..Groups::new(&file) }
+            Groups {
+                meter: Meter::new(&limits, 0),
+                ..Groups::new(&file)
+            }
         };
         let mut all = groups(1 << 30);
-        let sizes: Vec<u64> = std::iter::from_fn(|| all.next().unwrap()).map(|group| group.memory).collect();
-        let (largest, sum) = (sizes.iter().max().copied().unwrap(), sizes.iter().sum::<u64>());
+        let sizes: Vec<u64> = std::iter::from_fn(|| all.next().unwrap())
+            .map(|group| group.memory)
+            .collect();
+        let (largest, sum) = (
+            sizes.iter().max().copied().unwrap(),
+            sizes.iter().sum::<u64>(),
+        );
         assert!(largest > 1 << 10 && sum > 2 * largest, "{sizes:?}");
         // One after the other they fit, and together they do not.
         let mut one_by_one = groups(largest);
-        assert_eq!(std::iter::from_fn(|| one_by_one.next().unwrap()).count(), sizes.len());
+        assert_eq!(
+            std::iter::from_fn(|| one_by_one.next().unwrap()).count(),
+            sizes.len()
+        );
         let absent = Some("snapshots[9999]".parse().unwrap());
         assert!(groups(sum).take(&absent).unwrap().is_empty());
         let error = groups(sum - 1).take(&absent).unwrap_err();
-        assert!(error.contains("arrays that are compared at a time"), "{error}");
+        assert!(
+            error.contains("arrays that are compared at a time"),
+            "{error}"
+        );
     }
 }

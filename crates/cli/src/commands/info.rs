@@ -54,7 +54,11 @@ pub(crate) struct InfoArgs {
 
 impl InfoArgs {
     fn list(&self) -> Option<List> {
-        if self.boxes { Some(List::Boxes) } else { self.snapshots.then_some(List::Snapshots) }
+        if self.boxes {
+            Some(List::Boxes)
+        } else {
+            self.snapshots.then_some(List::Snapshots)
+        }
     }
 
     fn depth(&self) -> Depth {
@@ -74,7 +78,10 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let found = inputs::find(&args.paths, choice);
     let single = found.single && found.files.len() == 1;
-    let how = Reading { dialect: args.dialect, ..choice.reading(SHARES, !single) };
+    let how = Reading {
+        dialect: args.dialect,
+        ..choice.reading(SHARES, !single)
+    };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if args.report {
             let (lines, good) = choice.memory.job(|| report::of(input, &how, args.hex));
@@ -99,7 +106,9 @@ fn one(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let Some(inspection) = inspect::inspect(input, how, args.depth(), true) else { return Ok(Outcome::Bad) };
+    let Some(inspection) = inspect::inspect(input, how, args.depth(), true) else {
+        return Ok(Outcome::Bad);
+    };
     if inspection.problem.is_some() {
         let what = damage::what_is_broken(&inspection).unwrap_or_default();
         return bad(format_args!("{}: {what}", input.shown()));
@@ -109,7 +118,10 @@ fn one(
         (None, _) => page::lines(&inspection, screen, how.mmap),
         (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
         (Some(_), None) => {
-            let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
+            let format = inspection
+                .file
+                .as_ref()
+                .map_or_else(String::new, |file| file.format().to_string());
             return usage(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
                 input.shown()
@@ -147,7 +159,11 @@ fn many(
             } else {
                 Printed::result(text::joined(vec![layout.line(&inspection)]))
             };
-            Some((printed, Troubled::of(&inspection), inspection.bytes.unwrap_or(0)))
+            Some((
+                printed,
+                Troubled::of(&inspection),
+                inspection.bytes.unwrap_or(0),
+            ))
         }
     };
     let report = |_: &Input, result: Option<(Printed, Troubled, u64)>| {
@@ -158,7 +174,11 @@ fn many(
         files += 1;
         troubled += own;
         bytes += size;
-        if choice.quiet && own.sum() == 0 { Printed::default() } else { printed }
+        if choice.quiet && own.sum() == 0 {
+            Printed::default()
+        } else {
+            printed
+        }
     };
     let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
     for (path, error) in &found.unreadable {
@@ -173,7 +193,11 @@ fn many(
     let is_done = handed == inputs.len();
     if !args.json {
         let colon = if troubled.sum() > 0 { ": " } else { "" };
-        let not_checked = if args.full { String::new() } else { format!("   {NOT_CHECKED}") };
+        let not_checked = if args.full {
+            String::new()
+        } else {
+            format!("   {NOT_CHECKED}")
+        };
         let sum = format!(
             "{}{colon}{troubled}{}   {}{not_checked}   {:.2} s",
             text::plural(files, "file"),
@@ -181,11 +205,21 @@ fn many(
             text::size(bytes),
             start.elapsed().as_secs_f64(),
         );
-        let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
+        let sum = if is_done {
+            sum
+        } else {
+            format!("STOPPED after {sum}")
+        };
         let wrapped = text::wrap(&sum, screen.width, 2);
-        let painted = wrapped.into_iter().map(|line| screen.paint(Style::Bold, &line));
+        let painted = wrapped
+            .into_iter()
+            .map(|line| screen.paint(Style::Bold, &line));
         let summary = painted.collect::<Vec<_>>().join("\n");
-        Reporting { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
+        Reporting {
+            quiet: choice.quiet,
+            json: false,
+        }
+        .conclude(&summary, is_done, out)?;
         if is_done && files == 0 {
             print_stderr("info: no mesh file was found");
         }

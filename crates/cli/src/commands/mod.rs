@@ -75,7 +75,7 @@ impl Reporting {
 /// Lets the value of an option be a negative number, so that an error about it does not take it for an option.
 fn taking_negative_numbers(argument: clap::Arg) -> clap::Arg {
     // `-0` is an option, which may follow a list of paths.
-    let has_one_value =
-        argument.get_long().is_some_and(|name| name != "with") && argument.get_action().takes_values();
+    let has_one_value = argument.get_long().is_some_and(|name| name != "with")
+        && argument.get_action().takes_values();
     argument.allow_negative_numbers(has_one_value)
 }

@@ -15,7 +15,8 @@ use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
 use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
 use meshmap_outputs::{
-    Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict, name_all,
+    Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
+    name_all,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,7 +37,10 @@ pub(super) struct Job {
 impl Job {
     /// The paths of the job, for reports.
     fn paths(&self) -> Paths<'_> {
-        Paths { input: &self.input, output: self.place.path() }
+        Paths {
+            input: &self.input,
+            output: self.place.path(),
+        }
     }
 }
 
@@ -70,9 +74,10 @@ impl JobResult {
             meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Self::DiskFull
             }
-            error @ meshmap_export::Error::NothingToConvert { has_unusable: false, .. } => {
-                Self::Nothing(problem_of(error))
-            }
+            error @ meshmap_export::Error::NothingToConvert {
+                has_unusable: false,
+                ..
+            } => Self::Nothing(problem_of(error)),
             error => Self::Failed(problem_of(error)),
         }
     }
@@ -108,7 +113,10 @@ impl Remark {
     }
 
     pub(super) fn of_kind(line: &str, kind: &str) -> Self {
-        Self { line: text::line(line), kind: text::line(kind) }
+        Self {
+            line: text::line(line),
+            kind: text::line(kind),
+        }
     }
 
     /// A line that many files may have in common without need to know it.
@@ -119,7 +127,8 @@ impl Remark {
 
 /// The notes about a file: assumptions and choices, and possible problems.
 pub(super) fn notes(notes: &[String]) -> (Vec<Remark>, Vec<Remark>) {
-    let is_assumed = |note: &&String| note.contains("assuming ") || note.starts_with("written as in ");
+    let is_assumed =
+        |note: &&String| note.contains("assuming ") || note.starts_with("written as in ");
     let (assumed, problems): (Vec<&String>, Vec<&String>) = notes.iter().partition(is_assumed);
     let [assumed, problems] =
         [assumed, problems].map(|notes| notes.into_iter().map(|note| Remark::new(note)).collect());
@@ -157,7 +166,10 @@ pub(super) struct Damaged {
 
 impl Damaged {
     pub(super) fn new(damage: &[Damage]) -> Self {
-        Self { parts: damage.iter().map(ErrorInfo::of_part).collect(), more: 0 }
+        Self {
+            parts: damage.iter().map(ErrorInfo::of_part).collect(),
+            more: 0,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -182,7 +194,10 @@ impl Damaged {
     }
 
     fn head(&self) -> String {
-        format!("{} cannot be used", text::plural(self.parts.len() + self.more, "part"))
+        format!(
+            "{} cannot be used",
+            text::plural(self.parts.len() + self.more, "part")
+        )
     }
 
     /// A line for each part.
@@ -210,7 +225,9 @@ pub(super) struct Plan<'a> {
 /// The path of a file below the directory that was named, or the name of a file that was named itself.
 pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
     let is_above = |path: &&PathBuf| input.path.starts_with(path) && input.path != **path;
-    let directory = paths.iter().filter(|path| !input.is_named && is_above(path));
+    let directory = paths
+        .iter()
+        .filter(|path| !input.is_named && is_above(path));
     let longest = directory.max_by_key(|path| path.as_os_str().len());
     let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
     relative.map_or_else(|| input.file_name().to_owned(), Path::to_owned)
@@ -220,18 +237,34 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
 ///
 /// Files that would have an output outside of the directory, such as an object of a store with `..` in its key, are reported as
 /// unreadable.
-pub(super) fn jobs(paths: &[PathBuf], found: &mut Found, ending: &str, outputs: &Outputs) -> Vec<Job> {
+pub(super) fn jobs(
+    paths: &[PathBuf],
+    found: &mut Found,
+    ending: &str,
+    outputs: &Outputs,
+) -> Vec<Job> {
     // A file may be named, and be in a directory that is named.
     let mut seen: HashSet<PathBuf> = HashSet::new();
     found.files.retain(|input| seen.insert(input.path.clone()));
-    let sources: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
+    let sources: Vec<PathBuf> = found
+        .files
+        .iter()
+        .map(|input| below(paths, input))
+        .collect();
     // Images have no outputs, but lie next to meshes of the same name.
-    let names = name_all(&sources, ending, |source| is_image(&source.to_string_lossy()));
+    let names = name_all(&sources, ending, |source| {
+        is_image(&source.to_string_lossy())
+    });
     let mut jobs = Vec::new();
     for (input, name) in found.files.iter().zip(names) {
         match outputs.place(name) {
-            Ok(place) => jobs.push(Job { input: input.clone(), place }),
-            Err(error) => found.unreadable.push((input.path.clone(), error.to_string())),
+            Ok(place) => jobs.push(Job {
+                input: input.clone(),
+                place,
+            }),
+            Err(error) => found
+                .unreadable
+                .push((input.path.clone(), error.to_string())),
         }
     }
     jobs
@@ -260,7 +293,8 @@ pub(super) fn all(
         move |job: &Job| {
             let record = record.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
-            let fingerprint = record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
+            let fingerprint =
+                record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
             let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
             let known = known.and_then(|(record, made)| find_up_to_date(record, &job.place, made));
             let result = match known {
@@ -286,7 +320,13 @@ pub(super) fn all(
                     // The next run reports the damage again.
                     let report = made.damage.record();
                     let files = made.files.clone();
-                    let made = Made { fingerprint, source: String::new(), files, looked_for, report };
+                    let made = Made {
+                        fingerprint,
+                        source: String::new(),
+                        files,
+                        looked_for,
+                        report,
+                    };
                     not_recorded = not_recorded.take().or(record.add(&job.place, made).err());
                 }
             }
@@ -321,9 +361,21 @@ pub(super) fn all(
     if let Some(why) = not_recorded {
         print_stderr(text::line(&why));
     }
-    let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
+    let counts = format!(
+        "{} written, {} up to date",
+        text::plural(written, "file"),
+        text::count(up_to_date)
+    );
     let (made, is_done) = (written + up_to_date, handed == jobs.len());
-    Summary { counts, made, failed, damaged, is_done, start }.write(&found, plan.reporting, screen, out)
+    Summary {
+        counts,
+        made,
+        failed,
+        damaged,
+        is_done,
+        start,
+    }
+    .write(&found, plan.reporting, screen, out)
 }
 
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.
@@ -351,7 +403,11 @@ struct Counts(HashMap<String, u64>);
 impl Counts {
     /// Counts each line of one file once.
     fn add(&mut self, lines: impl IntoIterator<Item = String>) {
-        for line in lines.into_iter().filter(|line| !line.is_empty()).collect::<BTreeSet<_>>() {
+        for line in lines
+            .into_iter()
+            .filter(|line| !line.is_empty())
+            .collect::<BTreeSet<_>>()
+        {
             *self.0.entry(line).or_default() += 1;
         }
     }
@@ -359,11 +415,14 @@ impl Counts {
     /// The most frequent lines first.
     fn lines(&self) -> Vec<u8> {
         const MOST: usize = 20;
-        let mut lines: Vec<(&String, u64)> = self.0.iter().map(|(line, count)| (line, *count)).collect();
+        let mut lines: Vec<(&String, u64)> =
+            self.0.iter().map(|(line, count)| (line, *count)).collect();
         lines.sort_by_key(|(line, count)| (Reverse(*count), *line));
         let more = lines.len().saturating_sub(MOST);
-        let lines =
-            lines.iter().take(MOST).map(|(line, count)| format!("{}: {line}", text::plural(*count, "file")));
+        let lines = lines
+            .iter()
+            .take(MOST)
+            .map(|(line, count)| format!("{}: {line}", text::plural(*count, "file")));
         let more = (more > 0).then(|| format!("{} more", text::plural(more, "other line")));
         text::joined(lines.chain(more).collect())
     }
@@ -372,18 +431,27 @@ impl Counts {
 impl Totals {
     fn add(&mut self, result: &JobResult) {
         let reasons = |outcome: &str, damage: &Damaged| {
-            damage.parts.iter().map(|part| format!("{outcome}: {}", reason(part))).collect::<Vec<_>>()
+            damage
+                .parts
+                .iter()
+                .map(|part| format!("{outcome}: {}", reason(part)))
+                .collect::<Vec<_>>()
         };
         match result {
             JobResult::Written(made) => {
-                self.details.add(made.details.iter().map(|detail| detail.kind.clone()));
-                self.notes.add(made.notes.iter().map(|note| note.kind.clone()));
+                self.details
+                    .add(made.details.iter().map(|detail| detail.kind.clone()));
+                self.notes
+                    .add(made.notes.iter().map(|note| note.kind.clone()));
                 self.problems.add(reasons("damaged", &made.damage));
             }
             JobResult::UpToDate(damage) => self.problems.add(reasons("damaged", damage)),
             JobResult::Unusable(damage) => self.problems.add(reasons("failed", damage)),
             JobResult::Failed(problem) => {
-                self.problems.add([format!("failed: {}", reason(&ErrorInfo::new(problem, None, None)))]);
+                self.problems.add([format!(
+                    "failed: {}",
+                    reason(&ErrorInfo::new(problem, None, None))
+                )]);
             }
             JobResult::Differs(_) => self.problems.add([format!("failed: {DIFFERS}")]),
             JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => {}
@@ -391,8 +459,15 @@ impl Totals {
     }
 
     fn printed(&self, quiet: bool) -> Printed {
-        let results = if quiet { Vec::new() } else { self.details.lines() };
-        Printed { results, problems: [self.notes.lines(), self.problems.lines()].concat() }
+        let results = if quiet {
+            Vec::new()
+        } else {
+            self.details.lines()
+        };
+        Printed {
+            results,
+            problems: [self.notes.lines(), self.problems.lines()].concat(),
+        }
     }
 }
 
@@ -404,7 +479,10 @@ fn reason(problem: &ErrorInfo) -> String {
         Some(format) => format!("{format}: {kind}"),
         None if problem.kind == "unknown_format" => kind,
         None => {
-            let (what, _) = problem.message.split_once(": expected ").unwrap_or((&problem.message, ""));
+            let (what, _) = problem
+                .message
+                .split_once(": expected ")
+                .unwrap_or((&problem.message, ""));
             text::line(&kind_of(what))
         }
     }
@@ -424,8 +502,14 @@ pub(super) fn lines(
 ) -> Printed {
     let path = input.shown();
     let names = format!("{path} -> {}", text::path(output));
-    let bad = |problem: &dyn Display| format!("{}\n", screen.problem(&format!("{path}: {problem}")));
-    let indented = |lines: Vec<String>| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+    let bad =
+        |problem: &dyn Display| format!("{}\n", screen.problem(&format!("{path}: {problem}")));
+    let indented = |lines: Vec<String>| {
+        lines
+            .iter()
+            .map(|line| format!("  {line}\n"))
+            .collect::<String>()
+    };
     let unusable = |damage: &Damaged| match damage.parts.first() {
         None => String::new(),
         Some(_) if is_one => bad(&damage.head()) + &indented(damage.lines()),
@@ -433,16 +517,31 @@ pub(super) fn lines(
     };
     let (mut results, problems) = match result {
         JobResult::Written(made) if is_one => {
-            let details =
-                std::iter::once(made.about).chain(made.details.into_iter().map(|detail| detail.line));
-            let notes = made.notes.iter().map(|note| format!("{path}: {}\n", note.line)).collect::<String>();
-            (format!("{names}\n{}", indented(details.collect())), notes + &unusable(&made.damage))
+            let details = std::iter::once(made.about)
+                .chain(made.details.into_iter().map(|detail| detail.line));
+            let notes = made
+                .notes
+                .iter()
+                .map(|note| format!("{path}: {}\n", note.line))
+                .collect::<String>();
+            (
+                format!("{names}\n{}", indented(details.collect())),
+                notes + &unusable(&made.damage),
+            )
         }
-        JobResult::Written(made) => (format!("{names}   {}\n", made.about), unusable(&made.damage)),
-        JobResult::UpToDate(damage) | JobResult::Unusable(damage) => (String::new(), unusable(&damage)),
+        JobResult::Written(made) => (
+            format!("{names}   {}\n", made.about),
+            unusable(&made.damage),
+        ),
+        JobResult::UpToDate(damage) | JobResult::Unusable(damage) => {
+            (String::new(), unusable(&damage))
+        }
         JobResult::Differs(made) => {
             let lines: Vec<String> = made.details.into_iter().map(|detail| detail.line).collect();
-            let first = lines.iter().find_map(|line| line.strip_prefix("differs: ")).unwrap_or_default();
+            let first = lines
+                .iter()
+                .find_map(|line| line.strip_prefix("differs: "))
+                .unwrap_or_default();
             let problem = match is_one {
                 true => bad(&DIFFERS) + &indented(lines),
                 false => bad(&format!("{DIFFERS}: {first}")),
@@ -456,7 +555,10 @@ pub(super) fn lines(
     if quiet {
         results.clear();
     }
-    Printed { results: results.into_bytes(), problems: problems.into_bytes() }
+    Printed {
+        results: results.into_bytes(),
+        problems: problems.into_bytes(),
+    }
 }
 
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
@@ -465,12 +567,26 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
     let (state, made, error) = match result {
         JobResult::Written(made) => ("written", made, None),
         JobResult::Differs(made) => ("differs", made, None),
-        JobResult::UpToDate(damage) => ("up_to_date", Written { damage, ..Written::default() }, None),
+        JobResult::UpToDate(damage) => (
+            "up_to_date",
+            Written {
+                damage,
+                ..Written::default()
+            },
+            None,
+        ),
         JobResult::Nothing(problem) => ("skipped", Written::default(), whole(&problem)),
         JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
         JobResult::Unusable(damage) => {
             let error = damage.parts.first().cloned();
-            ("failed", Written { damage, ..Written::default() }, error)
+            (
+                "failed",
+                Written {
+                    damage,
+                    ..Written::default()
+                },
+                error,
+            )
         }
         JobResult::DiskFull => {
             let problem = Problem::other("io", words::DISK_FULL.to_owned());
@@ -501,7 +617,11 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
 }
 
 /// Does one job. The folder of the output is created, unless the user names the output itself.
-pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> JobResult) -> JobResult {
+pub(super) fn one(
+    job: &Job,
+    how: &Reading,
+    make: impl Fn(&MeshFile, &Job) -> JobResult,
+) -> JobResult {
     let file = match job.input.read(how) {
         Ok(Some(file)) => file,
         Ok(None) => return JobResult::Other,
@@ -525,7 +645,12 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
         meshmap_export::Error::Read(error) => error.into(),
         meshmap_export::Error::Write(error) => Problem::other("io", words::writing(&error)),
         meshmap_export::Error::NotHeld { what, .. } => Problem::other("unsupported", what),
-        meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
+        meshmap_export::Error::LimitExceeded {
+            what,
+            limit,
+            most,
+            needed,
+        } => {
             let raised = match limit {
                 Limit::Output => "raise the limit with --max-output",
                 _ => "leave some out with --every",
@@ -535,11 +660,20 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
             Problem::other("limit_exceeded", message)
         }
         meshmap_export::Error::NothingToConvert { has_animations, .. } => {
-            let hint =
-                if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
-            Problem::other("unsupported", format!("nothing to convert: the file has no vertices{hint}"))
+            let hint = if has_animations {
+                "; --with adds its animations to a file with triangles"
+            } else {
+                ""
+            };
+            Problem::other(
+                "unsupported",
+                format!("nothing to convert: the file has no vertices{hint}"),
+            )
         }
-        other => Problem::other("unsupported", words::with_options::<Convert>(&other.to_string())),
+        other => Problem::other(
+            "unsupported",
+            words::with_options::<Convert>(&other.to_string()),
+        ),
     }
 }
 
@@ -564,7 +698,10 @@ pub(super) fn conflict(
         let file = root.join(file);
         match fs::metadata(&file) {
             Ok(metadata) if metadata.is_dir() => {
-                return Some(format!("{}: a directory, which cannot be replaced", text::path(&file)));
+                return Some(format!(
+                    "{}: a directory, which cannot be replaced",
+                    text::path(&file)
+                ));
             }
             Ok(_) => drop(fs::canonicalize(&file).map(|path| replaced.insert(path))),
             Err(_) => {}
@@ -573,7 +710,11 @@ pub(super) fn conflict(
     // Files that hold no mesh are found with the others, and write nothing.
     let is_mesh = |job: usize| jobs.get(job).is_some_and(|job| job.input.is_mesh(how));
     if let Some(found) = find_conflict(&names, |_, _| false, is_mesh) {
-        let [a, b] = found.outputs.map(|job| jobs.get(job).map(|job| job.input.shown()).unwrap_or_default());
+        let [a, b] = found.outputs.map(|job| {
+            jobs.get(job)
+                .map(|job| job.input.shown())
+                .unwrap_or_default()
+        });
         return Some(format!(
             "{a} and {b} would both be written to {}: convert them one at a time",
             text::path(&root.join(found.path))
@@ -583,9 +724,13 @@ pub(super) fn conflict(
         return None;
     }
     let input = inputs.iter().find(|input| {
-        fs::canonicalize(&input.path).is_ok_and(|path| replaced.contains(&path)) && input.is_mesh(how)
+        fs::canonicalize(&input.path).is_ok_and(|path| replaced.contains(&path))
+            && input.is_mesh(how)
     })?;
-    Some(format!("{}: an input, which cannot be replaced", input.shown()))
+    Some(format!(
+        "{}: an input, which cannot be replaced",
+        input.shown()
+    ))
 }
 
 /// Reports directories that could not be read, and returns their number.
@@ -593,7 +738,10 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
     for (path, error) in &found.unreadable {
         if json {
             let problem = Problem::other("io", error.clone());
-            let paths = Paths { input: &Input::named(path), output: PathBuf::new() };
+            let paths = Paths {
+                input: &Input::named(path),
+                output: PathBuf::new(),
+            };
             out.write_all(&object(&paths, JobResult::Failed(problem)))?;
         } else {
             out.flush()?;
@@ -633,10 +781,16 @@ impl Summary {
             0 => String::new(),
             damaged => format!(", {} damaged", text::count(damaged)),
         };
-        let sum = format!("{verdict}: {counts}, {failed} failed{damaged}{skipped}   {seconds:.2} s");
-        let painted =
-            text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
+        let sum =
+            format!("{verdict}: {counts}, {failed} failed{damaged}{skipped}   {seconds:.2} s");
+        let painted = text::wrap(&sum, screen.width, 2)
+            .into_iter()
+            .map(|line| screen.paint(Style::Bold, &line));
         reporting.conclude(&painted.collect::<Vec<_>>().join("\n"), self.is_done, out)?;
-        Ok(if self.is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
+        Ok(if self.is_done {
+            Outcome::good_if(verdict == "DONE")
+        } else {
+            Outcome::Interrupted
+        })
     }
 }

@@ -62,7 +62,10 @@ pub(crate) fn run(
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let Some(output) = &args.output else {
-        let input = found.files.first().filter(|_| is_one && !render.sheet && !moves);
+        let input = found
+            .files
+            .first()
+            .filter(|_| is_one && !render.sheet && !moves);
         return match (input, screen.height) {
             (Some(input), Some(height)) if screen.color => {
                 on_terminal(input, render, choice, (screen, height), out)
@@ -70,18 +73,25 @@ pub(crate) fn run(
             (Some(_), Some(_)) => {
                 usage("render: colours are off, and pictures need them; -o FILE.png writes one")
             }
-            (Some(_), None) => {
-                usage("render: standard output is no terminal to show a picture on; -o FILE.png writes one")
+            (Some(_), None) => usage(
+                "render: standard output is no terminal to show a picture on; -o FILE.png writes one",
+            ),
+            (None, _) => {
+                usage("render: -o says where pictures of several files, sheets and animations go")
             }
-            (None, _) => usage("render: -o says where pictures of several files, sheets and animations go"),
         };
     };
     let is_directory = output.is_dir();
-    let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+    let is_png = output
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
     // A directory that does not exist is reported as such.
     let is_picture = is_one || render.sheet;
     if is_picture && !is_directory && !is_png && !is_thumbnail && !names_folder(output) {
-        return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
+        return usage(format!(
+            "{}: pictures are PNG files, whose names end in .png",
+            text::path(output)
+        ));
     }
     if is_thumbnail && (!is_one || is_directory) {
         return usage("render: --thumbnail is for one file");
@@ -94,14 +104,20 @@ pub(crate) fn run(
     }
     if render.sheet && !is_one {
         if is_directory {
-            return usage(format!("{}: a directory; a sheet is one PNG file", text::path(output)));
+            return usage(format!(
+                "{}: a directory; a sheet is one PNG file",
+                text::path(output)
+            ));
         }
         return sheet(&mut found, output, args, choice, screen, out);
     }
     let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
         [input] if is_one && !is_directory => match Place::at(output) {
-            Ok(place) => vec![Job { input: input.clone(), place }],
+            Ok(place) => vec![Job {
+                input: input.clone(),
+                place,
+            }],
             Err(error) => return bad(words::writing(&error)),
         },
         _ => outputs::jobs(&args.paths, &mut found, "png", &outputs),
@@ -118,7 +134,10 @@ pub(crate) fn run(
         options: args.render.identity(),
         also: Some(Vec::new()),
         force: args.force,
-        reporting: Reporting { quiet: choice.quiet, json: args.json },
+        reporting: Reporting {
+            quiet: choice.quiet,
+            json: args.json,
+        },
     };
     let make = move |file: &MeshFile, job: &Job| make(file, &job.place, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
@@ -134,10 +153,16 @@ fn on_terminal(
 ) -> io::Result<Outcome> {
     let how = choice.reading(outputs::SHARES, false);
     // Two pixels above each other are one letter; two lines are for what follows.
-    let side = screen.width.min(height.saturating_sub(2).saturating_mul(2)).max(16);
+    let side = screen
+        .width
+        .min(height.saturating_sub(2).saturating_mul(2))
+        .max(16);
     let side = u32::try_from(side).unwrap_or(16);
     let [width, height] = render.size.unwrap_or([side, side]);
-    let render = Render { size: Some([width.min(side), height.min(side)]), ..render.clone() };
+    let render = Render {
+        size: Some([width.min(side), height.min(side)]),
+        ..render.clone()
+    };
     let drawn = input.read(&how).and_then(|file| {
         let file = file.ok_or_else(no_mesh)?;
         render.picture(&file).map_err(problem_of)
@@ -167,26 +192,50 @@ fn about(rendered: &Rendered) -> String {
         0 | 1 => String::new(),
         count => format!(", {}", text::plural(count, "picture")),
     };
-    let moment =
-        if rendered.moment.is_empty() { String::new() } else { text::line(&rendered.moment) + "   " };
+    let moment = if rendered.moment.is_empty() {
+        String::new()
+    } else {
+        text::line(&rendered.moment) + "   "
+    };
     let triangles = text::plural(rendered.triangles, "triangle");
     format!("{width} x {height}{pictures}   {moment}{triangles}")
 }
 
 /// The settings for reading and drawing files, one at a time or in parallel.
 fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
-    let parallelism = if is_one_of_many { Parallelism::Off } else { render.parallelism };
-    (choice.reading(outputs::SHARES, is_one_of_many), Render { parallelism, ..render.clone() })
+    let parallelism = if is_one_of_many {
+        Parallelism::Off
+    } else {
+        render.parallelism
+    };
+    (
+        choice.reading(outputs::SHARES, is_one_of_many),
+        Render {
+            parallelism,
+            ..render.clone()
+        },
+    )
 }
 
 fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> JobResult {
-    let rendered = if is_thumbnail { thumbnail(file, place, render) } else { render.write(file, place) };
+    let rendered = if is_thumbnail {
+        thumbnail(file, place, render)
+    } else {
+        render.write(file, place)
+    };
     match rendered {
         Ok(rendered) => {
             let (details, notes) = outputs::notes(&rendered.notes);
             let (about, facts) = (about(&rendered), facts(&rendered));
             let files = rendered.file.into_iter().collect();
-            JobResult::Written(Written { about, details, notes, facts, files, ..Written::default() })
+            JobResult::Written(Written {
+                about,
+                details,
+                notes,
+                facts,
+                files,
+                ..Written::default()
+            })
         }
         Err(error) => JobResult::of(error),
     }
@@ -233,11 +282,17 @@ fn sheet(
     let (how, render) = together(&args.render, choice, true);
     let files = std::mem::take(&mut found.files);
     let all = files.len();
-    found.files = files.into_iter().filter(|input| input.is_mesh(&how)).collect();
+    found.files = files
+        .into_iter()
+        .filter(|input| input.is_mesh(&how))
+        .collect();
     found.skipped.others += (all - found.files.len()) as u64;
     let files = Arc::new(found.files.clone());
     let [width, height] = render.size.unwrap_or(tile_size(files.len()));
-    let render = Render { size: Some([width, height]), ..render };
+    let render = Render {
+        size: Some([width, height]),
+        ..render
+    };
     let mut sheet = match Sheet::create(output, files.len(), width, height) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
@@ -259,7 +314,9 @@ fn sheet(
         }
     };
     let mut names: HashMap<String, u32> = HashMap::new();
-    files.iter().for_each(|input| *names.entry(input.name()).or_default() += 1);
+    files
+        .iter()
+        .for_each(|input| *names.entry(input.name()).or_default() += 1);
     // Files of the same name are labelled with their paths.
     let label = |input: &Input| match names.get(&input.name()) {
         Some(2..) => text::path(&outputs::below(&args.paths, input)),
@@ -272,17 +329,29 @@ fn sheet(
                 drawn += 1;
                 let words = text::plural(rendered.triangles, "triangle");
                 let pushed = sheet.push(&picture, &[&label(input), &words]);
-                (pushed, JobResult::Written(Written { facts: facts(&rendered), ..Written::default() }))
+                (
+                    pushed,
+                    JobResult::Written(Written {
+                        facts: facts(&rendered),
+                        ..Written::default()
+                    }),
+                )
             }
             Tile::Trouble(why) => {
                 failed += 1;
-                (sheet.push_trouble(&why.to_string(), &[&label(input)]), JobResult::Failed(why))
+                (
+                    sheet.push_trouble(&why.to_string(), &[&label(input)]),
+                    JobResult::Failed(why),
+                )
             }
         };
         if let Err(error) = pushed {
             broken.get_or_insert(error);
         }
-        let paths = Paths { input, output: output.to_owned() };
+        let paths = Paths {
+            input,
+            output: output.to_owned(),
+        };
         // The sheet is written when all tiles are there, so lines are about problems only.
         match args.json {
             true => Printed::result(outputs::object(&paths, done)),
@@ -300,9 +369,24 @@ fn sheet(
     if let Err(error) = finished {
         return bad(format_args!("{}: {error}", text::path(output)));
     }
-    let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
-    let reporting = Reporting { quiet: choice.quiet, json: args.json };
-    Summary { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, reporting, screen, out)
+    let counts = format!(
+        "{}: {} drawn",
+        text::path(output),
+        text::plural(drawn, "file")
+    );
+    let reporting = Reporting {
+        quiet: choice.quiet,
+        json: args.json,
+    };
+    Summary {
+        counts,
+        made: drawn,
+        failed,
+        damaged: 0,
+        is_done,
+        start,
+    }
+    .write(found, reporting, screen, out)
 }
 
 /// The default size of tiles: smaller if there are many.

@@ -92,9 +92,14 @@ impl Summary {
 
     /// `1 damaged, 3 with warnings`.
     fn words(self) -> String {
-        let warned = (self.warned > 0).then(|| format!("{} with warnings", text::count(self.warned)));
+        let warned =
+            (self.warned > 0).then(|| format!("{} with warnings", text::count(self.warned)));
         let troubled = Some(self.troubled.to_string()).filter(|words| !words.is_empty());
-        troubled.into_iter().chain(warned).collect::<Vec<_>>().join(", ")
+        troubled
+            .into_iter()
+            .chain(warned)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -120,37 +125,76 @@ pub(crate) fn run(
             return Printed::default();
         };
         sum.add(verdict);
-        if choice.quiet && !verdict.fails { Printed::default() } else { Printed::result(printed) }
+        if choice.quiet && !verdict.fails {
+            Printed::default()
+        } else {
+            Printed::result(printed)
+        }
     };
     let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
-        let troubled = Troubled { not_readable: 1, ..Troubled::default() };
-        sum.add(Verdict { troubled, has_warnings: false, fails: true });
+        let troubled = Troubled {
+            not_readable: 1,
+            ..Troubled::default()
+        };
+        sum.add(Verdict {
+            troubled,
+            has_warnings: false,
+            fails: true,
+        });
         if args.json {
             json::write_line(&mut *out, &inspect::object_of_no_file(path, error))?;
         } else {
-            out.write_all(&text::joined(lines_of_file("x", &text::path(path), error, screen)))?;
+            out.write_all(&text::joined(lines_of_file(
+                "x",
+                &text::path(path),
+                error,
+                screen,
+            )))?;
         }
     }
     // Files that were not looked at may turn out to be no meshes.
     let of = sum.files + (inputs.len() - handed) as u64;
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
-    let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    Reporting { quiet: choice.quiet, json: args.json }.conclude(&painted, is_done, out)?;
+    let painted = format!(
+        "{}{}",
+        screen.paint(style, word),
+        rest.strip_prefix(word).unwrap_or(&rest)
+    );
+    Reporting {
+        quiet: choice.quiet,
+        json: args.json,
+    }
+    .conclude(&painted, is_done, out)?;
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
         (false, _) => Outcome::Interrupted,
         (true, good) => Outcome::good_if(good),
     })
 }
 
-fn verdict_line(sum: Summary, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
+fn verdict_line(
+    sum: Summary,
+    of: u64,
+    is_done: bool,
+    skipped: &str,
+) -> (&'static str, Style, String) {
     let words = sum.words();
     let files = text::count(sum.files);
-    let with = |separator: &str| if words.is_empty() { String::new() } else { format!("{separator}{words}") };
+    let with = |separator: &str| {
+        if words.is_empty() {
+            String::new()
+        } else {
+            format!("{separator}{words}")
+        }
+    };
     if !is_done {
-        let line = format!(" after {files} of {} files{}{skipped}", text::count(of), with(": "));
+        let line = format!(
+            " after {files} of {} files{}{skipped}",
+            text::count(of),
+            with(": ")
+        );
         return ("STOPPED", Style::Warning, line);
     }
     if sum.files == 0 {
@@ -158,10 +202,22 @@ fn verdict_line(sum: Summary, of: u64, is_done: bool, skipped: &str) -> (&'stati
     }
     if sum.failed == 0 {
         let files = text::plural(sum.files, "file");
-        return ("PASS", Style::Good, format!(": {files}{}{skipped}", with(", ")));
+        return (
+            "PASS",
+            Style::Good,
+            format!(": {files}{}{skipped}", with(", ")),
+        );
     }
     let files = text::plural(sum.files, "file");
-    ("FAIL", Style::Bad, format!(": {} of {files}{}{skipped}", text::count(sum.failed), with(": ")))
+    (
+        "FAIL",
+        Style::Bad,
+        format!(
+            ": {} of {files}{}{skipped}",
+            text::count(sum.failed),
+            with(": ")
+        ),
+    )
 }
 
 /// Checks a file: what is printed of it, and how it did.
@@ -181,17 +237,22 @@ fn check(
             }
             Err(problem) => Some((meshmap::Address::field("file"), problem)),
         };
-        inspection.damage.extend(differs.map(|(address, problem)| Damage {
-            address,
-            state: State::Broken,
-            range: None,
-            problem,
-            rule: None,
-        }));
+        inspection
+            .damage
+            .extend(differs.map(|(address, problem)| Damage {
+                address,
+                state: State::Broken,
+                range: None,
+                problem,
+                rule: None,
+            }));
     }
     if let Some(format) = inspection.format {
-        let allowed = |rule: meshmap::Rule| args.allow.iter().any(|allowed| allowed.is(format, rule));
-        inspection.damage.retain(|damage| !damage.rule.is_some_and(allowed));
+        let allowed =
+            |rule: meshmap::Rule| args.allow.iter().any(|allowed| allowed.is(format, rule));
+        inspection
+            .damage
+            .retain(|damage| !damage.rule.is_some_and(allowed));
         inspection.findings.retain(|finding| !allowed(finding.rule));
     }
     let worst = inspection.findings.iter().map(Finding::severity).max();
@@ -203,9 +264,16 @@ fn check(
     let mut printed = Vec::new();
     if args.json {
         // Writing to memory does not fail.
-        drop(json::write_line(&mut printed, &inspect::object(&inspection)));
+        drop(json::write_line(
+            &mut printed,
+            &inspect::object(&inspection),
+        ));
     } else {
-        let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
+        let lines = if single {
+            page(&inspection, screen)
+        } else {
+            rows(&inspection, verdict, screen)
+        };
         printed = text::joined(lines);
     }
     Some((printed, verdict))
@@ -213,7 +281,10 @@ fn check(
 
 /// The only file: its title, and all that there is to say.
 fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
-    let mut title = vec![text::cut(&inspection.input.name(), screen.width.saturating_sub(4).max(8))];
+    let mut title = vec![text::cut(
+        &inspection.input.name(),
+        screen.width.saturating_sub(4).max(8),
+    )];
     title.extend(inspection.variant.clone());
     title.extend(inspection.bytes.map(text::size));
     let mut lines = text::wrap(&title.join("   "), screen.width, 4);
@@ -227,7 +298,11 @@ fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
 /// The rows of one of many files; nothing if there is nothing to report.
 fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String> {
     let path = inspection.input.shown();
-    if let Some(problem) = inspection.problem.as_ref().filter(|_| inspection.salvaged.is_empty()) {
+    if let Some(problem) = inspection
+        .problem
+        .as_ref()
+        .filter(|_| inspection.salvaged.is_empty())
+    {
         return lines_of_file("x", &path, &problem.to_string(), screen);
     }
     let mark = match inspection.findings.iter().map(Finding::severity).max() {
@@ -236,20 +311,33 @@ fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String
         Some(Severity::Suspicious) => "!",
         _ => return Vec::new(),
     };
-    let findings = inspection.findings.iter().filter(|finding| is_warning(finding)).count();
+    let findings = inspection
+        .findings
+        .iter()
+        .filter(|finding| is_warning(finding))
+        .count();
     let parts = [
         (
             inspection.damage.len()
-                + inspection.salvaged.iter().filter(|part| part.state >= State::Broken).count(),
+                + inspection
+                    .salvaged
+                    .iter()
+                    .filter(|part| part.state >= State::Broken)
+                    .count(),
             "bad part",
         ),
         (findings, "finding"),
     ];
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let words = parts.map(|(number, one)| text::plural(*number, one)).collect::<Vec<_>>().join(", ");
+    let words = parts
+        .map(|(number, one)| text::plural(*number, one))
+        .collect::<Vec<_>>()
+        .join(", ");
     let mut lines = lines_of_file(mark, &path, &words, screen);
     lines.extend(
-        what_is_wrong(inspection, screen, Severity::Suspicious).into_iter().map(|line| format!("  {line}")),
+        what_is_wrong(inspection, screen, Severity::Suspicious)
+            .into_iter()
+            .map(|line| format!("  {line}")),
     );
     lines
 }
@@ -261,19 +349,28 @@ fn is_warning(finding: &Finding) -> bool {
 
 /// A mark, a path and words after it; on lines of their own where they do not fit.
 fn lines_of_file(mark: &str, path: &str, words: &str, screen: Screen) -> Vec<String> {
-    let style = if mark == "x" { Style::Bad } else { Style::Warning };
+    let style = if mark == "x" {
+        Style::Bad
+    } else {
+        Style::Warning
+    };
     let lead = format!("{} {path}", screen.paint(style, &format!("{mark:<2}")));
     if text::width(path) + 3 + 3 + text::width(words) <= screen.width {
         return vec![format!("{lead}   {words}")];
     }
     let wrapped = text::wrap(words, screen.width.saturating_sub(6).max(20), 0);
-    std::iter::once(lead).chain(wrapped.into_iter().map(|line| format!("      {line}"))).collect()
+    std::iter::once(lead)
+        .chain(wrapped.into_iter().map(|line| format!("      {line}")))
+        .collect()
 }
 
 /// Lists damaged parts, the intact parts of the same file, and the findings from a severity on.
 fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Vec<String> {
     // Rows of many files are indented by two more.
-    let inner = Screen { width: screen.width.saturating_sub(2), ..screen };
+    let inner = Screen {
+        width: screen.width.saturating_sub(2),
+        ..screen
+    };
     let mut lines = Vec::new();
     if let Some(words) = inspection.cut_words() {
         lines.extend(page::marked("x", &words, inner));
@@ -292,17 +389,36 @@ fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Ve
 fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     let mut rows: Vec<(String, &'static str, String)> = damage::folded(inspection.damage.iter())
         .iter()
-        .map(|run| (run.name(), run.first.state.name(), detail(run, inspection.bytes)))
+        .map(|run| {
+            (
+                run.name(),
+                run.first.state.name(),
+                detail(run, inspection.bytes),
+            )
+        })
         .collect();
-    for part in inspection.salvaged.iter().filter(|part| part.state >= State::Broken) {
-        let range = format!("{}..{}", text::count(part.range.start), text::count(part.range.end));
+    for part in inspection
+        .salvaged
+        .iter()
+        .filter(|part| part.state >= State::Broken)
+    {
+        let range = format!(
+            "{}..{}",
+            text::count(part.range.start),
+            text::count(part.range.end)
+        );
         rows.push((part.address.clone(), part.state.name(), range));
     }
     if rows.is_empty() {
         return Vec::new();
     }
     let intact = damage::intact(inspection);
-    let width = rows.iter().map(|(name, ..)| text::width(name)).max().unwrap_or(0).clamp(14, 32);
+    let width = rows
+        .iter()
+        .map(|(name, ..)| text::width(name))
+        .max()
+        .unwrap_or(0)
+        .clamp(14, 32);
     let left = 5 + width + 1 + 11;
     let mut lines = text::listed(rows, "broken part", |(name, state, detail)| {
         let name = text::pad(&text::line(&name), width, true);
@@ -316,7 +432,11 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
         wrapped.iter().enumerate().map(line).collect()
     });
     if let Some(intact) = intact {
-        let wrapped = text::wrap(&intact, screen.width.saturating_sub(5 + width + 1).max(24), 0);
+        let wrapped = text::wrap(
+            &intact,
+            screen.width.saturating_sub(5 + width + 1).max(24),
+            0,
+        );
         for (index, part) in wrapped.iter().enumerate() {
             let label = if index == 0 { "intact" } else { "" };
             lines.push(format!("     {} {part}", text::pad(label, width, true)));
@@ -328,12 +448,19 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
 /// The location of a part and the number of its bytes that exist, or its problem.
 fn detail(run: &damage::Run<&Damage>, bytes: Option<u64>) -> String {
     let damage = run.first;
-    if damage.problem.library().is_some_and(|error| error.what() == "offset table")
+    if damage
+        .problem
+        .library()
+        .is_some_and(|error| error.what() == "offset table")
         && damage.state == State::Missing
     {
         return format!(
             "{} beyond the end of the file",
-            if run.has_several() { "offsets" } else { "offset" }
+            if run.has_several() {
+                "offsets"
+            } else {
+                "offset"
+            }
         );
     }
     match (&damage.range, damage.there(bytes)) {
@@ -342,7 +469,11 @@ fn detail(run: &damage::Run<&Damage>, bytes: Option<u64>) -> String {
             if damage.state == State::Missing {
                 return place;
             }
-            format!("{place} ({} of {} there)", text::count(there), text::plural(all, "byte"))
+            format!(
+                "{place} ({} of {} there)",
+                text::count(there),
+                text::plural(all, "byte")
+            )
         }
         _ => damage.reason(),
     }

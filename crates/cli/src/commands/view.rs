@@ -67,14 +67,18 @@ mod with_page {
         let server = match Server::bind(files) {
             Ok(server) => server,
             Err(error) => {
-                return bad(format_args!("view: no port of 127.0.0.1 can be used: {error}"));
+                return bad(format_args!(
+                    "view: no port of 127.0.0.1 can be used: {error}"
+                ));
             }
         };
         let address = server.address();
         writeln!(out, "{address}")?;
         out.flush()?;
         if opens {
-            match launch_file(&address).and_then(|file| open(file.path().as_os_str()).map(|()| file)) {
+            match launch_file(&address)
+                .and_then(|file| open(file.path().as_os_str()).map(|()| file))
+            {
                 Ok(file) => server.keep(file),
                 Err(error) => print_stderr(format_args!(
                     "view: the browser cannot be started ({error}); open the address above"
@@ -82,7 +86,9 @@ mod with_page {
             }
         }
         if !choice.quiet {
-            print_stderr(format_args!("{count}; ends with the last tab of the page, or with Ctrl-C"));
+            print_stderr(format_args!(
+                "{count}; ends with the last tab of the page, or with Ctrl-C"
+            ));
         }
         Ok(match server.run(interrupted) {
             End::LastTabClosed => Outcome::Good,
@@ -99,18 +105,28 @@ mod with_page {
             false => text::path(&below).replace('\\', "/"),
         };
         if !fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(Served { name, content: Content::Source(source) });
+            return Ok(Served {
+                name,
+                content: Content::Source(source),
+            });
         }
         let path = fs::canonicalize(&input.path)?;
         if !input.is_named {
-            let folder = input.path.ancestors().nth(below.components().count()).unwrap_or(&path);
+            let folder = input
+                .path
+                .ancestors()
+                .nth(below.components().count())
+                .unwrap_or(&path);
             // Who shows a folder does not show the rest of the disk.
             if !path.starts_with(fs::canonicalize(folder)?) {
                 let why = format!("a link that leads out of {}", text::path(folder));
                 return Err(Problem::other("io", why));
             }
         }
-        Ok(Served { name, content: Content::File(path) })
+        Ok(Served {
+            name,
+            content: Content::File(path),
+        })
     }
 
     /// A file that leads a browser to the page: only this user can read it, while all users of the machine see command lines.
@@ -122,7 +138,10 @@ mod with_page {
         let file = home.and_then(|home| builder.tempfile_in(home).ok());
         let mut file = file.map_or_else(|| builder.tempfile(), Ok)?;
         let page = "<!DOCTYPE html><meta charset=utf-8><title>meshmap</title>";
-        writeln!(file, "{page}<meta http-equiv=refresh content=\"0; url={address}\">")?;
+        writeln!(
+            file,
+            "{page}<meta http-equiv=refresh content=\"0; url={address}\">"
+        )?;
         file.flush()?;
         Ok(file)
     }
@@ -134,11 +153,21 @@ mod with_page {
             command.arg("url.dll,FileProtocolHandler");
             command
         } else {
-            Command::new(if cfg!(target_os = "macos") { "open" } else { "xdg-open" })
+            Command::new(if cfg!(target_os = "macos") {
+                "open"
+            } else {
+                "xdg-open"
+            })
         };
-        let command = command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let command = command
+            .arg(page)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut child = command.spawn()?;
         // The program may stay as long as the browser does.
-        std::thread::Builder::new().spawn(move || child.wait()).map(drop)
+        std::thread::Builder::new()
+            .spawn(move || child.wait())
+            .map(drop)
     }
 }

@@ -10,7 +10,11 @@ pub(crate) fn is_there() -> bool {
 
 /// The content of a file of the page, compressed with gzip, and its media type.
 pub(super) fn file(address: &str) -> Option<(&'static [u8], &'static str)> {
-    let address = if address.is_empty() { "index.html" } else { address };
+    let address = if address.is_empty() {
+        "index.html"
+    } else {
+        address
+    };
     let (_, content) = FILES.iter().find(|(name, _)| *name == address)?;
     let kind = match address.rsplit_once('.')?.1 {
         "html" => "text/html; charset=utf-8",

@@ -28,7 +28,12 @@ impl Request {
                 Ok(0) => return Err(None),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
                     0
                 }
                 Err(_) => return Err(None),
@@ -48,7 +53,10 @@ impl Request {
                 return Err(Some(408));
             }
         }
-        String::from_utf8(bytes).ok().and_then(|text| Self::parse(&text)).ok_or(Some(400))
+        String::from_utf8(bytes)
+            .ok()
+            .and_then(|text| Self::parse(&text))
+            .ok_or(Some(400))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -64,12 +72,19 @@ impl Request {
             is_name.then(|| (name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         let headers: Vec<_> = lines.map(header).collect::<Option<_>>()?;
-        Some(Self { method: method.to_owned(), path: path.to_owned(), headers })
+        Some(Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers,
+        })
     }
 
     /// The values of a header, whose name is in lower case.
     pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.headers.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .filter(move |(other, _)| other == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The part of a file of this length and version that the request asks for.
@@ -105,7 +120,9 @@ fn parse_range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| match text {
         "" => Some(None),
-        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(Some(text.parse().unwrap_or(u64::MAX))),
+        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(Some(text.parse().unwrap_or(u64::MAX)))
+        }
         _ => None,
     };
     match (number(first)?, number(last)?) {
@@ -125,14 +142,20 @@ mod tests {
 
     #[test]
     fn ranges_are_those_of_the_file_or_the_whole_file() {
-        let part =
-            |lines: &str| read(&format!("GET / HTTP/1.1\r\n{lines}\r\n\r\n")).unwrap().part(100, "\"a\"");
+        let part = |lines: &str| {
+            read(&format!("GET / HTTP/1.1\r\n{lines}\r\n\r\n"))
+                .unwrap()
+                .part(100, "\"a\"")
+        };
         for (lines, expected) in [
             ("A: b", Part::Whole),
             ("Range: bytes=0-9", Part::Range(0..10)),
             ("range: bytes=90-", Part::Range(90..100)),
             ("Range: bytes=90-999", Part::Range(90..100)),
-            ("Range: bytes=99-99999999999999999999999", Part::Range(99..100)),
+            (
+                "Range: bytes=99-99999999999999999999999",
+                Part::Range(99..100),
+            ),
             ("Range: bytes=-7", Part::Range(93..100)),
             ("Range: bytes=-700", Part::Range(0..100)),
             ("Range: bytes=100-", Part::OutOfRange),

@@ -77,7 +77,10 @@ impl Server {
             connections: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         };
-        Ok(Self { listener, site: Arc::new(site) })
+        Ok(Self {
+            listener,
+            site: Arc::new(site),
+        })
     }
 
     /// The address of the page.
@@ -87,7 +90,11 @@ impl Server {
 
     /// Keeps a file until the page is asked for, or until the server ends.
     pub(crate) fn keep(&self, launch: NamedTempFile) {
-        *self.site.launch.lock().unwrap_or_else(PoisonError::into_inner) = Some(launch);
+        *self
+            .site
+            .launch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(launch);
     }
 
     /// Answers requests until the last tab is closed, or until the flag is set.
@@ -110,7 +117,12 @@ impl Server {
             if interrupted.load(Ordering::SeqCst) {
                 break End::Interrupted;
             }
-            if site.tabs.lock().unwrap_or_else(PoisonError::into_inner).are_closed() {
+            if site
+                .tabs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .are_closed()
+            {
                 break End::LastTabClosed;
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -156,8 +168,9 @@ impl Site {
         let is_full = site.connections.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS;
         let work = move || {
             let mut stream = stream;
-            let set =
-                stream.set_read_timeout(Some(SILENCE)).and_then(|()| stream.set_write_timeout(Some(STALLED)));
+            let set = stream
+                .set_read_timeout(Some(SILENCE))
+                .and_then(|()| stream.set_write_timeout(Some(STALLED)));
             if set.is_ok() {
                 // The client may go at any time.
                 drop(if is_full {
@@ -181,11 +194,18 @@ impl Site {
             Err(Some(code)) => return status(stream, code),
             Err(None) => return Ok(()),
         };
-        let Some((token, path)) = self.allowed(&request) else { return status(stream, 403) };
+        let Some((token, path)) = self.allowed(&request) else {
+            return status(stream, 403);
+        };
         if !is_same(token, &self.token) {
             return status(stream, 403);
         }
-        drop(self.launch.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(
+            self.launch
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
         if !["GET", "HEAD"].contains(&request.method.as_str()) {
             return status(stream, 405);
         }
@@ -210,7 +230,9 @@ impl Site {
     fn list(&self) -> Value {
         let files = self.files.iter().enumerate();
         files
-            .map(|(index, file)| json!({ "name": file.name, "url": format!("file/{index}/{MESH}") }))
+            .map(
+                |(index, file)| json!({ "name": file.name, "url": format!("file/{index}/{MESH}") }),
+            )
             .collect()
     }
 
@@ -222,9 +244,14 @@ impl Site {
         if name == MESH {
             return Some(Cow::Borrowed(&file.content));
         }
-        let Content::File(mesh) = &file.content else { return None };
+        let Content::File(mesh) = &file.content else {
+            return None;
+        };
         let folder = mesh.parent()?.to_owned();
-        Some(Cow::Owned(Content::File(find_texture(&unescaped(name)?, &[folder])?)))
+        Some(Cow::Owned(Content::File(find_texture(
+            &unescaped(name)?,
+            &[folder],
+        )?)))
     }
 
     /// The token and the path after it, unless the request comes from another site.
@@ -239,7 +266,12 @@ impl Site {
         if is_other || request.values("origin").any(|other| other != origin) {
             return None;
         }
-        request.path.split(['?', '#']).next()?.strip_prefix('/')?.split_once('/')
+        request
+            .path
+            .split(['?', '#'])
+            .next()?
+            .strip_prefix('/')?
+            .split_once('/')
     }
 
     /// Holds a stream of events open as long as a tab does.
@@ -254,7 +286,11 @@ impl Site {
     }
 
     fn hold(&self, stream: &mut TcpStream) -> io::Result<()> {
-        write!(stream, "{}Content-Type: text/event-stream\r\n\r\n", head(200))?;
+        write!(
+            stream,
+            "{}Content-Type: text/event-stream\r\n\r\n",
+            head(200)
+        )?;
         while !self.is_over.load(Ordering::SeqCst) {
             // A comment, which fails if the other side has gone without a word.
             stream.write_all(b":\n\n")?;
@@ -263,7 +299,9 @@ impl Site {
                 Err(error)
                     if !matches!(
                         error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+                        io::ErrorKind::WouldBlock
+                            | io::ErrorKind::TimedOut
+                            | io::ErrorKind::Interrupted
                     ) =>
                 {
                     return Err(error);
@@ -296,15 +334,24 @@ fn token() -> io::Result<String> {
 
 /// Compares all bytes, so that the time does not depend on how many are right.
 fn is_same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+    a.len() == b.len()
+        && a.bytes()
+            .zip(b.bytes())
+            .fold(0, |differing, (a, b)| differing | (a ^ b))
+            == 0
 }
 
 /// Sends a file or a part of it. If the file has become shorter, the response ends early, which the client sees by its length.
 fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Result<()> {
-    let Ok((source, length)) = content.open() else { return status(stream, 404) };
+    let Ok((source, length)) = content.open() else {
+        return status(stream, 404);
+    };
     // Differs if the file has changed. Another source is one version of a file, or an error.
     let modified = source.identity().and_then(|identity| identity.modified);
-    let modified = modified.map(|time| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+    let modified = modified.map(|time| {
+        time.duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+    });
     let tag = match modified {
         Some(time) => format!("\"{length:x}-{:x}\"", time.as_nanos()),
         None => format!("\"{length:x}\""),
@@ -319,7 +366,11 @@ fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Res
         }
         Part::Whole => (head(200), 0..length),
         Part::Range(range) => {
-            let line = format!("Content-Range: bytes {}-{}/{length}\r\n", range.start, range.end - 1);
+            let line = format!(
+                "Content-Range: bytes {}-{}/{length}\r\n",
+                range.start,
+                range.end - 1
+            );
             (head(206) + &line, range)
         }
     };
@@ -328,7 +379,11 @@ fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Res
         "{start}Accept-Ranges: bytes\r\nETag: {tag}\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n",
         range.end - range.start
     )?;
-    let mut rest = if request.method == "HEAD" { 0..0 } else { range };
+    let mut rest = if request.method == "HEAD" {
+        0..0
+    } else {
+        range
+    };
     while !rest.is_empty() {
         let end = rest.start.saturating_add(PIECE).min(rest.end);
         stream.write_all(&source.read(rest.start..end).map_err(io::Error::other)?)?;
@@ -347,7 +402,10 @@ impl Content {
             }
             Self::Source(source) => source.clone(),
         };
-        let length = source.len().map_err(io::Error::other)?.ok_or(io::ErrorKind::NotSeekable)?;
+        let length = source
+            .len()
+            .map_err(io::Error::other)?
+            .ok_or(io::ErrorKind::NotSeekable)?;
         Ok((source, length))
     }
 }
@@ -371,9 +429,23 @@ fn status(stream: &mut TcpStream, code: u16) -> io::Result<()> {
 }
 
 /// A response with a body.
-fn respond(stream: &mut TcpStream, request: &Request, headers: &str, body: &[u8]) -> io::Result<()> {
-    write!(stream, "{}{headers}Content-Length: {}\r\n\r\n", head(200), body.len())?;
-    if request.method == "HEAD" { Ok(()) } else { stream.write_all(body) }
+fn respond(
+    stream: &mut TcpStream,
+    request: &Request,
+    headers: &str,
+    body: &[u8],
+) -> io::Result<()> {
+    write!(
+        stream,
+        "{}{headers}Content-Length: {}\r\n\r\n",
+        head(200),
+        body.len()
+    )?;
+    if request.method == "HEAD" {
+        Ok(())
+    } else {
+        stream.write_all(body)
+    }
 }
 
 /// The first line of a response, and the headers of all.

@@ -60,13 +60,25 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn new(command: &mut Command) -> Self {
         let [out, err] = [(); 2].map(|()| tempfile::tempfile().unwrap());
-        command.stdout(out.try_clone().unwrap()).stderr(err.try_clone().unwrap());
-        Self { child: command.spawn().unwrap(), out, err }
+        command
+            .stdout(out.try_clone().unwrap())
+            .stderr(err.try_clone().unwrap());
+        Self {
+            child: command.spawn().unwrap(),
+            out,
+            err,
+        }
     }
 
     pub(crate) fn send(&self, signal: &str) {
         let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     pub(crate) fn end(mut self) -> Output {
@@ -76,11 +88,19 @@ impl Started {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(start.elapsed() < LIMIT, "it hangs: {:?}", String::from_utf8_lossy(&read(&mut self.err)));
+            assert!(
+                start.elapsed() < LIMIT,
+                "it hangs: {:?}",
+                String::from_utf8_lossy(&read(&mut self.err))
+            );
             std::thread::sleep(Duration::from_millis(2));
         };
         let [stdout, stderr] = [&mut self.out, &mut self.err].map(read);
-        Output { status, stdout, stderr }
+        Output {
+            status,
+            stdout,
+            stderr,
+        }
     }
 }
 

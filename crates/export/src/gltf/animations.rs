@@ -27,8 +27,9 @@ pub(super) fn write(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let (budget, _outer) = (&job.budget, job.budget.scope());
-    let (joints, stored) =
-        joints.map_or((&[][..], &[][..]), |joints| (&joints.nodes, &joints.skeleton.joints));
+    let (joints, stored) = joints.map_or((&[][..], &[][..]), |joints| {
+        (&joints.nodes, &joints.skeleton.joints)
+    });
     let clips = rig.clips(joints.len(), job, outcome)?;
     if clips.is_empty() {
         return Ok(());
@@ -54,15 +55,24 @@ pub(super) fn write(
         for (at, pose) in poses.iter().enumerate() {
             let at = at % joints.len();
             if let (Some(moved), Some(bind)) = (moved.get_mut(at), bind.get(at)) {
-                let now =
-                    [pose.translate != bind.translate, pose.rotate != bind.rotate, pose.scale != bind.scale];
-                moved.iter_mut().zip(now).for_each(|(moved, now)| *moved |= now);
+                let now = [
+                    pose.translate != bind.translate,
+                    pose.rotate != bind.rotate,
+                    pose.scale != bind.scale,
+                ];
+                moved
+                    .iter_mut()
+                    .zip(now)
+                    .for_each(|(moved, now)| *moved |= now);
                 is_still &= now == [false; 3];
             }
         }
         written.push((clip, is_still));
     }
-    if let Some(first) = moved.first_mut().filter(|_| written.iter().all(|(_, is_still)| *is_still)) {
+    if let Some(first) = moved
+        .first_mut()
+        .filter(|_| written.iter().all(|(_, is_still)| *is_still))
+    {
         // glTF has no animation without a channel.
         first[0] = true;
     }
@@ -71,7 +81,15 @@ pub(super) fn write(
     let mut rest = Rest::default();
     for (clip, is_still) in &written {
         let _scope = budget.scope();
-        write_clip(clip, (joints, &bind), (&moved, *is_still), &mut rest, job, gltf, outcome)?;
+        write_clip(
+            clip,
+            (joints, &bind),
+            (&moved, *is_still),
+            &mut rest,
+            job,
+            gltf,
+            outcome,
+        )?;
     }
     Ok(())
 }
@@ -89,7 +107,10 @@ fn write_clip(
     let (budget, frames) = (&job.budget, clip.frame_count());
     let poses = clip.poses(joints.len(), TARGET, budget)?;
     if clip.is_rebased() {
-        outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);
+        outcome.change(
+            "poses, now relative to the parents of the joints",
+            poses.len() as u64,
+        );
     }
     // The times, and what one joint does.
     budget.charge_for::<([f32; 2], Trs, Trs)>(frames, "keys of an animation")?;
@@ -100,8 +121,12 @@ fn write_clip(
         let poses = || poses.iter().skip(joint).step_by(joints.len());
         if poses().any(|pose| !is_finite(pose)) {
             let name = &clip.name;
-            let what = format!("joints[{joint}] in the animation {name} has a number that is not finite");
-            return Err(Error::NotHeld { target: TARGET, what });
+            let what =
+                format!("joints[{joint}] in the animation {name} has a number that is not finite");
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what,
+            });
         }
         let [translates, rotates, scales] = *moved;
         if translates {
@@ -119,8 +144,14 @@ fn write_clip(
     }
     outcome.animations += 1;
     gltf.charge_named(OF_NODE, &clip.name)?;
-    let Tracks { channels, samplers, .. } = tracks;
-    gltf.document.animations.push(Animation { name: clip.name.clone(), channels, samplers });
+    let Tracks {
+        channels, samplers, ..
+    } = tracks;
+    gltf.document.animations.push(Animation {
+        name: clip.name.clone(),
+        channels,
+        samplers,
+    });
     Ok(())
 }
 
@@ -156,7 +187,12 @@ impl<'a> Tracks<'a> {
         // The first time is 0 in each.
         let shared = rest.input.filter(|_| resting.len() == 1);
         let keys = [(times, None), (resting, shared)].map(|(times, input)| Keys { times, input });
-        Self { keys, rest, channels: Vec::new(), samplers: Vec::new() }
+        Self {
+            keys,
+            rest,
+            channels: Vec::new(),
+            samplers: Vec::new(),
+        }
     }
 
     fn add<const N: usize>(
@@ -171,37 +207,60 @@ impl<'a> Tracks<'a> {
         let keys = if moves { moving } else { resting };
         values.truncate(keys.times.len());
         let is_shared = !moves && keys.times.len() == 1;
-        let known = self.rest.outputs.get(&(node, path)).copied().filter(|_| is_shared);
+        let known = self
+            .rest
+            .outputs
+            .get(&(node, path))
+            .copied()
+            .filter(|_| is_shared);
         let output = match known {
             Some(output) => output,
             None => gltf.floats(&values, Use::Other, false)?,
         };
         let input = match keys.input {
             Some(input) => input,
-            None => *keys.input.insert(gltf.floats(&keys.times, Use::Other, true)?),
+            None => *keys
+                .input
+                .insert(gltf.floats(&keys.times, Use::Other, true)?),
         };
         if is_shared {
             self.rest.input = Some(input);
             self.rest.outputs.insert((node, path), output);
         }
         gltf.charge(1, OF_CHANNEL)?;
-        self.samplers.push(Sampler { input, output, interpolation: "LINEAR" });
-        self.channels
-            .push(Channel { sampler: self.samplers.len() - 1, target: ChannelTarget { node, path } });
+        self.samplers.push(Sampler {
+            input,
+            output,
+            interpolation: "LINEAR",
+        });
+        self.channels.push(Channel {
+            sampler: self.samplers.len() - 1,
+            target: ChannelTarget { node, path },
+        });
         Ok(())
     }
 }
 
 fn is_finite(pose: &Trs) -> bool {
-    pose.translate.iter().chain(&pose.rotate).chain(&pose.scale).all(|number| number.is_finite())
+    pose.translate
+        .iter()
+        .chain(&pose.rotate)
+        .chain(&pose.scale)
+        .all(|number| number.is_finite())
 }
 
 /// Rotations of which each is on the side of the one before: q and -q are the same rotation.
 fn continuous(rotations: impl Iterator<Item = [f32; 4]>) -> Vec<[f32; 4]> {
     let mut before: Option<[f32; 4]> = None;
     let continuous = rotations.map(|rotation| {
-        let along: f32 = before.map_or(0.0, |before| before.iter().zip(rotation).map(|(a, b)| a * b).sum());
-        let rotation = if along < 0.0 { rotation.map(|number| -number) } else { rotation };
+        let along: f32 = before.map_or(0.0, |before| {
+            before.iter().zip(rotation).map(|(a, b)| a * b).sum()
+        });
+        let rotation = if along < 0.0 {
+            rotation.map(|number| -number)
+        } else {
+            rotation
+        };
         before = Some(rotation);
         rotation
     });

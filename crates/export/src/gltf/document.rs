@@ -50,7 +50,10 @@ pub(super) struct Asset {
 
 impl Default for Asset {
     fn default() -> Self {
-        Self { version: "2.0", generator: "meshmap" }
+        Self {
+            version: "2.0",
+            generator: "meshmap",
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use meshmap::Array;
 use meshmap_outputs::{Output, Place};
 
-use super::document::{Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues};
+use super::document::{
+    Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues,
+};
 use crate::budget::{Budget, Scope};
 use crate::error::{Error, Result};
 use crate::files::buffer_name;
@@ -70,7 +72,11 @@ enum Container {
     /// One file: the numbers, before which the JSON is put at the end.
     Binary { output: Output },
     /// The JSON is a separate file; the numbers are in these files next to it.
-    Parts { place: Place, most: u64, files: Vec<Output> },
+    Parts {
+        place: Place,
+        most: u64,
+        files: Vec<Output>,
+    },
 }
 
 impl Gltf {
@@ -82,7 +88,14 @@ impl Gltf {
 
     /// Begins a file of JSON, with the numbers in files next to it.
     pub(super) fn parts(place: &Place, budget: &Budget) -> Self {
-        Self::new(Container::Parts { place: place.clone(), most: MOST_PART, files: Vec::new() }, budget)
+        Self::new(
+            Container::Parts {
+                place: place.clone(),
+                most: MOST_PART,
+                files: Vec::new(),
+            },
+            budget,
+        )
     }
 
     fn new(container: Container, budget: &Budget) -> Self {
@@ -99,12 +112,16 @@ impl Gltf {
 
     /// Charges parts of the document, each of this size.
     pub(super) fn charge(&self, count: usize, size: u64) -> Result<()> {
-        self.budget.keep((count as u64).saturating_mul(size), "JSON document")
+        self.budget
+            .keep((count as u64).saturating_mul(size), "JSON document")
     }
 
     /// Charges a part of the document that has a name.
     pub(super) fn charge_named(&self, size: u64, name: &str) -> Result<()> {
-        self.charge(1, size.saturating_add((name.len() as u64).saturating_mul(OF_NAME_BYTE)))
+        self.charge(
+            1,
+            size.saturating_add((name.len() as u64).saturating_mul(OF_NAME_BYTE)),
+        )
     }
 
     /// Writes numbers as a view of a buffer.
@@ -132,15 +149,29 @@ impl Gltf {
             Use::Indices => Some(34_963),
             Use::Other => None,
         };
-        let byte_stride = if let Use::Spaced(stride) = of { Some(stride) } else { None };
+        let byte_stride = if let Use::Spaced(stride) = of {
+            Some(stride)
+        } else {
+            None
+        };
         let byte_length = bytes.len() as u64;
-        self.document.buffer_views.push(BufferView { buffer, byte_offset, byte_length, byte_stride, target });
+        self.document.buffer_views.push(BufferView {
+            buffer,
+            byte_offset,
+            byte_length,
+            byte_stride,
+            target,
+        });
         Ok(self.document.buffer_views.len() - 1)
     }
 
     /// Begins a buffer if there is none, or if the last one is full.
     fn make_room(&mut self, length: u64) -> Result<()> {
-        let written = self.document.buffers.last().map(|buffer| buffer.byte_length);
+        let written = self
+            .document
+            .buffers
+            .last()
+            .map(|buffer| buffer.byte_length);
         match &mut self.container {
             Container::Binary { .. } => {
                 check_size(HEADER + CHUNK + CHUNK + written.unwrap_or_default() + length)?;
@@ -152,7 +183,10 @@ impl Gltf {
                 if written.is_none_or(|written| written > 0 && written + length > *most) {
                     let name = buffer_name(place.below(), files.len()).ok_or_else(not_unicode)?;
                     files.push(self.budget.output(&place.beside(&name)?)?);
-                    self.document.buffers.push(Buffer { byte_length: 0, uri: Some(escaped(&name)) });
+                    self.document.buffers.push(Buffer {
+                        byte_length: 0,
+                        uri: Some(escaped(&name)),
+                    });
                 }
             }
         }
@@ -168,7 +202,8 @@ impl Gltf {
     /// Charges a copy of elements in the byte order of the file, until it is written.
     fn scope_of<T>(&self, elements: usize) -> Result<Scope> {
         let scope = self.budget.scope();
-        self.budget.charge_for::<T>(elements, "elements of an accessor")?;
+        self.budget
+            .charge_for::<T>(elements, "elements of an accessor")?;
         Ok(scope)
     }
 
@@ -179,8 +214,20 @@ impl Gltf {
         of: Use,
         has_bounds: bool,
     ) -> Result<Index> {
-        let (min, max) = if has_bounds { bounds(elements) } else { <_>::default() };
-        self.numbers(elements, of, Accessor { min, max, ..Accessor::default() })
+        let (min, max) = if has_bounds {
+            bounds(elements)
+        } else {
+            <_>::default()
+        };
+        self.numbers(
+            elements,
+            of,
+            Accessor {
+                min,
+                max,
+                ..Accessor::default()
+            },
+        )
     }
 
     /// Integers of vertices; as shares of their greatest number where `normalized`.
@@ -189,7 +236,14 @@ impl Gltf {
         elements: &[[T; N]],
         normalized: bool,
     ) -> Result<Index> {
-        self.numbers(elements, Use::Vertices, Accessor { normalized, ..Accessor::default() })
+        self.numbers(
+            elements,
+            Use::Vertices,
+            Accessor {
+                normalized,
+                ..Accessor::default()
+            },
+        )
     }
 
     /// Positions as normalized integers, eight bytes apart.
@@ -206,9 +260,19 @@ impl Gltf {
         }
         let [min, max] = [min, max].map(|numbers| numbers.map(f32::from).to_vec());
         // That positions may be integers.
-        self.document.extensions_used.insert("KHR_mesh_quantization");
-        self.document.extensions_required.insert("KHR_mesh_quantization");
-        let form = Accessor { normalized: true, kind: kind(3), min, max, ..Accessor::default() };
+        self.document
+            .extensions_used
+            .insert("KHR_mesh_quantization");
+        self.document
+            .extensions_required
+            .insert("KHR_mesh_quantization");
+        let form = Accessor {
+            normalized: true,
+            kind: kind(3),
+            min,
+            max,
+            ..Accessor::default()
+        };
         self.numbers(&spaced, Use::Spaced(8), form)
     }
 
@@ -219,7 +283,13 @@ impl Gltf {
         let buffer_view = Some(self.view(&bytes, Use::Indices)?);
         drop(scope);
         let count = indices.len();
-        self.accessor(Accessor { buffer_view, component_type, count, kind: kind(1), ..Accessor::default() })
+        self.accessor(Accessor {
+            buffer_view,
+            component_type,
+            count,
+            kind: kind(1),
+            ..Accessor::default()
+        })
     }
 
     /// Writes numbers, and an accessor of this form, which may lack the kind of the elements.
@@ -231,13 +301,26 @@ impl Gltf {
     ) -> Result<Index> {
         let scope = self.scope_of::<[T; N]>(elements.len())?;
         let mut bytes = vec![0; size_of_val(elements)];
-        for (place, number) in bytes.chunks_exact_mut(size_of::<T>()).zip(elements.as_flattened()) {
+        for (place, number) in bytes
+            .chunks_exact_mut(size_of::<T>())
+            .zip(elements.as_flattened())
+        {
             number.put(place);
         }
         let buffer_view = Some(self.view(&bytes, of)?);
         drop(scope);
-        let kind = if form.kind.is_empty() { kind(N) } else { form.kind };
-        self.accessor(Accessor { buffer_view, component_type: T::TYPE, count: elements.len(), kind, ..form })
+        let kind = if form.kind.is_empty() {
+            kind(N)
+        } else {
+            form.kind
+        };
+        self.accessor(Accessor {
+            buffer_view,
+            component_type: T::TYPE,
+            count: elements.len(),
+            kind,
+            ..form
+        })
     }
 
     /// Triples of which only those are written that are not 0, unless all take less room.
@@ -268,20 +351,27 @@ impl Gltf {
         let accessor = if is_dense || count * 12 + indices.len() >= all * 12 {
             self.floats(&elements.collect::<Vec<_>>(), Use::Vertices, true)?
         } else {
-            let sparse_indices =
-                SparseIndices { buffer_view: self.view(&indices, Use::Other)?, component_type };
+            let sparse_indices = SparseIndices {
+                buffer_view: self.view(&indices, Use::Other)?,
+                component_type,
+            };
             let values = values.get(..count).unwrap_or_default();
             // Elements that are not listed are 0.
             let [min, max] = extent(values);
-            let sparse_values =
-                SparseValues { buffer_view: self.view(values.as_flattened().as_flattened(), Use::Other)? };
+            let sparse_values = SparseValues {
+                buffer_view: self.view(values.as_flattened().as_flattened(), Use::Other)?,
+            };
             self.accessor(Accessor {
                 component_type: FLOAT,
                 count: all,
                 kind: "VEC3",
                 min: min.to_vec(),
                 max: max.to_vec(),
-                sparse: Some(Sparse { count, indices: sparse_indices, values: sparse_values }),
+                sparse: Some(Sparse {
+                    count,
+                    indices: sparse_indices,
+                    values: sparse_values,
+                }),
                 ..Accessor::default()
             })?
         };
@@ -294,7 +384,9 @@ impl Gltf {
         let mut json = serde_json::to_vec(&self.document)?;
         let mut output = match self.container {
             Container::Binary { output } => output,
-            Container::Parts { place, mut files, .. } => {
+            Container::Parts {
+                place, mut files, ..
+            } => {
                 let mut output = self.budget.output(&place)?;
                 output.write_all(&json)?;
                 files.push(output);
@@ -303,7 +395,11 @@ impl Gltf {
         };
         json.resize(json.len().next_multiple_of(4), b' ');
         let text = json.len() as u64;
-        let numbers = self.document.buffers.first().map(|buffer| buffer.byte_length);
+        let numbers = self
+            .document
+            .buffers
+            .first()
+            .map(|buffer| buffer.byte_length);
         // A file without numbers has no chunk of them.
         let total = HEADER + CHUNK + text + numbers.map_or(0, |numbers| CHUNK + numbers);
         check_size(total)?;
@@ -329,13 +425,20 @@ fn check_size(bytes: u64) -> Result<()> {
         return Ok(());
     }
     let what = "more than 4 GiB, which is the most of one file: write a .gltf, whose numbers are in several";
-    Err(Error::NotHeld { target: TARGET, what: what.to_owned() })
+    Err(Error::NotHeld {
+        target: TARGET,
+        what: what.to_owned(),
+    })
 }
 
 /// The error of a name that cannot be written in JSON.
 fn not_unicode() -> Error {
-    let what = "the file's name is not UTF-8, so that it cannot name the files beside it".to_owned();
-    Error::NotHeld { target: "gltf", what }
+    let what =
+        "the file's name is not UTF-8, so that it cannot name the files beside it".to_owned();
+    Error::NotHeld {
+        target: "gltf",
+        what,
+    }
 }
 
 /// A name as a URI: what has a meaning there is escaped.
@@ -343,7 +446,9 @@ pub(super) fn escaped(name: &str) -> String {
     let mut uri = String::new();
     for byte in name.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                uri.push(char::from(byte))
+            }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -365,10 +470,19 @@ fn extent(elements: &[[[u8; 4]; 3]]) -> [[f32; 3]; 2] {
     let (fours, rest) = elements.as_flattened().as_chunks::<12>();
     fours.iter().for_each(&mut widen);
     let mut last = [[0; 4]; 12];
-    last.iter_mut().zip(rest).for_each(|(place, number)| *place = *number);
+    last.iter_mut()
+        .zip(rest)
+        .for_each(|(place, number)| *place = *number);
     widen(&last);
     let of = |numbers: [f32; 12], choose: fn(f32, f32) -> f32| -> [f32; 3] {
-        std::array::from_fn(|component| numbers.iter().skip(component).step_by(3).copied().fold(0.0, choose))
+        std::array::from_fn(|component| {
+            numbers
+                .iter()
+                .skip(component)
+                .step_by(3)
+                .copied()
+                .fold(0.0, choose)
+        })
     };
     [of(min, less), of(max, more)]
 }
@@ -410,7 +524,9 @@ const MOST_NARROW: usize = 65_535;
 
 fn index_bytes(indices: &[u32], vertices: usize) -> (Vec<u8>, u32) {
     if vertices <= MOST_NARROW {
-        let narrow = indices.iter().map(|index| u16::try_from(*index).unwrap_or(u16::MAX).to_le_bytes());
+        let narrow = indices
+            .iter()
+            .map(|index| u16::try_from(*index).unwrap_or(u16::MAX).to_le_bytes());
         (narrow.collect::<Vec<_>>().into_flattened(), UNSIGNED_SHORT)
     } else {
         let wide = indices.iter().map(|index| index.to_le_bytes());
@@ -462,14 +578,37 @@ mod tests {
             Container::Binary { .. } => Vec::new(),
         };
         assert_eq!(files.len(), 3);
-        let uris: Vec<_> =
-            gltf.document.buffers.iter().map(|buffer| buffer.uri.as_deref().unwrap()).collect();
-        assert_eq!(uris, ["two%20words.bin", "two%20words.gltf.1.bin", "two%20words.gltf.2.bin"]);
+        let uris: Vec<_> = gltf
+            .document
+            .buffers
+            .iter()
+            .map(|buffer| buffer.uri.as_deref().unwrap())
+            .collect();
+        assert_eq!(
+            uris,
+            [
+                "two%20words.bin",
+                "two%20words.gltf.1.bin",
+                "two%20words.gltf.2.bin"
+            ]
+        );
         let written = Output::finish_together(files).unwrap();
-        let names = ["two words.bin", "two words.gltf.1.bin", "two words.gltf.2.bin"];
-        assert!(written.iter().map(|file| file.path.clone()).eq(names.map(|name| folder.path().join(name))));
+        let names = [
+            "two words.bin",
+            "two words.gltf.1.bin",
+            "two words.gltf.2.bin",
+        ];
+        assert!(
+            written
+                .iter()
+                .map(|file| file.path.clone())
+                .eq(names.map(|name| folder.path().join(name)))
+        );
         // These are the names that the output claims.
         let names = crate::Convert::new(crate::Target::Gltf).names(Path::new("two words.gltf"));
-        assert_eq!(names.numbered.unwrap().name(2).unwrap(), "two words.gltf.2.bin");
+        assert_eq!(
+            names.numbered.unwrap().name(2).unwrap(),
+            "two words.gltf.2.bin"
+        );
     }
 }

@@ -15,15 +15,26 @@ use crate::outcome::Outcome;
 use crate::scene::{Scene, assume};
 use crate::settings::Job;
 
-pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
+pub(super) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let rules = Rules::of(scene, job, outcome);
     let skeleton = match &scene.rig {
         Some(rig) => rig.skeleton(job, outcome)?,
         None => None,
     };
-    let joints = skeleton.as_ref().map(|skeleton| Joints::add(skeleton, gltf)).transpose()?;
+    let joints = skeleton
+        .as_ref()
+        .map(|skeleton| Joints::add(skeleton, gltf))
+        .transpose()?;
     let (mut children, mut beside) = (Vec::new(), Vec::new());
-    if let Some(joints) = joints.as_ref().filter(|joints| joints.skeleton.stands_alone) {
+    if let Some(joints) = joints
+        .as_ref()
+        .filter(|joints| joints.skeleton.stands_alone)
+    {
         if !scene.bones.is_empty() {
             outcome.joints = joints.nodes.len() as u64;
         }
@@ -39,10 +50,19 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
             None => None,
         };
         let posed = (&mesh.view, scene.pose.as_ref());
-        let geometry = attributes::primitive(gltf, posed, influences.as_ref(), &rules, job, outcome)?;
-        let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
+        let geometry =
+            attributes::primitive(gltf, posed, influences.as_ref(), &rules, job, outcome)?;
+        let Some(Geometry {
+            mut primitive,
+            dequant,
+        }) = geometry
+        else {
+            continue;
+        };
         let name = mesh.material.as_deref().unwrap_or_default();
-        let image = scene.texture(name).filter(|_| primitive.attributes.contains_key("TEXCOORD_0"));
+        let image = scene
+            .texture(name)
+            .filter(|_| primitive.attributes.contains_key("TEXCOORD_0"));
         primitive.material = Some(material(gltf, name, image)?);
         let name = job.name_of(mesh.name()).to_owned();
         let node = match joints.as_ref().zip(influences.as_ref()) {
@@ -63,7 +83,12 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
         };
         let finer = mesh.object.map(|object| levels.entry(object).or_default());
         if finer.as_ref().is_none_or(|finer| finer.is_empty()) {
-            if influences.is_some() { &mut beside } else { &mut children }.push(node);
+            if influences.is_some() {
+                &mut beside
+            } else {
+                &mut children
+            }
+            .push(node);
         }
         finer.into_iter().for_each(|finer| finer.push(node));
     }
@@ -72,11 +97,18 @@ pub(super) fn write(scene: &Scene, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
             && !coarser.is_empty()
             && let Some(node) = gltf.document.nodes.get_mut(*finest)
         {
-            node.extensions = Some(NodeExtensions { lod: Coarser { ids: coarser.to_vec() } });
+            node.extensions = Some(NodeExtensions {
+                lod: Coarser {
+                    ids: coarser.to_vec(),
+                },
+            });
             gltf.document.extensions_used.insert("MSFT_lod");
         }
     }
-    if let Some(joints) = joints.as_ref().filter(|joints| !joints.skeleton.stands_alone) {
+    if let Some(joints) = joints
+        .as_ref()
+        .filter(|joints| !joints.skeleton.stands_alone)
+    {
         if skins.is_empty() {
             outcome.leave_out("the skin, which no face has usable weights for");
         } else {

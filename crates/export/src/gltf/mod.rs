@@ -23,13 +23,21 @@ use crate::outcome::Outcome;
 use crate::scene::Scene;
 use crate::settings::{Job, Target};
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut gltf = match job.target {
         Target::Gltf => Gltf::parts(place, &job.budget),
         _ => Gltf::binary(place, &job.budget)?,
     };
     if !job.animations.is_empty() && scene.format != Format::Iqm {
-        outcome.leave_out(format!("the animations of other files, which {} files do not take", scene.format));
+        outcome.leave_out(format!(
+            "the animations of other files, which {} files do not take",
+            scene.format
+        ));
     }
     match &scene.snapshots {
         Some(snapshots) => snapshots::write(scene, snapshots, job, &mut gltf, outcome)?,

@@ -32,11 +32,14 @@ pub(super) fn make_unit(
             }
         }
         for triangle in triangles {
-            let [Some(a), Some(b), Some(c)] = triangle.map(|corner| positions.get(corner as usize).copied())
+            let [Some(a), Some(b), Some(c)] =
+                triangle.map(|corner| positions.get(corner as usize).copied())
             else {
                 continue;
             };
-            let Some(front) = unit_of_f64(face_normal([a, b, c])) else { continue };
+            let Some(front) = unit_of_f64(face_normal([a, b, c])) else {
+                continue;
+            };
             for corner in triangle {
                 if let Some(normal) = normals.get_mut(*corner as usize)
                     && *normal == [0.0; 3]
@@ -106,8 +109,15 @@ fn unit(vector: [f32; 3]) -> Unit {
     if (length - 1.0).abs() <= TOLERANCE {
         return Unit::Is;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the nearest is what is written"
+    )]
     let scaled = wide.map(|number| (number / length) as f32);
     let is_unit = length > 0.0 && (dot(scaled, scaled) - 1.0).abs() < 1e-3;
-    if is_unit { Unit::Becomes(scaled) } else { Unit::None }
+    if is_unit {
+        Unit::Becomes(scaled)
+    } else {
+        Unit::None
+    }
 }

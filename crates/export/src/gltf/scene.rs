@@ -6,8 +6,8 @@ use meshmap::Axis;
 use meshmap_outputs::open_regular;
 
 use super::document::{
-    Image, Index, Material, Mesh, Node, Primitive, Roots, Surface, Texture, TextureExtensions, TextureInfo,
-    WebpSource,
+    Image, Index, Material, Mesh, Node, Primitive, Roots, Surface, Texture, TextureExtensions,
+    TextureInfo, WebpSource,
 };
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE, Use, escaped};
 use crate::error::Result;
@@ -32,7 +32,12 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> Self {
         let up = assume::up(scene.format, job.up, |note| outcome.note(note));
-        Self { turns: job.turns(scene.format), flips_v: job.flips_v(scene.format), up, turn: job.turn }
+        Self {
+            turns: job.turns(scene.format),
+            flips_v: job.flips_v(scene.format),
+            up,
+            turn: job.turn,
+        }
     }
 }
 
@@ -48,13 +53,25 @@ pub(super) fn finish_scene(
     children.extend(gltf.rest);
     let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let axes = axes.map(|axis| rules.turn.about(Axis::Y, rules.up.rotate_to(Axis::Y, axis)));
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the nearest is what is written"
+    )]
     let rotation = quaternion(axes).map(|number| number as f32 + 0.0);
     let rotation = (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation);
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the nearest is what is written"
+    )]
     let scale = (metres != 1.0).then_some([metres as f32; 3]);
     gltf.charge(children.len() + beside.len(), OF_LIST_ITEM)?;
-    let root = Node { name, rotation, scale, children, ..Node::default() };
+    let root = Node {
+        name,
+        rotation,
+        scale,
+        children,
+        ..Node::default()
+    };
     let mut nodes = vec![add_node(gltf, root)?];
     nodes.extend(beside);
     gltf.document.scenes.push(Roots { nodes });
@@ -70,16 +87,31 @@ pub(super) fn add_mesh(
     skin: Option<Index>,
 ) -> Result<Index> {
     gltf.charge_named(OF_MESH, &name)?;
-    let mesh = Mesh { name: name.clone(), primitives: vec![primitive], weights: Vec::new() };
+    let mesh = Mesh {
+        name: name.clone(),
+        primitives: vec![primitive],
+        weights: Vec::new(),
+    };
     gltf.document.meshes.push(mesh);
     let mesh = Some(gltf.document.meshes.len() - 1);
-    add_node(gltf, Node { name, mesh, skin, ..Node::default() })
+    add_node(
+        gltf,
+        Node {
+            name,
+            mesh,
+            skin,
+            ..Node::default()
+        },
+    )
 }
 
 /// The joint for vertices that follow no other, if a mesh has some: a child of the root that no animation moves.
 pub(super) fn rest_joint(is_needed: bool, gltf: &mut Gltf) -> Result<Option<Index>> {
     if is_needed && gltf.rest.is_none() {
-        let node = Node { name: "meshmap_rest".to_owned(), ..Node::default() };
+        let node = Node {
+            name: "meshmap_rest".to_owned(),
+            ..Node::default()
+        };
         gltf.rest = Some(add_node(gltf, node)?);
     }
     Ok(gltf.rest.filter(|_| is_needed))
@@ -95,7 +127,11 @@ pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
 /// The material of this name, which is added if it is new; the empty name is for meshes without a material.
 ///
 /// Without a material or factors, glTF has a metal with a roughness of 1, which is black unless an environment is reflected.
-pub(super) fn material(gltf: &mut Gltf, name: &str, image: Option<&scene::Texture>) -> Result<Index> {
+pub(super) fn material(
+    gltf: &mut Gltf,
+    name: &str,
+    image: Option<&scene::Texture>,
+) -> Result<Index> {
     let key = (name.to_owned(), image.is_some());
     if let Some(index) = gltf.materials.get(&key) {
         return Ok(*index);
@@ -126,7 +162,10 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
             gltf.charge_named(OF_NODE, path)?;
             // Colons would make the first part of a path a scheme: they are escaped as well.
             let uri = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
-            Image { uri: Some(uri), ..Image::default() }
+            Image {
+                uri: Some(uri),
+                ..Image::default()
+            }
         }
         None => {
             let path = &texture.image;
@@ -139,7 +178,11 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
             let view = gltf.view(&bytes, Use::Other)?;
             drop(scope);
             gltf.charge(1, OF_NODE)?;
-            Image { uri: None, mime_type: Some(texture.kind.mime_type()), buffer_view: Some(view) }
+            Image {
+                uri: None,
+                mime_type: Some(texture.kind.mime_type()),
+                buffer_view: Some(view),
+            }
         }
     };
     let document = &mut gltf.document;
@@ -148,9 +191,17 @@ fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
     document.textures.push(if texture.kind == Kind::Webp {
         document.extensions_used.insert("EXT_texture_webp");
         document.extensions_required.insert("EXT_texture_webp");
-        Texture { source: None, extensions: Some(TextureExtensions { webp: WebpSource { source } }) }
+        Texture {
+            source: None,
+            extensions: Some(TextureExtensions {
+                webp: WebpSource { source },
+            }),
+        }
     } else {
-        Texture { source: Some(source), extensions: None }
+        Texture {
+            source: Some(source),
+            extensions: None,
+        }
     });
     let index = document.textures.len() - 1;
     gltf.textures.insert(texture.image.clone(), index);

@@ -19,7 +19,10 @@ impl<'a> Joints<'a> {
     pub(super) fn add(skeleton: &'a Skeleton, gltf: &mut Gltf) -> Result<Self> {
         let first = gltf.document.nodes.len();
         for joint in &skeleton.joints {
-            let mut node = Node { name: joint.name.clone(), ..Node::default() };
+            let mut node = Node {
+                name: joint.name.clone(),
+                ..Node::default()
+            };
             match &joint.place {
                 Place::Origin => {}
                 Place::Matrix(matrix) => node.matrix = Some(*matrix),
@@ -34,10 +37,18 @@ impl<'a> Joints<'a> {
         let nodes: Vec<Index> = (first..gltf.document.nodes.len()).collect();
         let mut roots = Vec::new();
         for (joint, node) in skeleton.joints.iter().zip(&nodes) {
-            let parent = joint.parent.and_then(|parent| gltf.document.nodes.get_mut(first + parent));
-            parent.map_or(&mut roots, |parent| &mut parent.children).push(*node);
+            let parent = joint
+                .parent
+                .and_then(|parent| gltf.document.nodes.get_mut(first + parent));
+            parent
+                .map_or(&mut roots, |parent| &mut parent.children)
+                .push(*node);
         }
-        Ok(Self { skeleton, nodes, roots })
+        Ok(Self {
+            skeleton,
+            nodes,
+            roots,
+        })
     }
 }
 
@@ -53,7 +64,12 @@ impl Skins {
     }
 
     /// The skin of a mesh; `have_rest`: some vertices follow the joint that rests.
-    pub(super) fn get(&mut self, joints: &Joints<'_>, have_rest: bool, gltf: &mut Gltf) -> Result<Index> {
+    pub(super) fn get(
+        &mut self,
+        joints: &Joints<'_>,
+        have_rest: bool,
+        gltf: &mut Gltf,
+    ) -> Result<Index> {
         let added = &mut self.added[usize::from(have_rest)];
         if let Some(index) = added {
             return Ok(*index);
@@ -62,18 +78,29 @@ impl Skins {
         let _scope = gltf.budget.scope();
         let identity = IDENTITY.map(f64::from);
         let inverse_bind = &joints.skeleton.inverse_bind;
-        let mut matrices: Vec<[f32; 16]> =
-            gltf.budget.vec(inverse_bind.len() + 1, "inverse bind matrices")?;
+        let mut matrices: Vec<[f32; 16]> = gltf
+            .budget
+            .vec(inverse_bind.len() + 1, "inverse bind matrices")?;
         let inverse = inverse_bind.iter().chain(rest.map(|_| &identity));
         matrices.extend(inverse.map(inverse_bind_matrix));
-        if matrices.as_flattened().iter().any(|number| !number.is_finite()) {
+        if matrices
+            .as_flattened()
+            .iter()
+            .any(|number| !number.is_finite())
+        {
             let what = "an inverse bind matrix is too large".to_owned();
-            return Err(Error::NotHeld { target: TARGET, what });
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what,
+            });
         }
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
         gltf.charge(joints.nodes.len() + 1, OF_LIST_ITEM)?;
         let nodes = joints.nodes.iter().copied().chain(rest).collect();
-        gltf.document.skins.push(Skin { inverse_bind_matrices, joints: nodes });
+        gltf.document.skins.push(Skin {
+            inverse_bind_matrices,
+            joints: nodes,
+        });
         let index = gltf.document.skins.len() - 1;
         *added = Some(index);
         Ok(index)

@@ -7,7 +7,9 @@ use meshmap::cgeo::{Mesh as Stored, Parts, TopologyId};
 use meshmap::{Array, Scratch, VertexRemap};
 
 use super::attributes::POINTS;
-use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
+use super::document::{
+    Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target,
+};
 use super::file::{Gltf, OF_MESH, OF_TARGET, TARGET, Use};
 use super::normals::make_unit;
 use super::scene::{Rules, add_node, finish_scene, material};
@@ -52,7 +54,14 @@ pub(super) fn write(
     let times = times(snapshots, job, outcome)?;
     let object = snapshots.name();
     let name = job.name_of(&object);
-    let mut writer = Writer { snapshots, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
+    let mut writer = Writer {
+        snapshots,
+        job,
+        rules: &rules,
+        gltf,
+        outcome,
+        scratch: Scratch::default(),
+    };
     let mut runs: Vec<Run> = Vec::new();
     let mut rest = snapshots.indices.as_slice();
     while let Some((first, others)) = rest.split_first() {
@@ -64,7 +73,14 @@ pub(super) fn write(
     let metres = assume::metres(scene, job, outcome);
     animate(gltf, &runs, &times, count)?;
     let children = runs.into_iter().map(|run| run.node).collect();
-    finish_scene(gltf, scene.root_name(job), &rules, metres, children, Vec::new())
+    finish_scene(
+        gltf,
+        scene.root_name(job),
+        &rules,
+        metres,
+        children,
+        Vec::new(),
+    )
 }
 
 /// The times of the snapshots that are written, in seconds from the first.
@@ -77,7 +93,11 @@ fn times(snapshots: &Snapshots, job: &Job<'_>, outcome: &mut Outcome) -> Result<
     )]
     let times: Vec<f32> = {
         let first = snapshots.indices.first().copied().unwrap_or_default();
-        snapshots.indices.iter().map(|index| ((index - first) as f64 * step) as f32).collect()
+        snapshots
+            .indices
+            .iter()
+            .map(|index| ((index - first) as f64 * step) as f32)
+            .collect()
     };
     if step > 0.0 && step.is_finite() && times.is_sorted_by(|a, b| a < b) {
         return Ok(times);
@@ -132,7 +152,11 @@ impl Writer<'_> {
         budget.read_geometry(points as u64, triangles as u64)?;
         budget.charge(held_by(&origin), "mesh of a snapshot")?;
         let are_points = self.job.are_points.get();
-        let (count, what) = if are_points { (points, "points") } else { (triangles, "triangles") };
+        let (count, what) = if are_points {
+            (points, "points")
+        } else {
+            (triangles, "triangles")
+        };
         let nothing = format!("snapshots[{first}], which has no {what}");
         if count == 0 {
             self.outcome.leave_out(nothing);
@@ -142,23 +166,43 @@ impl Writer<'_> {
         budget.charge_for::<[[f32; 3]; 2]>(points, "positions of snapshots")?;
         let mut positions = origin.positions.to_vec();
         let is_stored = first == 0 || self.are_first(&positions)?;
-        finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
+        finite(
+            &mut positions,
+            || format!("snapshots[{first}].positions"),
+            self.job,
+            self.outcome,
+        )?;
         let base = if are_points {
             Some(self.points(&origin, &positions)?)
         } else {
             self.surface(&mut origin, &positions, first)?
         };
-        let Some(Base { mut primitives, normals, parts, remap }) = base else {
+        let Some(Base {
+            mut primitives,
+            normals,
+            parts,
+            remap,
+        }) = base
+        else {
             self.outcome.leave_out(nothing);
             return Ok((None, 0));
         };
-        let normals = normals.filter(|_| self.job.morph_normals).zip(remap.as_ref());
+        let normals = normals
+            .filter(|_| self.job.morph_normals)
+            .zip(remap.as_ref());
         drop(origin.texcoords);
         let topology = self.snapshots.at(first)?.topology(&mut self.scratch)?;
         let mut used = 0;
         let mut differences = Vec::new();
         // Primitives that share vertices share what moves them.
-        let mut targets = vec![Vec::new(); if share_vertices(&parts) { 1 } else { parts.len() }];
+        let mut targets = vec![
+            Vec::new();
+            if share_vertices(&parts) {
+                1
+            } else {
+                parts.len()
+            }
+        ];
         for index in others {
             self.job.budget.read_geometry(points as u64, 0)?;
             if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
@@ -167,8 +211,10 @@ impl Writer<'_> {
             let turned = match &normals {
                 Some((normals, remap)) => {
                     let mut now = positions.clone();
-                    for (position, difference) in
-                        now.as_flattened_mut().iter_mut().zip(differences.as_flattened())
+                    for (position, difference) in now
+                        .as_flattened_mut()
+                        .iter_mut()
+                        .zip(differences.as_flattened())
                     {
                         *position += difference;
                     }
@@ -176,7 +222,9 @@ impl Writer<'_> {
                 }
                 None => None,
             };
-            targets.iter_mut().for_each(|targets| targets.push(BTreeMap::new()));
+            targets
+                .iter_mut()
+                .for_each(|targets| targets.push(BTreeMap::new()));
             self.gltf.charge(targets.len(), OF_TARGET)?;
             // Their text.
             self.gltf.charge(primitives.len(), JSON_OF_SHARED)?;
@@ -195,8 +243,13 @@ impl Writer<'_> {
         }
         self.outcome.snapshots += 1 + used as u64;
         if used > 0 && !are_points {
-            let what = if normals.is_some() { "texture" } else { "normals and texture" };
-            self.outcome.leave_out(format!("{what} coordinates of all snapshots but one"));
+            let what = if normals.is_some() {
+                "texture"
+            } else {
+                "normals and texture"
+            };
+            self.outcome
+                .leave_out(format!("{what} coordinates of all snapshots but one"));
         }
         let name = if others.is_empty() || used == others.len() && place == 0 {
             name.to_owned()
@@ -204,15 +257,34 @@ impl Writer<'_> {
             format!("{name}_{first}")
         };
         self.gltf.charge_named(OF_MESH, &name)?;
-        self.gltf.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
+        self.gltf.document.meshes.push(Mesh {
+            name: name.clone(),
+            primitives,
+            weights: vec![0.0; used],
+        });
         let mesh = Some(self.gltf.document.meshes.len() - 1);
-        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() })?;
-        Ok((Some(Run { node, first: place, targets: used }), used))
+        let node = add_node(
+            self.gltf,
+            Node {
+                name,
+                mesh,
+                ..Node::default()
+            },
+        )?;
+        Ok((
+            Some(Run {
+                node,
+                first: place,
+                targets: used,
+            }),
+            used,
+        ))
     }
 
     /// The points of a snapshot of which no triangle is written, as one primitive.
     fn points(&mut self, origin: &Stored, positions: &[[f32; 3]]) -> Result<Base> {
-        self.outcome.count_degenerate(origin.triangles.positions().into_iter(), true);
+        self.outcome
+            .count_degenerate(origin.triangles.positions().into_iter(), true);
         self.gltf.charge(1, OF_MESH)?;
         let accessor = self.gltf.floats(positions, Use::Vertices, true)?;
         let attributes = BTreeMap::from([("POSITION".to_owned(), accessor)]);
@@ -227,23 +299,39 @@ impl Writer<'_> {
                 targets: Rc::default(),
             }],
             normals: None,
-            parts: vec![Part { material: 0, vertices: 0..positions.len(), triangles: Vec::new() }],
+            parts: vec![Part {
+                material: 0,
+                vertices: 0..positions.len(),
+                triangles: Vec::new(),
+            }],
             remap: None,
         })
     }
 
     /// The triangles of a snapshot, as a primitive for each material; `None` if none is written.
-    fn surface(&mut self, origin: &mut Stored, positions: &[[f32; 3]], index: usize) -> Result<Option<Base>> {
+    fn surface(
+        &mut self,
+        origin: &mut Stored,
+        positions: &[[f32; 3]],
+        index: usize,
+    ) -> Result<Option<Base>> {
         let (budget, triangles) = (&self.job.budget, origin.triangles.len());
         if origin.triangles.edge_visibility().is_some() {
             self.outcome.leave_out("visibility of edges");
         }
         self.leave_out_non_finite(origin, index)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
-        self.job.count_materials(origin.triangles.material_ids(), self.outcome)?;
-        let ids = origin.triangles.material_ids().filter(|_| self.job.merges_materials());
+        self.job
+            .count_materials(origin.triangles.material_ids(), self.outcome)?;
+        let ids = origin
+            .triangles
+            .material_ids()
+            .filter(|_| self.job.merges_materials());
         let ids = ids.map(|ids| Ids::new(ids.collect()));
-        let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
+        let streams = origin
+            .texcoords
+            .len()
+            .saturating_add(2 + usize::from(ids.is_some()));
         budget.charge_for::<[u32; 3]>(
             triangles.saturating_mul(streams.saturating_add(4)),
             "vertices of a mesh",
@@ -263,21 +351,34 @@ impl Writer<'_> {
             corners.map(|corner| sources.get(corner as usize).copied().unwrap_or(corner))
         };
         let keeps = |corners: &[u32; 3]| self.job.keeps(of_positions(corners));
-        self.outcome.count_degenerate(all.iter().map(of_positions), self.job.drops_degenerate());
+        self.outcome
+            .count_degenerate(all.iter().map(of_positions), self.job.drops_degenerate());
         let parts = parts(&remap, self.rules.turns, ids.is_some(), keeps);
         if parts.is_empty() {
             return Ok(None);
         }
-        let (primitives, normals) = self.primitives(origin, positions, (&remap, ids.as_ref()), &parts)?;
-        self.outcome.wrote(remap.vertex_count(), parts.iter().map(|part| part.triangles.len()).sum());
-        Ok(Some(Base { primitives, normals, parts, remap: Some(remap) }))
+        let (primitives, normals) =
+            self.primitives(origin, positions, (&remap, ids.as_ref()), &parts)?;
+        self.outcome.wrote(
+            remap.vertex_count(),
+            parts.iter().map(|part| part.triangles.len()).sum(),
+        );
+        Ok(Some(Base {
+            primitives,
+            normals,
+            parts,
+            remap: Some(remap),
+        }))
     }
 
     /// Replaces values that are not finite with 0, or removes the normals and map channels that have such values.
     fn leave_out_non_finite(&mut self, origin: &mut Stored, index: usize) -> Result<()> {
         let channels = origin.texcoords.iter_mut().enumerate();
-        let channels = channels.map(|(channel, values)| (format!("map_channels[{channel}]"), values));
-        for (name, array) in std::iter::once(("normals".to_owned(), &mut origin.normals)).chain(channels) {
+        let channels =
+            channels.map(|(channel, values)| (format!("map_channels[{channel}]"), values));
+        for (name, array) in
+            std::iter::once(("normals".to_owned(), &mut origin.normals)).chain(channels)
+        {
             if array.iter().flatten().all(f32::is_finite) {
                 continue;
             }
@@ -302,7 +403,12 @@ impl Writer<'_> {
             let (range, is_dense) = (part.vertices.clone(), self.job.dense);
             let accessor = match sources {
                 Some(sources) => {
-                    let of = |source: &u32| differences.get(*source as usize).copied().unwrap_or_default();
+                    let of = |source: &u32| {
+                        differences
+                            .get(*source as usize)
+                            .copied()
+                            .unwrap_or_default()
+                    };
                     let sources = sources.get(range.clone()).unwrap_or_default();
                     self.gltf.sparse(sources.iter().map(of), is_dense)?
                 }
@@ -328,18 +434,32 @@ impl Writer<'_> {
         positions: &[[f32; 3]],
     ) -> Result<Vec<[f32; 3]>> {
         let mut normals = Vec::new();
-        self.snapshots.at(index)?.normals_into(&mut normals, &mut self.scratch)?;
+        self.snapshots
+            .at(index)?
+            .normals_into(&mut normals, &mut self.scratch)?;
         let address = || format!("snapshots[{index}].normals");
         if !usable(&mut normals, address, self.job, self.outcome)? {
             return Ok(vec![[0.0; 3]; origin.len()]);
         }
         let mut normals = remap.gather(1, &normals)?;
         let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
-        make_unit(&mut normals, &remap.gather(0, positions)?, &corners, self.outcome);
-        for (normal, from) in normals.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {
+        make_unit(
+            &mut normals,
+            &remap.gather(0, positions)?,
+            &corners,
+            self.outcome,
+        );
+        for (normal, from) in normals
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(origin.as_flattened())
+        {
             *normal -= from;
         }
-        self.outcome.change("normals of morph targets, now differences", normals.len() as u64);
+        self.outcome.change(
+            "normals of morph targets, now differences",
+            normals.len() as u64,
+        );
         Ok(normals)
     }
 
@@ -347,7 +467,11 @@ impl Writer<'_> {
     fn are_first(&self, positions: &[[f32; 3]]) -> Result<bool> {
         let first = self.snapshots.at(0)?.positions()?;
         let bits = |positions: &[f32; 3]| positions.map(f32::to_bits);
-        Ok(first.len() == positions.len() && first.iter().zip(positions).all(|(a, b)| bits(&a) == bits(b)))
+        Ok(first.len() == positions.len()
+            && first
+                .iter()
+                .zip(positions)
+                .all(|(a, b)| bits(&a) == bits(b)))
     }
 
     /// Differences that convert the origin's positions to the positions of another snapshot; `false` if it needs a separate mesh.
@@ -371,7 +495,11 @@ impl Writer<'_> {
         snapshot.positions_into(&mut *differences, &mut self.scratch)?;
         finite(differences, address, self.job, self.outcome)?;
         let mut is_exact = differences.len() == origin.len();
-        for (position, from) in differences.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {
+        for (position, from) in differences
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(origin.as_flattened())
+        {
             let difference = *position - from;
             is_exact &= from + difference == *position;
             *position = difference;
@@ -404,7 +532,8 @@ impl Writer<'_> {
             stream += 1;
             let coords: Vec<[f32; 2]> = values.iter().map(|[u, v, _]| [*u, 1.0 - v]).collect();
             self.outcome.leave_out("the third texture coordinate");
-            self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
+            self.outcome
+                .change("texture coordinates v, now 1 - v", coords.len() as u64);
             channels.push(coords);
         }
         let has_ids = origin.triangles.material_ids().is_some();
@@ -422,10 +551,18 @@ impl Writer<'_> {
                 None => {
                     let mut attributes = BTreeMap::new();
                     let part = vertices.get(range.clone()).unwrap_or_default();
-                    attributes.insert("POSITION".to_owned(), self.gltf.floats(part, Use::Vertices, true)?);
-                    if let Some(normals) = normals.as_ref().and_then(|normals| normals.get(range.clone())) {
-                        attributes
-                            .insert("NORMAL".to_owned(), self.gltf.floats(normals, Use::Vertices, false)?);
+                    attributes.insert(
+                        "POSITION".to_owned(),
+                        self.gltf.floats(part, Use::Vertices, true)?,
+                    );
+                    if let Some(normals) = normals
+                        .as_ref()
+                        .and_then(|normals| normals.get(range.clone()))
+                    {
+                        attributes.insert(
+                            "NORMAL".to_owned(),
+                            self.gltf.floats(normals, Use::Vertices, false)?,
+                        );
                     }
                     for (set, coords) in channels.iter().enumerate() {
                         let coords = coords.get(range.clone()).unwrap_or_default();
@@ -445,11 +582,21 @@ impl Writer<'_> {
             if is_whole {
                 shared = Some(attributes.clone());
             }
-            let name = if has_ids { self.job.material_of(part.material) } else { String::new() };
+            let name = if has_ids {
+                self.job.material_of(part.material)
+            } else {
+                String::new()
+            };
             let material = Some(material(self.gltf, &name, None)?);
             self.gltf.charge(1, OF_MESH)?;
             let indices = Some(indices);
-            primitives.push(Primitive { attributes, indices, mode: None, material, targets: Rc::default() });
+            primitives.push(Primitive {
+                attributes,
+                indices,
+                mode: None,
+                material,
+                targets: Rc::default(),
+            });
         }
         Ok((primitives, normals))
     }
@@ -465,10 +612,20 @@ struct Ids {
 
 impl Ids {
     fn new(of_triangles: Vec<u32>) -> Self {
-        let known: Vec<u32> = of_triangles.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let known: Vec<u32> = of_triangles
+            .iter()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
         let place = |id: u32| known.partition_point(|other| *other < id);
-        let corners = of_triangles.iter().flat_map(|id| [u32::try_from(place(*id)).unwrap_or(u32::MAX); 3]);
-        Self { corners: corners.collect(), known }
+        let corners = of_triangles
+            .iter()
+            .flat_map(|id| [u32::try_from(place(*id)).unwrap_or(u32::MAX); 3]);
+        Self {
+            corners: corners.collect(),
+            known,
+        }
     }
 
     /// Vertices that differ if their material IDs do. The IDs are the last attribute.
@@ -478,9 +635,16 @@ impl Ids {
         if let Some(normals) = triangles.normals().filter(|_| !origin.normals.is_empty()) {
             streams.push((normals, origin.normals.len()));
         }
-        for (channel, values) in origin.texcoords.iter().enumerate().filter(|(_, values)| !values.is_empty())
+        for (channel, values) in origin
+            .texcoords
+            .iter()
+            .enumerate()
+            .filter(|(_, values)| !values.is_empty())
         {
-            streams.push((triangles.texcoords(channel).unwrap_or_default(), values.len()));
+            streams.push((
+                triangles.texcoords(channel).unwrap_or_default(),
+                values.len(),
+            ));
         }
         let corners = streams.iter().map(|(corners, _)| corners.as_flattened());
         let corners: Vec<&[u32]> = corners.chain([self.corners.as_slice()]).collect();
@@ -510,7 +674,9 @@ impl Ids {
 
 /// The memory that a mesh takes.
 fn held_by(mesh: &Stored) -> u64 {
-    let elements = [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords);
+    let elements = [&mesh.positions, &mesh.normals]
+        .into_iter()
+        .chain(&mesh.texcoords);
     let elements: usize = elements.map(|elements| elements.as_bytes().len()).sum();
     (elements + mesh.triangles.as_bytes().len()) as u64
 }
@@ -525,26 +691,47 @@ struct Part {
 impl Part {
     /// The corners, counted from a vertex.
     fn corners(&self, first: u32) -> impl Iterator<Item = [u32; 3]> + '_ {
-        self.triangles.iter().map(move |corners| corners.map(|corner| corner - first))
+        self.triangles
+            .iter()
+            .map(move |corners| corners.map(|corner| corner - first))
     }
 }
 
 /// The triangles that are written, by material, or all with one material.
-fn parts(remap: &VertexRemap, turns: bool, is_merged: bool, keeps: impl Fn(&[u32; 3]) -> bool) -> Vec<Part> {
+fn parts(
+    remap: &VertexRemap,
+    turns: bool,
+    is_merged: bool,
+    keeps: impl Fn(&[u32; 3]) -> bool,
+) -> Vec<Part> {
     let (all, count) = (remap.indices().as_chunks::<3>().0, remap.vertex_count());
     let kept = |triangles: std::ops::Range<usize>| {
-        let triangles = all.get(triangles).unwrap_or_default().iter().filter(|triangle| keeps(triangle));
-        triangles.map(|triangle| turned(*triangle, turns)).collect::<Vec<_>>()
+        let triangles = all
+            .get(triangles)
+            .unwrap_or_default()
+            .iter()
+            .filter(|triangle| keeps(triangle));
+        triangles
+            .map(|triangle| turned(*triangle, turns))
+            .collect::<Vec<_>>()
     };
     let are_separate = remap.groups().len() <= MOST_SEPARATE;
     let mut parts = Vec::new();
     if is_merged {
-        parts.push(Part { material: 0, vertices: 0..count, triangles: kept(0..all.len()) });
+        parts.push(Part {
+            material: 0,
+            vertices: 0..count,
+            triangles: kept(0..all.len()),
+        });
     } else {
         parts.extend(remap.groups().iter().map(|group| {
             let own = group.vertices.start as usize..group.vertices.end as usize;
             let vertices = if are_separate { own } else { 0..count };
-            Part { material: group.material, vertices, triangles: kept(group.triangles.clone()) }
+            Part {
+                material: group.material,
+                vertices,
+                triangles: kept(group.triangles.clone()),
+            }
         }));
     }
     parts.retain(|part| !part.triangles.is_empty());
@@ -553,7 +740,9 @@ fn parts(remap: &VertexRemap, turns: bool, is_merged: bool, keeps: impl Fn(&[u32
 
 /// `true` if all parts have the same vertices.
 fn share_vertices(parts: &[Part]) -> bool {
-    parts.windows(2).all(|pair| matches!(pair, [a, b] if a.vertices == b.vertices))
+    parts
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.vertices == b.vertices))
 }
 
 /// The animation that shows each snapshot at its time.
@@ -565,8 +754,15 @@ fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], snapshots: usize) -> Re
     let input = gltf.floats(&keys, Use::Other, true)?;
     let (mut channels, mut samplers) = (Vec::new(), Vec::new());
     let mut add = |output, node, path, interpolation| {
-        samplers.push(Sampler { input, output, interpolation });
-        channels.push(Channel { sampler: samplers.len() - 1, target: ChannelTarget { node, path } });
+        samplers.push(Sampler {
+            input,
+            output,
+            interpolation,
+        });
+        channels.push(Channel {
+            sampler: samplers.len() - 1,
+            target: ChannelTarget { node, path },
+        });
     };
     for (run, next) in runs.iter().zip(runs.iter().skip(1).map(Some).chain([None])) {
         let end = next.map_or(snapshots, |next| next.first);
@@ -575,22 +771,43 @@ fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], snapshots: usize) -> Re
             for key in 0..snapshots {
                 // Before the run its first snapshot, and after it its last, which are not seen.
                 let shown = key.clamp(run.first, end - 1).min(run.first + run.targets) - run.first;
-                if let Some(weight) =
-                    shown.checked_sub(1).and_then(|target| weights.get_mut(key * run.targets + target))
+                if let Some(weight) = shown
+                    .checked_sub(1)
+                    .and_then(|target| weights.get_mut(key * run.targets + target))
                 {
                     *weight = [1.0];
                 }
             }
-            add(gltf.floats(&weights, Use::Other, false)?, run.node, "weights", "LINEAR");
+            add(
+                gltf.floats(&weights, Use::Other, false)?,
+                run.node,
+                "weights",
+                "LINEAR",
+            );
         }
         if runs.len() > 1 {
-            let shown = |key: usize| if (run.first..end).contains(&key) { [1.0; 3] } else { [0.0; 3] };
+            let shown = |key: usize| {
+                if (run.first..end).contains(&key) {
+                    [1.0; 3]
+                } else {
+                    [0.0; 3]
+                }
+            };
             let scales: Vec<[f32; 3]> = (0..snapshots).map(shown).collect();
-            add(gltf.floats(&scales, Use::Other, false)?, run.node, "scale", "STEP");
+            add(
+                gltf.floats(&scales, Use::Other, false)?,
+                run.node,
+                "scale",
+                "STEP",
+            );
         }
     }
     if !channels.is_empty() {
-        gltf.document.animations.push(Animation { name: "snapshots".to_owned(), channels, samplers });
+        gltf.document.animations.push(Animation {
+            name: "snapshots".to_owned(),
+            channels,
+            samplers,
+        });
     }
     Ok(())
 }

@@ -17,19 +17,44 @@ pub(super) fn of_view(
     outcome: &mut Outcome,
 ) -> Result<Option<Influences>> {
     let Ok(joint_count) = u16::try_from(skeleton.joints.len()) else {
-        outcome.leave_out(format!("the weights of {}, which has more than 65,535 joints", view.address()));
+        outcome.leave_out(format!(
+            "the weights of {}, which has more than 65,535 joints",
+            view.address()
+        ));
         return Ok(None);
     };
-    budget
-        .charge_for::<([f32; 4], [f32; 4], [u16; 4], [f32; 4])>(view.vertex_count(), "joints and weights")?;
-    let Some(influences) = view.influences(joint_count)? else { return Ok(None) };
+    budget.charge_for::<([f32; 4], [f32; 4], [u16; 4], [f32; 4])>(
+        view.vertex_count(),
+        "joints and weights",
+    )?;
+    let Some(influences) = view.influences(joint_count)? else {
+        return Ok(None);
+    };
     for (what, count) in [
-        ("weights that are NaN or infinite, now 0", influences.not_finite),
-        ("weights of joints that are not there, left out", influences.beyond),
-        ("joints that are not there, now the last joint", influences.clamped),
-        ("weights beyond the four greatest of a vertex, left out", influences.dropped),
-        ("weights, now shares of the sum of their vertex", influences.scaled),
-        ("vertices without weights, now on the joint meshmap_rest", influences.resting),
+        (
+            "weights that are NaN or infinite, now 0",
+            influences.not_finite,
+        ),
+        (
+            "weights of joints that are not there, left out",
+            influences.beyond,
+        ),
+        (
+            "joints that are not there, now the last joint",
+            influences.clamped,
+        ),
+        (
+            "weights beyond the four greatest of a vertex, left out",
+            influences.dropped,
+        ),
+        (
+            "weights, now shares of the sum of their vertex",
+            influences.scaled,
+        ),
+        (
+            "vertices without weights, now on the joint meshmap_rest",
+            influences.resting,
+        ),
     ] {
         outcome.change(what, count);
     }
@@ -38,7 +63,11 @@ pub(super) fn of_view(
 
 /// Weights as shares of 255, if these are the same numbers.
 pub(super) fn bytes_of(weights: &[[f32; 4]]) -> Option<Vec<[u8; 4]>> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 255")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to 255"
+    )]
     let byte = |weight: f32| (weight * 255.0).round() as u8;
     let of_vertex = |weights: &[f32; 4]| {
         let bytes = weights.map(byte);

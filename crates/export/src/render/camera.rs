@@ -19,18 +19,26 @@ impl View {
     /// The view of a file whose `up` axis points up, turned around that axis by an angle of this cosine and sine.
     pub(super) fn new(up: Axis, [cosine, sine]: [f64; 2]) -> Self {
         let ([ca, sa], [ce, se]) = (AROUND, ABOVE);
-        let rows = [[ca, 0.0, -sa], [-sa * se, ce, -ca * se], [sa * ce, se, ca * ce]];
-        Self(rows.map(|[x, y, z]| Axis::Y.rotate_to(up, [x * cosine - z * sine, y, x * sine + z * cosine])))
+        let rows = [
+            [ca, 0.0, -sa],
+            [-sa * se, ce, -ca * se],
+            [sa * ce, se, ca * ce],
+        ];
+        Self(rows.map(|[x, y, z]| {
+            Axis::Y.rotate_to(up, [x * cosine - z * sine, y, x * sine + z * cosine])
+        }))
     }
 
     pub(super) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
-        self.0.map(|row| row[0] * point[0] + row[1] * point[1] + row[2] * point[2])
+        self.0
+            .map(|row| row[0] * point[0] + row[1] * point[1] + row[2] * point[2])
     }
 
     /// A direction of the file as one of the picture.
     pub(super) fn direction(&self, direction: [f32; 3]) -> [f32; 3] {
         #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-        self.apply(direction.map(f64::from)).map(|number| number as f32)
+        self.apply(direction.map(f64::from))
+            .map(|number| number as f32)
     }
 }
 
@@ -38,7 +46,11 @@ impl View {
 pub(super) fn upright([x, y, z]: [f32; 3]) -> [f32; 3] {
     #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
     let [[ca, sa], [ce, se]] = [AROUND, ABOVE].map(|pair| pair.map(|number| number as f32));
-    [ca * x - sa * se * y + sa * ce * z, ce * y + se * z, -sa * x - ca * se * y + ca * ce * z]
+    [
+        ca * x - sa * se * y + sa * ce * z,
+        ce * y + se * z,
+        -sa * x - ca * se * y + ca * ce * z,
+    ]
 }
 
 /// The cosine and the sine of `step / steps` of a full turn.
@@ -47,7 +59,11 @@ pub(super) fn turn(step: u64, steps: u64) -> [f64; 2] {
     let rest = (eighths % steps) as f64 / steps as f64 * FRAC_PI_4;
     let square = rest * rest;
     // The sums of powers, from their last members on.
-    let sum = |divisors: [f64; 8]| divisors.iter().fold(1.0, |sum, divisor| 1.0 - square / divisor * sum);
+    let sum = |divisors: [f64; 8]| {
+        divisors
+            .iter()
+            .fold(1.0, |sum, divisor| 1.0 - square / divisor * sum)
+    };
     let sine = rest * sum([272.0, 210.0, 156.0, 110.0, 72.0, 42.0, 20.0, 6.0]);
     let cosine = sum([240.0, 182.0, 132.0, 90.0, 56.0, 30.0, 12.0, 2.0]);
     let half = FRAC_1_SQRT_2;
@@ -100,19 +116,31 @@ impl Reach {
     /// The extent of no points; further points are counted from `origin`.
     pub(super) fn new(frame: Frame, origin: [f64; 3]) -> Self {
         let (least, greatest) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        Self { origin, tangents: frame.tangents(), sides: [f64::NEG_INFINITY; 4], least, greatest }
+        Self {
+            origin,
+            tangents: frame.tangents(),
+            sides: [f64::NEG_INFINITY; 4],
+            least,
+            greatest,
+        }
     }
 
     pub(super) fn add(&mut self, view: &View, points: &[[f32; 3]]) {
         for point in points {
             let [x, y, z] = view.apply(from(*point, self.origin));
             let [tx, ty] = self.tangents;
-            for (side, reach) in self.sides.iter_mut().zip([x + z * tx, z * tx - x, y + z * ty, z * ty - y]) {
+            for (side, reach) in
+                self.sides
+                    .iter_mut()
+                    .zip([x + z * tx, z * tx - x, y + z * ty, z * ty - y])
+            {
                 if reach > *side {
                     *side = reach;
                 }
             }
-            for ((least, greatest), number) in self.least.iter_mut().zip(&mut self.greatest).zip([x, y, z]) {
+            for ((least, greatest), number) in
+                self.least.iter_mut().zip(&mut self.greatest).zip([x, y, z])
+            {
                 if number < *least {
                     *least = number;
                 }
@@ -129,20 +157,37 @@ impl Reach {
     pub(super) fn camera(&self, view: View, frame: Frame, turns: bool) -> Camera {
         /// The share of half a picture that points may fill.
         const FILLED: f64 = 0.9;
-        let Self { sides: [right, left, top, bottom], tangents: [tx, ty], least, greatest, .. } = *self;
-        let size: f64 =
-            least.iter().zip(greatest).map(|(least, greatest)| (greatest - least) * (greatest - least)).sum();
-        let radius =
-            Some(size.sqrt() / 2.0).filter(|radius| *radius > 0.0 && radius.is_finite()).unwrap_or(1.0);
+        let Self {
+            sides: [right, left, top, bottom],
+            tangents: [tx, ty],
+            least,
+            greatest,
+            ..
+        } = *self;
+        let size: f64 = least
+            .iter()
+            .zip(greatest)
+            .map(|(least, greatest)| (greatest - least) * (greatest - least))
+            .sum();
+        let radius = Some(size.sqrt() / 2.0)
+            .filter(|radius| *radius > 0.0 && radius.is_finite())
+            .unwrap_or(1.0);
         let across = if turns { 0.0 } else { (right - left) / 2.0 };
         let widest = if turns && left > right { left } else { right };
-        let along_x = if turns { widest / tx } else { (right + left) / (2.0 * tx) };
+        let along_x = if turns {
+            widest / tx
+        } else {
+            (right + left) / (2.0 * tx)
+        };
         let along_y = (top + bottom) / (2.0 * ty);
         // However thin a scene is, the eye is not in it.
         let [_, _, nearest] = greatest;
         let away = [along_x, along_y]
             .into_iter()
-            .fold(nearest + radius / 2.0, |far, next| if next > far { next } else { far });
+            .fold(
+                nearest + radius / 2.0,
+                |far, next| if next > far { next } else { far },
+            );
         let shorter = f64::from(frame.width.min(frame.height));
         Camera {
             view,
@@ -195,7 +240,11 @@ impl Camera {
         ];
         /// Far outside of any picture, and far from where numbers end.
         const FARTHEST: f64 = (1 << 28) as f64;
-        let fine = |pixels: f64| (pixels * f64::from(1 << FINE)).round().clamp(-FARTHEST, FARTHEST);
+        let fine = |pixels: f64| {
+            (pixels * f64::from(1 << FINE))
+                .round()
+                .clamp(-FARTHEST, FARTHEST)
+        };
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the nearest will do, and places are not too far away"
@@ -235,7 +284,11 @@ impl Lens {
     /// The point that is seen at a place in pixels, at a distance.
     pub(super) fn point(self, x: f32, y: f32, distance: f32) -> [f32; 3] {
         let step = distance * self.step;
-        [(x - self.middle[0]) * step, (self.middle[1] - y) * step, -distance]
+        [
+            (x - self.middle[0]) * step,
+            (self.middle[1] - y) * step,
+            -distance,
+        ]
     }
 }
 
@@ -255,7 +308,10 @@ mod tests {
             for step in 0..steps {
                 let (sine, cosine) = (step as f64 / steps as f64 * std::f64::consts::TAU).sin_cos();
                 let [c, s] = turn(step, steps);
-                assert!((c - cosine).abs() < 1e-14 && (s - sine).abs() < 1e-14, "{step}/{steps}");
+                assert!(
+                    (c - cosine).abs() < 1e-14 && (s - sine).abs() < 1e-14,
+                    "{step}/{steps}"
+                );
             }
         }
         assert_eq!(turn(1, 4), [0.0, 1.0]);
@@ -263,19 +319,29 @@ mod tests {
 
     #[test]
     fn quarters_of_a_turn_are_exact() {
-        for (up, turn_by) in
-            Axis::ALL.into_iter().zip([Turn::Quarter, Turn::Half, Turn::ThreeQuarters].into_iter().cycle())
-        {
+        for (up, turn_by) in Axis::ALL.into_iter().zip(
+            [Turn::Quarter, Turn::Half, Turn::ThreeQuarters]
+                .into_iter()
+                .cycle(),
+        ) {
             let (point, angle) = ([1.0, 2.0, 3.0], turn(turn_by.quarters().into(), 4));
             let expected = View::new(up, turn(0, 1)).apply(turn_by.about(up, point));
             let seen = View::new(up, angle).apply(point);
-            assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{up}, {turn_by}");
+            assert!(
+                seen.iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a - b).abs() < 1e-15),
+                "{up}, {turn_by}"
+            );
         }
     }
 
     #[test]
     fn every_point_is_in_the_picture_and_some_are_at_its_edge() {
-        let frame = Frame { width: 300, height: 200 };
+        let frame = Frame {
+            width: 300,
+            height: 200,
+        };
         let points: Vec<[f32; 3]> = (0..8)
             .map(|corner| [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { -1e30 } else { 3e30 }))
             .collect();
@@ -288,9 +354,15 @@ mod tests {
             let inside = |number: i32, side: u32| {
                 (0.049..0.951).contains(&(f64::from(number) / 256.0 / f64::from(side)))
             };
-            assert!(seen.iter().all(|place| inside(place.x, 300) && inside(place.y, 200)), "{up:?}");
-            let (top, bottom) =
-                (seen.iter().map(|place| place.y).min(), seen.iter().map(|place| place.y).max());
+            assert!(
+                seen.iter()
+                    .all(|place| inside(place.x, 300) && inside(place.y, 200)),
+                "{up:?}"
+            );
+            let (top, bottom) = (
+                seen.iter().map(|place| place.y).min(),
+                seen.iter().map(|place| place.y).max(),
+            );
             assert!(
                 (bottom.unwrap() - top.unwrap() - 200 * 256 * 9 / 10).abs() <= 2
                     || matches!(up, Axis::X | Axis::NegX)
@@ -300,9 +372,15 @@ mod tests {
 
     #[test]
     fn points_of_one_place_or_one_line_are_in_front_of_the_eye() {
-        let frame = Frame { width: 64, height: 64 };
+        let frame = Frame {
+            width: 64,
+            height: 64,
+        };
         let view = View::new(Axis::Y, turn(0, 1));
-        for points in [vec![[1.0; 3]], vec![[0.0; 3], [8.0 * 12.0, 5.0 * 17.0, 15.0 * 12.0]]] {
+        for points in [
+            vec![[1.0; 3]],
+            vec![[0.0; 3], [8.0 * 12.0, 5.0 * 17.0, 15.0 * 12.0]],
+        ] {
             let mut reach = Reach::new(frame, [0.0; 3]);
             reach.add(&view, &points);
             let camera = reach.camera(view, frame, false);
@@ -317,11 +395,21 @@ mod tests {
     fn what_points_up_in_the_file_points_up_in_the_picture() {
         for (up, axis) in Axis::ALL.into_iter().zip([0, 1, 2].into_iter().cycle()) {
             let mut point = [0.0; 3];
-            point[axis] = if up.name().starts_with('-') { -1.0 } else { 1.0 };
+            point[axis] = if up.name().starts_with('-') {
+                -1.0
+            } else {
+                1.0
+            };
             let seen = View::new(up, turn(0, 1)).direction(point);
             assert!(seen[0].abs() < 1e-6 && seen[1] > 0.9);
             let upright = upright(seen);
-            assert!(upright.iter().zip([0.0, 1.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{upright:?}");
+            assert!(
+                upright
+                    .iter()
+                    .zip([0.0, 1.0, 0.0])
+                    .all(|(a, b)| (a - b).abs() < 1e-6),
+                "{upright:?}"
+            );
         }
     }
 }

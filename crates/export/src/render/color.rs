@@ -29,8 +29,13 @@ const TINTS: [[u8; 3]; 12] = [
 ];
 
 /// From no distance to the largest.
-const HEAT: [[u8; 3]; 5] =
-    [[0x30, 0x3f, 0x7a], [0x2b, 0x8c, 0xa8], [0x6c, 0xb8, 0x6a], [0xec, 0xc2, 0x3f], [0xc9, 0x3a, 0x2c]];
+const HEAT: [[u8; 3]; 5] = [
+    [0x30, 0x3f, 0x7a],
+    [0x2b, 0x8c, 0xa8],
+    [0x6c, 0xb8, 0x6a],
+    [0xec, 0xc2, 0x3f],
+    [0xc9, 0x3a, 0x2c],
+];
 
 /// The light of colours that are looked up for each pixel.
 pub(super) struct Palette {
@@ -41,7 +46,11 @@ pub(super) struct Palette {
 
 impl Palette {
     pub(super) fn new() -> Self {
-        Self { tints: TINTS.map(light), heat: HEAT.map(light), ground: light(GROUND) }
+        Self {
+            tints: TINTS.map(light),
+            heat: HEAT.map(light),
+            ground: light(GROUND),
+        }
     }
 
     /// The colour of a material, by its index in the scene.
@@ -54,7 +63,11 @@ impl Palette {
         let part = if part > 0.0 { part } else { 0.0 };
         let at = part * (HEAT.len() - 1) as f32;
         let below = (at as usize).min(HEAT.len() - 2);
-        let fraction = if at - below as f32 > 1.0 { 1.0 } else { at - below as f32 };
+        let fraction = if at - below as f32 > 1.0 {
+            1.0
+        } else {
+            at - below as f32
+        };
         let (a, b) = (self.heat[below], self.heat[below + 1]);
         std::array::from_fn(|channel| a[channel] + (b[channel] - a[channel]) * fraction)
     }
@@ -68,7 +81,11 @@ pub(super) fn light(bytes: [u8; 3]) -> Light {
         // As often as numbers of this precision can be halved.
         for _ in 0..24 {
             let middle = (below + above) * 0.5;
-            if curve(middle) < wanted { below = middle } else { above = middle }
+            if curve(middle) < wanted {
+                below = middle
+            } else {
+                above = middle
+            }
         }
         if byte == 0 { 0.0 } else { above }
     })
@@ -113,8 +130,16 @@ mod tests {
     fn the_curve_is_nearly_that_of_srgb() {
         for step in 0..=1000 {
             let x = step as f32 / 1000.0;
-            let exact = if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
-            assert!((curve(x) - exact).abs() < 0.012, "{x}: {} {exact}", curve(x));
+            let exact = if x <= 0.003_130_8 {
+                x * 12.92
+            } else {
+                1.055 * x.powf(1.0 / 2.4) - 0.055
+            };
+            assert!(
+                (curve(x) - exact).abs() < 0.012,
+                "{x}: {} {exact}",
+                curve(x)
+            );
         }
     }
 

@@ -48,10 +48,24 @@ pub(super) struct Surface {
 }
 
 /// The corners of an octahedron: four around, and the ends.
-const DOT: [[f32; 3]; 6] =
-    [[1., 0., 0.], [0., 1., 0.], [-1., 0., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
-const FACES: [[u32; 3]; 8] =
-    [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4], [1, 0, 5], [2, 1, 5], [3, 2, 5], [0, 3, 5]];
+const DOT: [[f32; 3]; 6] = [
+    [1., 0., 0.],
+    [0., 1., 0.],
+    [-1., 0., 0.],
+    [0., -1., 0.],
+    [0., 0., 1.],
+    [0., 0., -1.],
+];
+const FACES: [[u32; 3]; 8] = [
+    [0, 1, 4],
+    [1, 2, 4],
+    [2, 3, 4],
+    [3, 0, 4],
+    [1, 0, 5],
+    [2, 1, 5],
+    [3, 2, 5],
+    [0, 3, 5],
+];
 
 /// More dots would hide each other.
 const MOST_DOTS: usize = 50_000;
@@ -85,7 +99,11 @@ impl Used {
             let mut indices = corners.to_vec();
             indices.sort_unstable();
             indices.dedup();
-            return Self { indices, run, places: Vec::new() };
+            return Self {
+                indices,
+                run,
+                places: Vec::new(),
+            };
         }
         let mut places = vec![u32::MAX; run.len()];
         for corner in corners {
@@ -94,17 +112,28 @@ impl Used {
             }
         }
         let mut indices = Vec::new();
-        for (place, index) in places.iter_mut().zip(first..).filter(|(place, _)| **place == 0) {
+        for (place, index) in places
+            .iter_mut()
+            .zip(first..)
+            .filter(|(place, _)| **place == 0)
+        {
             // Fewer than the indices, which are 32 bits wide.
             *place = indices.len() as u32;
             indices.push(index);
         }
-        Self { indices, run, places }
+        Self {
+            indices,
+            run,
+            places,
+        }
     }
 
     /// The index of a vertex in the used vertices.
     fn place(&self, index: u32) -> u32 {
-        match self.places.get((index as usize).saturating_sub(self.run.start)) {
+        match self
+            .places
+            .get((index as usize).saturating_sub(self.run.start))
+        {
             Some(place) => *place,
             None => self.indices.binary_search(&index).unwrap_or(0) as u32,
         }
@@ -117,7 +146,11 @@ impl Used {
 
     fn read<const N: usize>(&self, attribute: &Attribute) -> Vec<[f32; N]> {
         let is_dense = !self.places.is_empty();
-        let all = if is_dense { attribute.slice(self.run.clone()) } else { None };
+        let all = if is_dense {
+            attribute.slice(self.run.clone())
+        } else {
+            None
+        };
         let all: Vec<[f32; N]> = all.map(|part| part.to_f32()).unwrap_or_default();
         if is_dense && all.len() == self.indices.len() {
             return all;
@@ -128,7 +161,9 @@ impl Used {
                 return all.get(index - self.run.start).copied().unwrap_or([0.0; N]);
             }
             let element = attribute.slice(index..index + 1);
-            element.and_then(|element| element.iter_f32().next()).unwrap_or([0.0; N])
+            element
+                .and_then(|element| element.iter_f32().next())
+                .unwrap_or([0.0; N])
         };
         self.indices.iter().map(one).collect()
     }
@@ -144,11 +179,24 @@ impl Drawing {
         rendered: &mut Rendered,
     ) -> Result<Self> {
         budget.begin_scene();
-        if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() == 0) {
-            return Err(Error::NotHeld { target: TARGET, what: "the file has no snapshots".to_owned() });
+        if file
+            .as_cgeo()
+            .is_some_and(|proxy| proxy.snapshot_count() == 0)
+        {
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what: "the file has no snapshots".to_owned(),
+            });
         }
-        let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
-        let still = Still { named: Named { moment, name: None }, model: file.as_iqm().cloned() };
+        let snapshot = if let Moment::Snapshot(index) = moment {
+            index
+        } else {
+            0
+        };
+        let still = Still {
+            named: Named { moment, name: None },
+            model: file.as_iqm().cloned(),
+        };
         let wanted = Selection {
             meshes: &render.meshes,
             lods: render.lod,
@@ -162,7 +210,10 @@ impl Drawing {
         let scene = Scene::of(file, &wanted, rendered)?;
         let meshes = scene.meshes(budget, rendered)?;
         let has_dots = scene.are_points || !scene.bones.is_empty();
-        let mut drawing = Self { has_dots, ..Self::default() };
+        let mut drawing = Self {
+            has_dots,
+            ..Self::default()
+        };
         drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points {
@@ -176,9 +227,15 @@ impl Drawing {
             drawing.add_bone(*from, *to, width);
         }
         if drawing.triangles.is_empty() {
-            let what =
-                if meshes.is_empty() { "the file has no mesh to draw" } else { "the mesh has no triangles" };
-            return Err(Error::NotHeld { target: TARGET, what: what.to_owned() });
+            let what = if meshes.is_empty() {
+                "the file has no mesh to draw"
+            } else {
+                "the mesh has no triangles"
+            };
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what: what.to_owned(),
+            });
         }
         rendered.triangles = drawing.triangles.len() as u64;
         Ok(drawing)
@@ -202,14 +259,19 @@ impl Drawing {
             return Ok(());
         }
         let mut is_corner = vec![false; self.positions.len()];
-        let have_area = self.triangles.iter().filter(|triangle| !is_degenerate(self.corners(triangle)));
+        let have_area = self
+            .triangles
+            .iter()
+            .filter(|triangle| !is_degenerate(self.corners(triangle)));
         for corner in have_area.flatten() {
             if let Some(is_corner) = is_corner.get_mut(*corner as usize) {
                 *is_corner = true;
             }
         }
         // Without an area, there is nothing to draw.
-        let Some(first) = is_corner.iter().position(|is| *is) else { return Ok(()) };
+        let Some(first) = is_corner.iter().position(|is| *is) else {
+            return Ok(());
+        };
         let place = self.positions.get(first).copied().unwrap_or_default();
         let mut corners = Vec::new();
         for (position, is_corner) in self.positions.iter_mut().zip(is_corner) {
@@ -229,11 +291,15 @@ impl Drawing {
         budget.charge(memory(elements, DRAWN), "dots to draw")?;
         let extent = extent(&corners);
         // The square of an extent may be more than `f32` can hold.
-        let radius = f64::max(dot(extent, extent).sqrt() / DOTS, pixels(3.0, extent, frame)) / 2.0;
+        let radius = f64::max(
+            dot(extent, extent).sqrt() / DOTS,
+            pixels(3.0, extent, frame),
+        ) / 2.0;
         for place in dots() {
             let at = |corner: [f32; 3]| {
                 let at = |axis: usize| f64::from(place[axis]) + radius * f64::from(corner[axis]);
-                [0, 1, 2].map(|axis| at(axis).clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32)
+                [0, 1, 2]
+                    .map(|axis| at(axis).clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32)
             };
             self.add_octahedron(DOT.map(at), 0);
         }
@@ -241,7 +307,8 @@ impl Drawing {
         if !self.colors.is_empty() {
             self.colors.resize(self.positions.len(), None);
         }
-        rendered.note("the triangles are too small to be seen: dots are at their corners".to_owned());
+        rendered
+            .note("the triangles are too small to be seen: dots are at their corners".to_owned());
         Ok(())
     }
 
@@ -270,20 +337,34 @@ impl Drawing {
     }
 
     fn corners(&self, triangle: &[u32; 3]) -> [[f32; 3]; 3] {
-        triangle.map(|corner| self.positions.get(corner as usize).copied().unwrap_or_default())
+        triangle.map(|corner| {
+            self.positions
+                .get(corner as usize)
+                .copied()
+                .unwrap_or_default()
+        })
     }
 
     /// The error of a picture on which no triangle covers a sample.
     pub(super) fn nothing_drawn(&self) -> Error {
         let count = self.triangles.len();
-        let what = match self.triangles.iter().all(|triangle| is_degenerate(self.corners(triangle))) {
+        let what = match self
+            .triangles
+            .iter()
+            .all(|triangle| is_degenerate(self.corners(triangle)))
+        {
             true if count == 1 => "nothing to draw: the only triangle has no area".to_owned(),
             true => format!("nothing to draw: none of the {count} triangles has an area"),
-            false => "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
+            false => {
+                "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
                 use a larger picture, another axis that points up, or single meshes"
-                .to_owned(),
+                    .to_owned()
+            }
         };
-        Error::NotHeld { target: TARGET, what }
+        Error::NotHeld {
+            target: TARGET,
+            what,
+        }
     }
 
     /// Charges what the meshes and bones need, all at once, so that an error names the whole; then allocates it.
@@ -300,7 +381,10 @@ impl Drawing {
         let (mut drawn, mut read) = ([0_usize; 2], 0_u64);
         for mesh in meshes {
             let [vertices, triangles] = size(&mesh.view, scene.are_points);
-            drawn = [drawn[0].saturating_add(vertices), drawn[1].saturating_add(triangles)];
+            drawn = [
+                drawn[0].saturating_add(vertices),
+                drawn[1].saturating_add(triangles),
+            ];
             // One mesh after another is read.
             let of_vertex = READ[0] + if scene.pose.is_some() { MOVED } else { 0 };
             read = read.max(memory([vertices, triangles], [of_vertex, READ[1]]));
@@ -314,7 +398,10 @@ impl Drawing {
         {
             // The library charges the memory in which it decodes attributes by itself: it has room.
             let _scope = budget.scope();
-            budget.charge(bytes.saturating_add(memory(drawn, [READING, 0])), "triangles to draw")?;
+            budget.charge(
+                bytes.saturating_add(memory(drawn, [READING, 0])),
+                "triangles to draw",
+            )?;
         }
         budget.charge(bytes, "triangles to draw")?;
         self.positions.reserve_exact(vertices);
@@ -338,20 +425,33 @@ impl Drawing {
     ) -> Result<()> {
         let view = &mesh.view;
         let corners = view.indices().to_vec();
-        let Some(attribute) = view.attribute(&Semantic::Position)?.filter(|_| corners.len() >= 3) else {
+        let Some(attribute) = view
+            .attribute(&Semantic::Position)?
+            .filter(|_| corners.len() >= 3)
+        else {
             return Ok(());
         };
         let used = Used::of(&corners);
         let mut positions = used.read::<3>(&attribute);
         drop(attribute);
-        finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
-        let mut normals = view.attribute(&Semantic::Normal)?.map(|attribute| used.read::<3>(&attribute));
+        finite(
+            &mut positions,
+            &used,
+            view,
+            &Semantic::Position,
+            render,
+            rendered,
+        )?;
+        let mut normals = view
+            .attribute(&Semantic::Normal)?
+            .map(|attribute| used.read::<3>(&attribute));
         if let Some(values) = &mut normals {
             match finite(values, &used, view, &Semantic::Normal, render, rendered) {
                 Err(Error::NonFinite { address, value }) => {
                     let mesh = view.address();
-                    rendered
-                        .note(format!("the normals of {mesh} are computed, because {address} is {value}"));
+                    rendered.note(format!(
+                        "the normals of {mesh} are computed, because {address} is {value}"
+                    ));
                     normals = None;
                 }
                 checked => checked?,
@@ -360,16 +460,28 @@ impl Drawing {
         let index_of = |place: usize| used.index(place) as usize;
         if let Some((pose, influences)) = influences(view, pose)? {
             pose.apply(Kind::Point, &influences, index_of, &mut positions);
-            finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
+            finite(
+                &mut positions,
+                &used,
+                view,
+                &Semantic::Position,
+                render,
+                rendered,
+            )?;
             if let Some(normals) = &mut normals {
                 pose.apply(Kind::Normal, &influences, index_of, normals);
             }
         }
         let base = self.positions.len();
-        let base = u32::try_from(base).ok().filter(|base| base.checked_add(u32::MAX >> 1).is_some());
+        let base = u32::try_from(base)
+            .ok()
+            .filter(|base| base.checked_add(u32::MAX >> 1).is_some());
         let Some(base) = base.filter(|_| positions.len() < (u32::MAX >> 1) as usize) else {
             let what = "more than 2,147,483,647 vertices".to_owned();
-            return Err(Error::NotHeld { target: TARGET, what });
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what,
+            });
         };
         let places = |triangle: &[u32; 3]| triangle.map(|corner| used.place(corner));
         let triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
@@ -386,7 +498,11 @@ impl Drawing {
         self.normals.append(&mut normals);
         self.indices.extend(used.indices);
         self.vertices = self.vertices.saturating_add(view.vertex_count());
-        self.triangles.extend(triangles.into_iter().map(|triangle| triangle.map(|corner| base + corner)));
+        self.triangles.extend(
+            triangles
+                .into_iter()
+                .map(|triangle| triangle.map(|corner| base + corner)),
+        );
         Ok(())
     }
 
@@ -394,7 +510,8 @@ impl Drawing {
     fn colors(&mut self, used: &Used, view: &MeshView) -> Result<()> {
         let Some(attribute) = view.attribute(&Semantic::Color(0))? else {
             if !self.colors.is_empty() {
-                self.colors.resize(self.colors.len() + used.indices.len(), None);
+                self.colors
+                    .resize(self.colors.len() + used.indices.len(), None);
             }
             return Ok(());
         };
@@ -402,8 +519,11 @@ impl Drawing {
         self.colors.resize(self.positions.len(), None);
         let mut colors = used.read::<4>(&attribute);
         let are_colors = colors_to_linear(&mut colors);
-        self.colors
-            .extend(colors.into_iter().map(|[red, green, blue, _]| are_colors.then_some([red, green, blue])));
+        self.colors.extend(
+            colors
+                .into_iter()
+                .map(|[red, green, blue, _]| are_colors.then_some([red, green, blue])),
+        );
         Ok(())
     }
 
@@ -417,7 +537,9 @@ impl Drawing {
         rendered: &mut Rendered,
     ) -> Result<()> {
         let view = &mesh.view;
-        let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(()) };
+        let Some(attribute) = view.attribute(&Semantic::Position)? else {
+            return Ok(());
+        };
         let step = attribute.len().div_ceil(MOST_DOTS).max(1);
         if step > 1 {
             rendered.note(format!("{}: one of {step} points is drawn", view.address()));
@@ -426,17 +548,38 @@ impl Drawing {
         let used = Used::of(&indices);
         let mut points = used.read::<3>(&attribute);
         drop(attribute);
-        finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
+        finite(
+            &mut points,
+            &used,
+            view,
+            &Semantic::Position,
+            render,
+            rendered,
+        )?;
         if let Some((pose, influences)) = influences(view, pose)? {
-            pose.apply(Kind::Point, &influences, |place| used.index(place) as usize, &mut points);
-            finite(&mut points, &used, view, &Semantic::Position, render, rendered)?;
+            pose.apply(
+                Kind::Point,
+                &influences,
+                |place| used.index(place) as usize,
+                &mut points,
+            );
+            finite(
+                &mut points,
+                &used,
+                view,
+                &Semantic::Position,
+                render,
+                rendered,
+            )?;
         }
         self.colors(&used, view)?;
         // One for each point, of which each corner of its dot has it.
         let first = self.colors.len() - points.len().min(self.colors.len());
         let colors = self.colors.split_off(first);
-        self.colors.extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
-        let radius = dot_width(&points).max(pixels(1.5, extent(&points), render.frame()) as f32) / 2.0;
+        self.colors
+            .extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
+        let radius =
+            dot_width(&points).max(pixels(1.5, extent(&points), render.frame()) as f32) / 2.0;
         for (point, index) in points.iter().zip(&indices) {
             let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis]);
             self.add_octahedron(DOT.map(at), u16::try_from(ordinal).unwrap_or(u16::MAX));
@@ -449,13 +592,17 @@ impl Drawing {
     /// Draws a bone from a joint to its child, and a dot at the child.
     fn add_bone(&mut self, from: [f32; 3], to: [f32; 3], width: f32) {
         let along = sub(to.map(f64::from), from.map(f64::from));
-        let side = unit_of_f64(cross(along, [0.0, 0.0, 1.0])).or(unit_of_f64(cross(along, [0.0, 1.0, 0.0])));
+        let side = unit_of_f64(cross(along, [0.0, 0.0, 1.0]))
+            .or(unit_of_f64(cross(along, [0.0, 1.0, 0.0])));
         let at = |share: f64, a: f64, b: f64, x: [f64; 3], y: [f64; 3]| {
-            [0, 1, 2]
-                .map(|axis| (f64::from(from[axis]) + share * along[axis] + a * x[axis] + b * y[axis]) as f32)
+            [0, 1, 2].map(|axis| {
+                (f64::from(from[axis]) + share * along[axis] + a * x[axis] + b * y[axis]) as f32
+            })
         };
         if let Some(x) = side.map(|side| side.map(f64::from)) {
-            let y = unit_of_f64(cross(along, x)).unwrap_or_default().map(f64::from);
+            let y = unit_of_f64(cross(along, x))
+                .unwrap_or_default()
+                .map(f64::from);
             let thick = 0.1 * dot(along, along).sqrt();
             let ring = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
                 .map(|[a, b]| at(0.2, a * thick, b * thick, x, y));
@@ -474,8 +621,14 @@ impl Drawing {
         self.positions.extend(corners);
         // None, so that the normals of the triangles are used.
         self.normals.extend([[0.0; 3]; DOT.len()]);
-        self.triangles.extend(FACES.map(|face| face.map(|corner| base + corner)));
-        self.surfaces.extend([Surface { tint, is_creased: true }; FACES.len()]);
+        self.triangles
+            .extend(FACES.map(|face| face.map(|corner| base + corner)));
+        self.surfaces.extend(
+            [Surface {
+                tint,
+                is_creased: true,
+            }; FACES.len()],
+        );
     }
 
     /// Adds the surface of each triangle of a mesh.
@@ -490,7 +643,10 @@ impl Drawing {
                 None if mesh.view.material_ids().is_some() => tint(Tint::Number(group.material)),
                 None => tint(Tint::Mesh(ordinal)),
             };
-            self.surfaces.extend(std::iter::repeat_n(Surface { tint, is_creased }, group.triangles.len()));
+            self.surfaces.extend(std::iter::repeat_n(
+                Surface { tint, is_creased },
+                group.triangles.len(),
+            ));
         }
     }
 }
@@ -517,7 +673,10 @@ fn is_degenerate(corners: [[f32; 3]; 3]) -> bool {
 }
 
 /// The pose, and the joints of the vertices that follow it.
-fn influences<'a>(view: &MeshView, pose: Option<&'a Pose>) -> Result<Option<(&'a Pose, Influences)>> {
+fn influences<'a>(
+    view: &MeshView,
+    pose: Option<&'a Pose>,
+) -> Result<Option<(&'a Pose, Influences)>> {
     let Some(pose) = pose else { return Ok(None) };
     Ok(pose.influences(view)?.map(|influences| (pose, influences)))
 }
@@ -529,7 +688,10 @@ fn size(view: &MeshView, are_points: bool) -> [usize; 2] {
         return [points * DOT.len(), points * FACES.len()];
     }
     let triangles = view.triangle_count();
-    [view.vertex_count().min(triangles.saturating_mul(3)), triangles]
+    [
+        view.vertex_count().min(triangles.saturating_mul(3)),
+        triangles,
+    ]
 }
 
 /// The memory for some vertices and triangles, of which each takes this.
@@ -550,8 +712,10 @@ fn finite(
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
     let replaced = replace_non_finite(elements, address_of, render.zero_non_finite)?;
     if replaced > 0 {
-        rendered
-            .note(format!("{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0", view.address()));
+        rendered.note(format!(
+            "{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0",
+            view.address()
+        ));
     }
     Ok(())
 }
@@ -570,7 +734,10 @@ fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32;
     sorted.sort_unstable_by_key(|index| (bits(*index), *index));
     let mut firsts = vec![0_u32; positions.len()];
     let mut first = 0;
-    for pair in std::iter::once(None).chain(sorted.iter().map(Some)).zip(&sorted) {
+    for pair in std::iter::once(None)
+        .chain(sorted.iter().map(Some))
+        .zip(&sorted)
+    {
         let (before, index) = pair;
         if before.is_none_or(|before| bits(*before) != bits(*index)) {
             first = *index;
@@ -582,16 +749,23 @@ fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32;
     drop(sorted);
     let mut sums = vec![[0.0_f64; 3]; positions.len()];
     for triangle in triangles {
-        let [a, b, c] = triangle.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
+        let [a, b, c] =
+            triangle.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
         let face = face_normal([a, b, c]);
         for corner in triangle {
-            let first = firsts.get(*corner as usize).and_then(|first| sums.get_mut(*first as usize));
+            let first = firsts
+                .get(*corner as usize)
+                .and_then(|first| sums.get_mut(*first as usize));
             for (sum, number) in first.into_iter().flatten().zip(face) {
                 *sum += number;
             }
         }
     }
-    for (normal, first) in normals.iter_mut().zip(firsts).filter(|(normal, _)| **normal == [0.0; 3]) {
+    for (normal, first) in normals
+        .iter_mut()
+        .zip(firsts)
+        .filter(|(normal, _)| **normal == [0.0; 3])
+    {
         let sum = sums.get(first as usize).copied().unwrap_or_default();
         *normal = unit_of_f64(sum).unwrap_or([0.0; 3]);
     }

@@ -13,7 +13,12 @@ pub(super) const SCALE: u32 = 40;
 
 /// Colours a scene by the distances between its vertices and the vertices of another scene; returns the largest.
 pub(super) fn color_by_distance(scene: &mut Drawing, other: &Drawing) -> Result<f64> {
-    let refused = |what: String| Err(Error::NotHeld { target: TARGET, what });
+    let refused = |what: String| {
+        Err(Error::NotHeld {
+            target: TARGET,
+            what,
+        })
+    };
     let [a, b] = [scene.vertices, other.vertices];
     if a != b {
         return refused(format!(
@@ -25,13 +30,17 @@ pub(super) fn color_by_distance(scene: &mut Drawing, other: &Drawing) -> Result<
             triangle.map(|corner| scene.indices.get(corner as usize).copied())
         };
         let pairs = scene.triangles.iter().zip(&other.triangles);
-        let differing = pairs.filter(|(a, b)| corners(scene, a) != corners(other, b)).count();
+        let differing = pairs
+            .filter(|(a, b)| corners(scene, a) != corners(other, b))
+            .count();
         let [a, b] = [scene.triangles.len(), other.triangles.len()];
         return refused(match a == b {
             true => format!(
                 "{differing} of {a} triangles have other corners in the second: distances need the same"
             ),
-            false => format!("{a} triangles in the first, {b} in the second: distances need the same"),
+            false => {
+                format!("{a} triangles in the first, {b} in the second: distances need the same")
+            }
         });
     }
     let distance = |(a, b): (&[f32; 3], &[f32; 3])| {
@@ -41,10 +50,24 @@ pub(super) fn color_by_distance(scene: &mut Drawing, other: &Drawing) -> Result<
         });
         squares.sum::<f64>().sqrt()
     };
-    let distances: Vec<f64> = scene.positions.iter().zip(&other.positions).map(distance).collect();
-    let largest = distances.iter().fold(0.0, |largest, next| if *next > largest { *next } else { largest });
+    let distances: Vec<f64> = scene
+        .positions
+        .iter()
+        .zip(&other.positions)
+        .map(distance)
+        .collect();
+    let largest = distances.iter().fold(
+        0.0,
+        |largest, next| if *next > largest { *next } else { largest },
+    );
     #[expect(clippy::cast_possible_truncation, reason = "a part of 1")]
-    let part = |distance: f64| if largest > 0.0 { (distance / largest) as f32 } else { 0.0 };
+    let part = |distance: f64| {
+        if largest > 0.0 {
+            (distance / largest) as f32
+        } else {
+            0.0
+        }
+    };
     scene.heat = Some(distances.into_iter().map(part).collect());
     Ok(largest)
 }
@@ -54,10 +77,16 @@ pub(super) fn with_scale(picture: &Picture, largest: f64) -> Picture {
     /// From the edges of the picture, and the height of the coloured bar.
     const MARGIN: u32 = 16;
     const BAR: u32 = 10;
-    let frame = Frame { width: picture.width(), height: picture.height() + SCALE };
+    let frame = Frame {
+        width: picture.width(),
+        height: picture.height() + SCALE,
+    };
     let mut whole = Picture::plain(frame, GROUND);
     whole.paste(picture, 0, 0);
-    let (left, right) = (MARGIN.min(frame.width / 4), frame.width - MARGIN.min(frame.width / 4));
+    let (left, right) = (
+        MARGIN.min(frame.width / 4),
+        frame.width - MARGIN.min(frame.width / 4),
+    );
     let (top, steps) = (picture.height() + 2, (right - left).max(2) - 1);
     let palette = Palette::new();
     for column in left..right {

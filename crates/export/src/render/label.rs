@@ -12,7 +12,10 @@ pub(super) const LINE: u32 = 16;
 
 static FONT: LazyLock<Face> = LazyLock::new(|| {
     const FILE: &[u8] = include_bytes!("../../font/NotoSans-subset.ttf");
-    #[expect(clippy::expect_used, reason = "the file is a part of this package, and tests read it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "the file is a part of this package, and tests read it"
+    )]
     Face::parse(FILE).expect("a TrueType font")
 });
 
@@ -31,7 +34,10 @@ impl Face {
     fn parse(file: &'static [u8]) -> Option<Self> {
         let face = RawFace::parse(file, 0).ok()?;
         let table = |name| face.table(Tag::from_bytes(name));
-        let (head, lines) = (head::Table::parse(table(b"head")?)?, hhea::Table::parse(table(b"hhea")?)?);
+        let (head, lines) = (
+            head::Table::parse(table(b"head")?)?,
+            hhea::Table::parse(table(b"hhea")?)?,
+        );
         let count = maxp::Table::parse(table(b"maxp")?)?.number_of_glyphs;
         let places = loca::Table::parse(count, head.index_to_location_format, table(b"loca")?)?;
         let scale = LINE as f32 / (f32::from(lines.ascender) - f32::from(lines.descender));
@@ -68,7 +74,8 @@ pub(super) fn write(picture: &mut Picture, text: &str, column: u32, row: u32, co
         let glyph = FONT.glyph(letter);
         if let Some(sides) = FONT.outlines.bbox(glyph) {
             let scaled = |number: i16| f32::from(number) * FONT.scale;
-            let [left, top] = [start + scaled(sides.x_min), baseline - scaled(sides.y_max)].map(f32::floor);
+            let [left, top] =
+                [start + scaled(sides.x_min), baseline - scaled(sides.y_max)].map(f32::floor);
             let [right, bottom] =
                 [start + scaled(sides.x_max), baseline - scaled(sides.y_min)].map(f32::ceil);
             let mut outline = Outline {
@@ -101,7 +108,10 @@ struct Outline {
 
 impl Outline {
     fn place(&self, x: f32, y: f32) -> Point {
-        point(self.origin.x + x * FONT.scale, self.origin.y - y * FONT.scale)
+        point(
+            self.origin.x + x * FONT.scale,
+            self.origin.y - y * FONT.scale,
+        )
     }
 }
 
@@ -166,8 +176,13 @@ pub(super) fn cut(text: &str, most: u32, share: f32) -> String {
     let room = most - FONT.advance(GAP);
     let (head, used) = fitting(text.chars(), room * share);
     let (tail, _) = fitting(text.chars().rev(), room - used);
-    let start = text.char_indices().nth(head).map_or(text, |(end, _)| &text[..end]);
-    let end = tail.checked_sub(1).and_then(|last| text.char_indices().nth_back(last));
+    let start = text
+        .char_indices()
+        .nth(head)
+        .map_or(text, |(end, _)| &text[..end]);
+    let end = tail
+        .checked_sub(1)
+        .and_then(|last| text.char_indices().nth_back(last));
     let end = end.map_or("", |(begin, _)| &text[begin..]);
     format!("{start}{GAP}{end}")
 }
@@ -211,22 +226,43 @@ mod tests {
     #[test]
     fn words_are_wrapped_and_cut_if_they_are_too_long() {
         let wide = |text: &str| width(text).ceil() as u32;
-        assert_eq!(wrap("a bad file, cut off", wide("cut off")), ["a bad", "file,", "cut off"]);
+        assert_eq!(
+            wrap("a bad file, cut off", wide("cut off")),
+            ["a bad", "file,", "cut off"]
+        );
         assert_eq!(wrap("aaaaaaaaaa k", wide("aaaa")), ["aaaa", "aaaa", "aa k"]);
         assert_eq!(wrap("", 40), [""; 0]);
-        assert_eq!(cut("aaaaaaaaaa", wide("aaa\u{2026}aaa"), 0.5), "aaa\u{2026}aaa");
-        assert_eq!(cut("\u{e9}\u{e9}", wide("\u{e9}\u{e9}"), 0.5), "\u{e9}\u{e9}");
+        assert_eq!(
+            cut("aaaaaaaaaa", wide("aaa\u{2026}aaa"), 0.5),
+            "aaa\u{2026}aaa"
+        );
+        assert_eq!(
+            cut("\u{e9}\u{e9}", wide("\u{e9}\u{e9}"), 0.5),
+            "\u{e9}\u{e9}"
+        );
         for most in 0..50 {
             let text = cut("abcdefghij", most, 0.5);
-            assert!(width(&text) <= most as f32 || text == "\u{2026}", "{most} {text}");
-            assert_eq!(wrap("abcdefghij kl", most).concat().replace(' ', ""), "abcdefghijkl");
+            assert!(
+                width(&text) <= most as f32 || text == "\u{2026}",
+                "{most} {text}"
+            );
+            assert_eq!(
+                wrap("abcdefghij kl", most).concat().replace(' ', ""),
+                "abcdefghijkl"
+            );
         }
     }
 
     #[test]
     fn letters_that_are_unknown_or_do_not_print_are_boxes() {
         let drawn = |text: &str| {
-            let mut picture = Picture::plain(Frame { width: 20, height: LINE }, [255; 3]);
+            let mut picture = Picture::plain(
+                Frame {
+                    width: 20,
+                    height: LINE,
+                },
+                [255; 3],
+            );
             write(&mut picture, text, 2, 0, [0; 3]);
             picture
         };
@@ -236,19 +272,40 @@ mod tests {
             assert_ne!(drawn(text), blank, "{text:?}");
             assert!(text == "\n" || drawn(text) != drawn("\n"), "{text:?}");
         }
-        assert_eq!(blank, Picture::plain(Frame { width: 20, height: LINE }, [255; 3]));
+        assert_eq!(
+            blank,
+            Picture::plain(
+                Frame {
+                    width: 20,
+                    height: LINE
+                },
+                [255; 3]
+            )
+        );
     }
 
     #[test]
     fn all_of_a_line_is_within_its_height_and_what_does_not_fit_is_left_out() {
-        let ground = Picture::plain(Frame { width: 60, height: 40 }, [255; 3]);
+        let ground = Picture::plain(
+            Frame {
+                width: 60,
+                height: 40,
+            },
+            [255; 3],
+        );
         let mut picture = ground.clone();
         write(&mut picture, "\u{c5}gjpqy|WWWWWWWW", 0, 10, [0; 3]);
         for (row, line) in picture.bytes().chunks(60 * 3).enumerate() {
             let is_inked = line.iter().any(|byte| *byte < 128);
-            assert!(!is_inked || (10..10 + LINE as usize).contains(&row), "{row}");
+            assert!(
+                !is_inked || (10..10 + LINE as usize).contains(&row),
+                "{row}"
+            );
         }
         assert_ne!(picture, ground);
-        assert!(picture.bytes().iter().any(|byte| *byte < 40), "letters are dark");
+        assert!(
+            picture.bytes().iter().any(|byte| *byte < 40),
+            "letters are dark"
+        );
     }
 }

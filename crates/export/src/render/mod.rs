@@ -54,11 +54,20 @@ use crate::scene::assume;
 
 impl Render {
     fn frame(&self) -> Frame {
-        const USUAL: Frame = Frame { width: 1024, height: 1024 };
-        const TILE: Frame = Frame { width: 256, height: 256 };
+        const USUAL: Frame = Frame {
+            width: 1024,
+            height: 1024,
+        };
+        const TILE: Frame = Frame {
+            width: 256,
+            height: 256,
+        };
         let usual = if self.sheet { TILE } else { USUAL };
         let side = |side: u32| side.clamp(1, LONGEST);
-        self.size.map_or(usual, |[width, height]| Frame { width: side(width), height: side(height) })
+        self.size.map_or(usual, |[width, height]| Frame {
+            width: side(width),
+            height: side(height),
+        })
     }
 
     fn style(&self) -> Style {
@@ -67,7 +76,11 @@ impl Render {
             Samples::Four => 4,
             Samples::Nine => 9,
         };
-        Style { mode: self.mode, samples, is_parallel: self.parallelism == Parallelism::Rayon }
+        Style {
+            mode: self.mode,
+            samples,
+            is_parallel: self.parallelism == Parallelism::Rayon,
+        }
     }
 
     /// The axis that points up in a file.
@@ -78,12 +91,19 @@ impl Render {
     /// The cosine and the sine of the angle of a picture of a turntable.
     fn angle(&self, picture: u32, pictures: u32) -> [f64; 2] {
         let (picture, pictures) = (u64::from(picture), u64::from(pictures));
-        turn(4 * picture + u64::from(self.turn.quarters()) * pictures, 4 * pictures)
+        turn(
+            4 * picture + u64::from(self.turn.quarters()) * pictures,
+            4 * pictures,
+        )
     }
 
     fn finder(&self) -> Finder<'_> {
         let when = When::of(self.snapshot, self.frame, self.seconds);
-        Finder { when, anim: self.anim.as_deref(), target: TARGET }
+        Finder {
+            when,
+            anim: self.anim.as_deref(),
+            target: TARGET,
+        }
     }
 
     fn every(&self) -> usize {
@@ -92,10 +112,21 @@ impl Render {
 
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
-        let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 1);
+        let moves = self.meshes.is_empty()
+            && file
+                .as_cgeo()
+                .is_some_and(|proxy| proxy.snapshot_count() > 1);
         let finder = self.finder();
         let is_first = moves && finder.when == When::Usual && finder.anim.is_none();
-        Finder { when: if is_first { When::Snapshot(0) } else { finder.when }, ..finder }.one(file)
+        Finder {
+            when: if is_first {
+                When::Snapshot(0)
+            } else {
+                finder.when
+            },
+            ..finder
+        }
+        .one(file)
     }
 
     /// The triangles of a file at a moment, which can be seen.
@@ -111,13 +142,21 @@ impl Render {
         let mut scene = Drawing::of(file, self, moment, budget, rendered)?;
         let (up, frame) = (self.up(file, rendered), self.frame());
         let sides = if self.turntable.is_some() { SIDES } else { 1 };
-        let views: Vec<View> = (0..sides).map(|side| View::new(up, self.angle(side, sides))).collect();
+        let views: Vec<View> = (0..sides)
+            .map(|side| View::new(up, self.angle(side, sides)))
+            .collect();
         scene.make_visible(&views, frame, budget, rendered)?;
         Ok(scene)
     }
 
     /// The camera that has a scene in its picture.
-    fn camera(&self, file: &MeshFile, scene: &Drawing, frame: Frame, rendered: &mut Rendered) -> Camera {
+    fn camera(
+        &self,
+        file: &MeshFile,
+        scene: &Drawing,
+        frame: Frame,
+        rendered: &mut Rendered,
+    ) -> Camera {
         let (view, reach) = self.reach(file, scene, frame, rendered);
         reach.camera(view, frame, false)
     }
@@ -227,7 +266,10 @@ impl Render {
         let mut ignored = Rendered::default();
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
-            Ok((Some(self.drawing(file, named.moment, budget, &mut ignored)?), camera))
+            Ok((
+                Some(self.drawing(file, named.moment, budget, &mut ignored)?),
+                camera,
+            ))
         });
         let written = self.write_apng(&first, scenes, (count, run.delay), (place, budget))?;
         rendered.moment = span(&run.moments);
@@ -247,8 +289,16 @@ impl Render {
         let mut seen = SeenOnce::default();
         for picture in pictures {
             let (own, camera) = picture?;
-            let drawn = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style(), budget)?;
-            writer.write_image_data(drawn.picture.bytes()).map_err(written)?;
+            let drawn = draw(
+                own.as_ref().unwrap_or(scene),
+                &camera,
+                self.frame(),
+                self.style(),
+                budget,
+            )?;
+            writer
+                .write_image_data(drawn.picture.bytes())
+                .map_err(written)?;
             seen.add(drawn.nothing);
         }
         seen.check()?;
@@ -274,7 +324,10 @@ impl Render {
                 Some(first) => first,
                 None => {
                     let scope = budget.scope();
-                    (self.drawing(file, named.moment, budget, &mut ignored)?, scope)
+                    (
+                        self.drawing(file, named.moment, budget, &mut ignored)?,
+                        scope,
+                    )
                 }
             };
             let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style(), budget)?;
@@ -308,7 +361,12 @@ impl Render {
         let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
-            reach.add(&view, &self.drawing(file, named.moment, budget, rendered)?.positions);
+            reach.add(
+                &view,
+                &self
+                    .drawing(file, named.moment, budget, rendered)?
+                    .positions,
+            );
         }
         Ok((reach.camera(view, self.frame(), false), scene))
     }
@@ -340,12 +398,21 @@ impl Render {
         let named = self.moment(file)?;
         let mut scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
         let moment = self.moment(other)?.moment;
-        let theirs = Drawing::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
+        let theirs = Drawing::of(
+            other,
+            self,
+            moment,
+            &Budget::of_pictures(other),
+            &mut Rendered::default(),
+        )?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
         rendered.moment = named.to_text();
         let whole = self.frame();
-        let frame = Frame { height: whole.height.saturating_sub(heat::SCALE).max(1), ..whole };
+        let frame = Frame {
+            height: whole.height.saturating_sub(heat::SCALE).max(1),
+            ..whole
+        };
         let camera = self.camera(file, &scene, frame, &mut rendered);
         let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);

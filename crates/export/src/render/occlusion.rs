@@ -28,7 +28,8 @@ pub(super) struct Surfaces<'a> {
 /// Each second pixel of each second row.
 pub(super) fn coarse(frame: Frame, pixels: &[f32]) -> Vec<f32> {
     let rows = pixels.chunks((frame.width as usize).max(1)).step_by(2);
-    rows.flat_map(|row| row.iter().step_by(2).copied()).collect()
+    rows.flat_map(|row| row.iter().step_by(2).copied())
+        .collect()
 }
 
 /// Places around a pixel that are looked at, on spirals within a radius of 1: one for each pattern.
@@ -36,8 +37,8 @@ pub(super) fn spirals() -> Vec<Vec<[f32; 2]>> {
     let spiral = |pattern: u32| {
         let place = |look: u32| {
             // Patterns lie between each other's places.
-            let radius =
-                (f64::from(look) + (f64::from(pattern) + 0.5) / f64::from(PATTERNS)) / f64::from(LOOKS);
+            let radius = (f64::from(look) + (f64::from(pattern) + 0.5) / f64::from(PATTERNS))
+                / f64::from(LOOKS);
             let [cosine, sine] = turn(
                 u64::from((look * 7 * PATTERNS + pattern * 11) % (LOOKS * PATTERNS)),
                 u64::from(LOOKS * PATTERNS),
@@ -59,7 +60,9 @@ impl Surfaces<'_> {
         for (line, row) in out.chunks_mut(width as usize).zip(rows) {
             for (reached, column) in line.iter_mut().zip(0..width) {
                 let pattern = ORDER[(row % 4 * 4 + column % 4) as usize];
-                *reached = spirals.get(pattern).map_or(1.0, |spiral| self.at(column, row, spiral));
+                *reached = spirals
+                    .get(pattern)
+                    .map_or(1.0, |spiral| self.at(column, row, spiral));
             }
         }
     }
@@ -70,7 +73,8 @@ impl Surfaces<'_> {
 
     fn at(&self, column: u32, row: u32, spiral: &[[f32; 2]]) -> f32 {
         let index = self.index(column, row);
-        let (Some(distance), Some(normal)) = (self.distance.get(index), self.normals.get(index)) else {
+        let (Some(distance), Some(normal)) = (self.distance.get(index), self.normals.get(index))
+        else {
             return 1.0;
         };
         if *distance == f32::INFINITY {
@@ -91,8 +95,14 @@ impl Surfaces<'_> {
             if c >= across || (c * 2, r * 2) == (column, row) {
                 continue;
             }
-            let Some(distance) = self.coarse.get(r as usize * across as usize + c as usize) else { continue };
-            let way = sub(self.lens.point((c * 2) as f32 + 0.5, (r * 2) as f32 + 0.5, *distance), point);
+            let Some(distance) = self.coarse.get(r as usize * across as usize + c as usize) else {
+                continue;
+            };
+            let way = sub(
+                self.lens
+                    .point((c * 2) as f32 + 0.5, (r * 2) as f32 + 0.5, *distance),
+                point,
+            );
             let square = dot(way, way);
             // Farther surfaces and empty pixels shade nothing.
             if square >= RADIUS * RADIUS || square.is_nan() {
@@ -114,7 +124,9 @@ impl Surfaces<'_> {
     /// The light that reaches a pixel: the mean of the pixels around it at the same distance, one of each pattern.
     pub(super) fn smooth(&self, reached: &[f32], column: u32, row: u32) -> f32 {
         let index = self.index(column, row);
-        let Some(own) = self.distance.get(index) else { return 1.0 };
+        let Some(own) = self.distance.get(index) else {
+            return 1.0;
+        };
         let (columns, rows) = (
             column.saturating_sub(2)..(column + 2).min(self.frame.width),
             row.saturating_sub(2)..(row + 2).min(self.frame.height),
@@ -122,7 +134,8 @@ impl Surfaces<'_> {
         let (mut sum, mut count) = (0.0, 0.0);
         for r in rows {
             let line = self.index(columns.start, r)..self.index(columns.start, r) + columns.len();
-            let (Some(near), Some(reached)) = (self.distance.get(line.clone()), reached.get(line)) else {
+            let (Some(near), Some(reached)) = (self.distance.get(line.clone()), reached.get(line))
+            else {
                 continue;
             };
             for (distance, reached) in near.iter().zip(reached) {

@@ -21,7 +21,10 @@ impl Picture {
 
     /// One of one colour.
     pub(super) fn plain(frame: Frame, color: [u8; 3]) -> Self {
-        Self { frame, bytes: color.repeat(frame.pixels()) }
+        Self {
+            frame,
+            bytes: color.repeat(frame.pixels()),
+        }
     }
 
     /// Its width in pixels.
@@ -50,7 +53,12 @@ impl Picture {
     #[must_use]
     pub fn pixel(&self, column: u32, row: u32) -> Option<[u8; 3]> {
         let index = row as usize * self.frame.width as usize + column as usize;
-        self.bytes.as_chunks::<3>().0.get(index).copied().filter(|_| column < self.frame.width)
+        self.bytes
+            .as_chunks::<3>()
+            .0
+            .get(index)
+            .copied()
+            .filter(|_| column < self.frame.width)
     }
 
     /// Sets a pixel, if it is inside the picture.
@@ -77,9 +85,11 @@ impl Picture {
 
     /// Copies another picture into this one, as far as it lies inside.
     pub(super) fn paste(&mut self, other: &Self, column: u32, row: u32) {
-        for (y, line) in
-            (0..other.height()).zip(other.bytes.chunks_exact((other.frame.width as usize * 3).max(1)))
-        {
+        for (y, line) in (0..other.height()).zip(
+            other
+                .bytes
+                .chunks_exact((other.frame.width as usize * 3).max(1)),
+        ) {
             for (x, pixel) in (0..).zip(line.as_chunks::<3>().0) {
                 self.set(column + x, row + y, *pixel);
             }
@@ -108,7 +118,11 @@ impl std::fmt::Debug for Picture {
 pub(super) type Animation = (u32, [u16; 2]);
 
 /// The beginning of a PNG, or of an APNG that repeats for ever.
-pub(super) fn header<W: Write>(out: W, frame: Frame, animation: Option<Animation>) -> Result<Writer<W>> {
+pub(super) fn header<W: Write>(
+    out: W,
+    frame: Frame,
+    animation: Option<Animation>,
+) -> Result<Writer<W>> {
     let mut encoder = Encoder::new(out, frame.width, frame.height);
     encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
@@ -117,7 +131,9 @@ pub(super) fn header<W: Write>(out: W, frame: Frame, animation: Option<Animation
     encoder.set_compression(Compression::Fast);
     if let Some((count, [numerator, denominator])) = animation {
         encoder.set_animated(count, 0).map_err(written)?;
-        encoder.set_frame_delay(numerator, denominator).map_err(written)?;
+        encoder
+            .set_frame_delay(numerator, denominator)
+            .map_err(written)?;
     }
     encoder.write_header().map_err(written)
 }

@@ -24,7 +24,10 @@ pub(super) fn samples(count: usize) -> Vec<[i32; 2]> {
         _ => &[0, 2, 4, 6, 8, 1, 3, 5, 7],
     };
     let middle = |part: i32| (2 * part + 1) * PIXEL / (2 * rows.len() as i32);
-    (0..).zip(rows).map(|(column, row)| [middle(column), middle(*row)]).collect()
+    (0..)
+        .zip(rows)
+        .map(|(column, row)| [middle(column), middle(*row)])
+        .collect()
 }
 
 /// Triangles on a picture.
@@ -39,7 +42,12 @@ pub(super) struct Triangles<'a> {
 
 impl<'a> Triangles<'a> {
     pub(super) fn new(corners: &'a [[u32; 3]], places: &'a [Place]) -> Self {
-        let mut triangles = Self { corners, places, rows: Vec::with_capacity(corners.len()), pixels: 0 };
+        let mut triangles = Self {
+            corners,
+            places,
+            rows: Vec::with_capacity(corners.len()),
+            pixels: 0,
+        };
         // In half parts of pixels.
         let mut area = 0_u64;
         for id in 0..corners.len() as u32 {
@@ -48,8 +56,9 @@ impl<'a> Triangles<'a> {
                 continue;
             };
             let [_, y] = extent(&places);
-            let row =
-                |place: i32| u16::try_from(place >> FINE).unwrap_or(if place < 0 { 0 } else { u16::MAX });
+            let row = |place: i32| {
+                u16::try_from(place >> FINE).unwrap_or(if place < 0 { 0 } else { u16::MAX })
+            };
             triangles.rows.push([row(y.start), row(y.end)]);
             let [a, b, c] = places;
             area = area.saturating_add(edge(a, b, c.x.into(), c.y.into()).unsigned_abs());
@@ -92,8 +101,17 @@ struct Side {
 impl Side {
     fn new(from: Place, to: Place) -> Self {
         let is_own = to.y < from.y || to.y == from.y && to.x > from.x;
-        let (right, down) = (i64::from(from.y - to.y) << FINE, i64::from(to.x - from.x) << FINE);
-        Self { from, to, lacks: i64::from(!is_own), right, down }
+        let (right, down) = (
+            i64::from(from.y - to.y) << FINE,
+            i64::from(to.x - from.x) << FINE,
+        );
+        Self {
+            from,
+            to,
+            lacks: i64::from(!is_own),
+            right,
+            down,
+        }
     }
 
     /// Not negative for what is inside.
@@ -119,7 +137,13 @@ impl<'a> Band<'a> {
         samples: &'a [[i32; 2]],
     ) -> Self {
         let count = width as usize * rows.len() * samples.len();
-        let mut band = Self { width, samples, nearness: vec![0.0; count], ids: vec![NONE; count], rows };
+        let mut band = Self {
+            width,
+            samples,
+            nearness: vec![0.0; count],
+            ids: vec![NONE; count],
+            rows,
+        };
         for (id, [first, last]) in (0..).zip(&triangles.rows) {
             if first <= last
                 && u32::from(*first) < band.rows.end
@@ -135,7 +159,9 @@ impl<'a> Band<'a> {
     /// The triangles of the samples of a pixel.
     pub(super) fn pixel(&self, column: u32, row: u32) -> &[u32] {
         let first = ((row - self.rows.start) * self.width + column) as usize * self.samples.len();
-        self.ids.get(first..first + self.samples.len()).unwrap_or_default()
+        self.ids
+            .get(first..first + self.samples.len())
+            .unwrap_or_default()
     }
 
     /// Draws the part of a triangle that is in these rows.
@@ -149,10 +175,12 @@ impl<'a> Band<'a> {
             return;
         }
         let [x, y] = extent(places);
-        let first =
-            |place: i32, least: u32| u32::try_from(place >> FINE).map_or(least, |place| place.max(least));
-        let end =
-            |place: i32, most: u32| u32::try_from((place >> FINE) + 1).map_or(0, |place| place.min(most));
+        let first = |place: i32, least: u32| {
+            u32::try_from(place >> FINE).map_or(least, |place| place.max(least))
+        };
+        let end = |place: i32, most: u32| {
+            u32::try_from((place >> FINE) + 1).map_or(0, |place| place.min(most))
+        };
         let (columns, rows) = (
             first(x.start, 0)..end(x.end, self.width),
             first(y.start, self.rows.start)..end(y.end, self.rows.end),
@@ -162,8 +190,10 @@ impl<'a> Band<'a> {
         }
         let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
         // The change of nearness from one part of a pixel to the next.
-        let (ab, ac) =
-            (f64::from(b.nearness) - f64::from(a.nearness), f64::from(c.nearness) - f64::from(a.nearness));
+        let (ab, ac) = (
+            f64::from(b.nearness) - f64::from(a.nearness),
+            f64::from(c.nearness) - f64::from(a.nearness),
+        );
         let (dx, dy) = (f64::from(b.x - a.x), f64::from(b.y - a.y));
         let (ex, ey) = (f64::from(c.x - a.x), f64::from(c.y - a.y));
         let along_x = (ab * ey - ac * dy) / area as f64;
@@ -179,12 +209,16 @@ impl<'a> Band<'a> {
                     + along_y * (y - i64::from(a.y)) as f64
                     + along_x * (x - i64::from(a.x)) as f64;
                 let inside = inside(&sides, line, columns.len());
-                let first = (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
+                let first =
+                    (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
                 let pixels = (first + inside.start) * count..(first + inside.end) * count;
-                if let (Some(ids), Some(nearness)) =
-                    (self.ids.get_mut(pixels.clone()), self.nearness.get_mut(pixels))
-                {
-                    let pixels = ids.chunks_exact_mut(count).zip(nearness.chunks_exact_mut(count));
+                if let (Some(ids), Some(nearness)) = (
+                    self.ids.get_mut(pixels.clone()),
+                    self.nearness.get_mut(pixels),
+                ) {
+                    let pixels = ids
+                        .chunks_exact_mut(count)
+                        .zip(nearness.chunks_exact_mut(count));
                     let mut passed = inside.start as f64;
                     for (ids, near) in pixels {
                         #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
@@ -196,7 +230,11 @@ impl<'a> Band<'a> {
                     }
                 }
                 y += i64::from(PIXEL);
-                line = [line[0] + sides[0].down, line[1] + sides[1].down, line[2] + sides[2].down];
+                line = [
+                    line[0] + sides[0].down,
+                    line[1] + sides[1].down,
+                    line[2] + sides[2].down,
+                ];
             }
         }
     }
@@ -213,20 +251,28 @@ fn inside(sides: &[Side; 3], line: [i64; 3], pixels: usize) -> Range<usize> {
             at(0) | at(1) | at(2) >= 0
         };
         first = (0..end).find(is_inside).unwrap_or(end);
-        end = (first..end).rev().find(is_inside).map_or(first, |last| last + 1);
+        end = (first..end)
+            .rev()
+            .find(is_inside)
+            .map_or(first, |last| last + 1);
     } else {
         for (side, value) in sides.iter().zip(line) {
             match side.right {
                 0 if value >= 0 => {}
                 0 => end = 0,
                 right if right > 0 => {
-                    first = first.max((-value).div_euclid(right) + i64::from((-value).rem_euclid(right) > 0))
+                    first = first
+                        .max((-value).div_euclid(right) + i64::from((-value).rem_euclid(right) > 0))
                 }
                 right => end = end.min(value.div_euclid(-right) + 1),
             }
         }
     }
-    if first < end { first as usize..end as usize } else { 0..0 }
+    if first < end {
+        first as usize..end as usize
+    } else {
+        0..0
+    }
 }
 
 #[cfg(test)]
@@ -240,7 +286,9 @@ mod tests {
     fn ids(corners: &[[u32; 3]], places: &[Place], side: u32, samples: &[[i32; 2]]) -> Vec<u32> {
         let triangles = Triangles::new(corners, places);
         let bands = (0..side.div_ceil(BAND)).map(|band| band * BAND..((band + 1) * BAND).min(side));
-        bands.flat_map(|rows| Band::draw(&triangles, side, rows, samples).ids).collect()
+        bands
+            .flat_map(|rows| Band::draw(&triangles, side, rows, samples).ids)
+            .collect()
     }
 
     /// A fan around a point, of whatever size: each sample inside is of one triangle and no more, whatever the order.
@@ -248,15 +296,21 @@ mod tests {
     fn triangles_with_common_edges_leave_no_gap_and_share_nothing() {
         for size in [20, 90] {
             let middle = at(size * 128 + 37, size * 128 - 11, 1.0);
-            let rim =
-                [(3, 5), (size * 256 - 9, 40), (size * 256 - 300, size * 256 - 1), (128, size * 256 - 128)];
+            let rim = [
+                (3, 5),
+                (size * 256 - 9, 40),
+                (size * 256 - 300, size * 256 - 1),
+                (128, size * 256 - 128),
+            ];
             let mut places = vec![middle];
             places.extend(rim.map(|(x, y)| at(x, y, 1.0)));
             let fan = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1]];
             let samples = samples(9);
             let all = ids(&fan, &places, size as u32, &samples);
-            let each: Vec<Vec<u32>> =
-                fan.iter().map(|one| ids(&[*one], &places, size as u32, &samples)).collect();
+            let each: Vec<Vec<u32>> = fan
+                .iter()
+                .map(|one| ids(&[*one], &places, size as u32, &samples))
+                .collect();
             let outline = ids(&[[1, 2, 3], [1, 3, 4]], &places, size as u32, &samples);
             for (sample, id) in all.iter().enumerate() {
                 let covering = each.iter().filter(|ids| ids[sample] != NONE).count();
@@ -285,14 +339,24 @@ mod tests {
             let found = inside(&sides, line, 60);
             for pixel in 0..60 {
                 let is_inside = sides.iter().all(|side| side.at(x + pixel * 256, y) >= 0);
-                assert_eq!(found.contains(&(pixel as usize)), is_inside, "{pixel} {found:?}");
+                assert_eq!(
+                    found.contains(&(pixel as usize)),
+                    is_inside,
+                    "{pixel} {found:?}"
+                );
             }
         }
     }
 
     #[test]
     fn the_nearer_of_two_is_seen_in_any_order() {
-        let square = |nearness| [at(0, 0, nearness), at(99 * 256, 0, nearness), at(0, 99 * 256, nearness)];
+        let square = |nearness| {
+            [
+                at(0, 0, nearness),
+                at(99 * 256, 0, nearness),
+                at(0, 99 * 256, nearness),
+            ]
+        };
         let places: Vec<Place> = square(0.5).into_iter().chain(square(0.6)).collect();
         for corners in [[[0, 1, 2], [3, 4, 5]], [[3, 4, 5], [0, 1, 2]]] {
             let nearer = if corners[0][0] == 3 { 0 } else { 1 };
@@ -304,7 +368,11 @@ mod tests {
 
     #[test]
     fn places_outside_of_the_picture_are_cut_off() {
-        let places = [at(i32::MIN / 4, -999_999, 0.5), at(999_999, -5, 0.5), at(300, i32::MAX / 4, 0.5)];
+        let places = [
+            at(i32::MIN / 4, -999_999, 0.5),
+            at(999_999, -5, 0.5),
+            at(300, i32::MAX / 4, 0.5),
+        ];
         let seen = ids(&[[0, 1, 2], [0, 1, 9]], &places, 50, &samples(4));
         assert_eq!(seen.len(), 50 * 50 * 4);
         assert!(seen.contains(&0));
@@ -318,7 +386,12 @@ mod tests {
             let mut columns: Vec<_> = samples.iter().map(|[x, _]| x).collect();
             columns.dedup();
             assert_eq!(columns.len(), count);
-            assert!(samples.as_flattened().iter().all(|part| (0..PIXEL).contains(part)));
+            assert!(
+                samples
+                    .as_flattened()
+                    .iter()
+                    .all(|part| (0..PIXEL).contains(part))
+            );
         }
     }
 }

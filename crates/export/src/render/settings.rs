@@ -52,7 +52,14 @@ texts!(
     ]
 );
 
-texts!(Samples, [("1", Samples::One), ("4", Samples::Four), ("9", Samples::Nine)]);
+texts!(
+    Samples,
+    [
+        ("1", Samples::One),
+        ("4", Samples::Four),
+        ("9", Samples::Nine)
+    ]
+);
 
 /// Pictures are no target of a conversion.
 const PICTURES: &[Target] = &[];
@@ -205,10 +212,17 @@ impl Rendered {
     }
 
     pub(super) fn at(self, file: Written) -> Self {
-        Self { file: Some(file), ..self }
+        Self {
+            file: Some(file),
+            ..self
+        }
     }
 
     pub(super) fn with(self, frame: Frame, pictures: u32) -> Self {
-        Self { size: [frame.width, frame.height], pictures, ..self }
+        Self {
+            size: [frame.width, frame.height],
+            pictures,
+            ..self
+        }
     }
 }

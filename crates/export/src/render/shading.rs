@@ -27,7 +27,12 @@ const LAMPS: [Lamp; 3] = [
         light: [0.66, 0.64, 0.6],
         shine: 0.16,
     },
-    Lamp { to: [0.8, 0.0, 0.6], half: [0.447_214, 0.0, 0.894_427], light: [0.2, 0.22, 0.26], shine: 0.05 },
+    Lamp {
+        to: [0.8, 0.0, 0.6],
+        half: [0.447_214, 0.0, 0.894_427],
+        light: [0.2, 0.22, 0.26],
+        shine: 0.05,
+    },
     Lamp {
         to: [0.36, 0.48, -0.8],
         half: [0.569_21, 0.758_947, 0.316_228],
@@ -64,48 +69,91 @@ impl Seen<'_> {
     fn mixed(&self, corners: [usize; 3], near: [f32; 3], nearness: f32) -> Option<Light> {
         let [a, b, c] = corners.map(|corner| self.scene.colors.get(corner).copied().flatten());
         let (a, b, c) = (a?, b?, c?);
-        Some(std::array::from_fn(|at| (a[at] * near[0] + b[at] * near[1] + c[at] * near[2]) / nearness))
+        Some(std::array::from_fn(|at| {
+            (a[at] * near[0] + b[at] * near[1] + c[at] * near[2]) / nearness
+        }))
     }
 
     /// A triangle at a place inside it, in parts of a pixel.
     pub(super) fn look(&self, id: u32, x: i64, y: i64) -> Option<Look> {
         let corners = *self.scene.triangles.get(id as usize)?;
         let surface = self.scene.surfaces.get(id as usize)?;
-        let [a, b, c] = [corners[0] as usize, corners[1] as usize, corners[2] as usize];
-        let [pa, pb, pc] = [*self.places.get(a)?, *self.places.get(b)?, *self.places.get(c)?];
+        let [a, b, c] = [
+            corners[0] as usize,
+            corners[1] as usize,
+            corners[2] as usize,
+        ];
+        let [pa, pb, pc] = [
+            *self.places.get(a)?,
+            *self.places.get(b)?,
+            *self.places.get(c)?,
+        ];
         let sides = [edge(pb, pc, x, y), edge(pc, pa, x, y), edge(pa, pb, x, y)];
         let area = sides[0] + sides[1] + sides[2];
         let whole = area as f32;
-        let shares = [sides[0] as f32 / whole, sides[1] as f32 / whole, sides[2] as f32 / whole];
-        let near = [pa.nearness * shares[0], pb.nearness * shares[1], pc.nearness * shares[2]];
+        let shares = [
+            sides[0] as f32 / whole,
+            sides[1] as f32 / whole,
+            sides[2] as f32 / whole,
+        ];
+        let near = [
+            pa.nearness * shares[0],
+            pb.nearness * shares[1],
+            pc.nearness * shares[2],
+        ];
         let nearness = near[0] + near[1] + near[2];
-        let points = [*self.points.get(a)?, *self.points.get(b)?, *self.points.get(c)?];
-        let normals = [*self.normals.get(a)?, *self.normals.get(b)?, *self.normals.get(c)?];
-        let flat =
-            unit(cross(sub(points[1], points[0]), sub(points[2], points[0]))).unwrap_or([0.0, 0.0, 1.0]);
+        let points = [
+            *self.points.get(a)?,
+            *self.points.get(b)?,
+            *self.points.get(c)?,
+        ];
+        let normals = [
+            *self.normals.get(a)?,
+            *self.normals.get(b)?,
+            *self.normals.get(c)?,
+        ];
+        let flat = unit(cross(sub(points[1], points[0]), sub(points[2], points[0])))
+            .unwrap_or([0.0, 0.0, 1.0]);
         let corner = |index: usize| {
             let normal = normals[index];
             let has_edge = surface.is_creased && dot(normal, flat) < CREASE;
             scaled(if has_edge { flat } else { normal }, near[index])
         };
         let [na, nb, nc] = [corner(0), corner(1), corner(2)];
-        let sum = [na[0] + nb[0] + nc[0], na[1] + nb[1] + nc[1], na[2] + nb[2] + nc[2]];
+        let sum = [
+            na[0] + nb[0] + nc[0],
+            na[1] + nb[1] + nc[1],
+            na[2] + nb[2] + nc[2],
+        ];
         let smooth = unit(sum).unwrap_or(flat);
         // The visible side of the triangle faces the viewer, for either winding.
-        let side = if dot(flat, points[0]) > 0.0 { scaled(flat, -1.0) } else { flat };
-        let normal = if dot(smooth, side) < 0.0 { scaled(smooth, -1.0) } else { smooth };
+        let side = if dot(flat, points[0]) > 0.0 {
+            scaled(flat, -1.0)
+        } else {
+            flat
+        };
+        let normal = if dot(smooth, side) < 0.0 {
+            scaled(smooth, -1.0)
+        } else {
+            smooth
+        };
         let base = match &self.scene.heat {
             Some(heat) => {
                 let of = |corner: usize| heat.get(corner).copied().unwrap_or(0.0);
                 let [ha, hb, hc] = [of(a), of(b), of(c)];
-                self.palette.heat((ha * near[0] + hb * near[1] + hc * near[2]) / nearness)
+                self.palette
+                    .heat((ha * near[0] + hb * near[1] + hc * near[2]) / nearness)
             }
             None if self.mode == Mode::Clay => self.palette.tint(0),
-            None => self.mixed([a, b, c], near, nearness).unwrap_or(self.palette.tint(surface.tint)),
+            None => self
+                .mixed([a, b, c], near, nearness)
+                .unwrap_or(self.palette.tint(surface.tint)),
         };
         let light = match self.mode {
             // Colours that stand in a scale are not to be darkened much.
-            Mode::Shaded | Mode::Clay if self.scene.heat.is_some() => scaled(base, 0.7 + 0.3 * normal[2]),
+            Mode::Shaded | Mode::Clay if self.scene.heat.is_some() => {
+                scaled(base, 0.7 + 0.3 * normal[2])
+            }
             Mode::Shaded | Mode::Clay => lit(base, normal),
             Mode::Normals => {
                 let bytes = upright(smooth).map(|number| color::byte(number * 0.5 + 0.5));
@@ -114,10 +162,16 @@ impl Seen<'_> {
             Mode::Wireframe => {
                 let line = line([pa, pb, pc], sides);
                 let (ground, ink) = (self.palette.ground, base.map(|channel| channel * 0.35));
-                std::array::from_fn(|channel| ground[channel] + (ink[channel] - ground[channel]) * line)
+                std::array::from_fn(|channel| {
+                    ground[channel] + (ink[channel] - ground[channel]) * line
+                })
             }
         };
-        Some(Look { light, normal, nearness })
+        Some(Look {
+            light,
+            normal,
+            nearness,
+        })
     }
 }
 
@@ -130,7 +184,10 @@ fn line([a, b, c]: [Place; 3], sides: [i64; 3]) -> f32 {
     /// Half the width of lines, in pixels.
     const HALF: f32 = 0.55;
     let length = |p: Place, q: Place| {
-        let [x, y] = [f64::from(q.x) - f64::from(p.x), f64::from(q.y) - f64::from(p.y)];
+        let [x, y] = [
+            f64::from(q.x) - f64::from(p.x),
+            f64::from(q.y) - f64::from(p.y),
+        ];
         (x * x + y * y).sqrt()
     };
     let lengths = [length(b, c), length(c, a), length(a, b)];
@@ -179,7 +236,12 @@ mod tests {
         for lamp in &LAMPS {
             assert!((dot(lamp.to, lamp.to) - 1.0).abs() < 1e-5);
             let half = unit([lamp.to[0], lamp.to[1], lamp.to[2] + 1.0]).unwrap();
-            assert!(half.iter().zip(lamp.half).all(|(a, b)| (a - b).abs() < 1e-4), "{half:?}");
+            assert!(
+                half.iter()
+                    .zip(lamp.half)
+                    .all(|(a, b)| (a - b).abs() < 1e-4),
+                "{half:?}"
+            );
         }
     }
 
@@ -187,9 +249,17 @@ mod tests {
     fn what_faces_the_first_lamp_is_the_brightest_and_nothing_is_black() {
         let gray = [0.5; 3];
         let towards = lit(gray, LAMPS[0].to);
-        for normal in [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [-1.0, 0.0, 0.0]] {
+        for normal in [
+            [0.0, 0.0, 1.0],
+            [1.0, 0.0, 0.0],
+            [0.0, -1.0, 0.0],
+            [-1.0, 0.0, 0.0],
+        ] {
             let other = lit(gray, normal);
-            assert!(other[0] < towards[0] && other[0] > 0.03, "{normal:?}: {other:?}");
+            assert!(
+                other[0] < towards[0] && other[0] > 0.03,
+                "{normal:?}: {other:?}"
+            );
         }
     }
 }

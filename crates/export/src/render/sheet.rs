@@ -78,21 +78,35 @@ impl Sheet {
         let columns = tiles.saturating_sub(1).isqrt() + 1;
         let too_large = || {
             let what = format!("a sheet of {tiles} pictures of {width} x {height} pixels");
-            Error::NotHeld { target: TARGET, what }
+            Error::NotHeld {
+                target: TARGET,
+                what,
+            }
         };
         let side = |count: usize, tile: u32| {
-            let sides = u32::try_from(count).ok()?.checked_mul(tile.checked_add(GAP)?)?.checked_add(GAP)?;
+            let sides = u32::try_from(count)
+                .ok()?
+                .checked_mul(tile.checked_add(GAP)?)?
+                .checked_add(GAP)?;
             Some(sides).filter(|side| *side < 1 << 20)
         };
-        let across =
-            side(columns, width).filter(|_| tiles > 0 && width > 0 && height > 0).ok_or_else(too_large)?;
+        let across = side(columns, width)
+            .filter(|_| tiles > 0 && width > 0 && height > 0)
+            .ok_or_else(too_large)?;
         let words = height.checked_add(WORDS).ok_or_else(too_large)?;
         let down = side(tiles.div_ceil(columns), words).ok_or_else(too_large)?;
-        let row = Frame { width: across, height: words + GAP };
+        let row = Frame {
+            width: across,
+            height: words + GAP,
+        };
         let output = Shared(Arc::new(Mutex::new(Some(Output::create(place)?))));
-        let frame = Frame { width: across, height: down };
-        let mut stream =
-            picture::header(output.clone(), frame, None)?.into_stream_writer().map_err(written)?;
+        let frame = Frame {
+            width: across,
+            height: down,
+        };
+        let mut stream = picture::header(output.clone(), frame, None)?
+            .into_stream_writer()
+            .map_err(written)?;
         stream.write_all(Picture::plain(Frame { height: GAP, ..row }, GROUND).bytes())?;
         Ok(Self {
             output,
@@ -114,7 +128,9 @@ impl Sheet {
     ///
     /// [`Write`](Error::Write) where that fails.
     pub fn push(&mut self, picture: &Picture, words: &[&str]) -> Result<()> {
-        let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(());
+        };
         let column = GAP + self.filled * (self.tile.width + GAP);
         self.row.paste(picture, column, 0);
         for (line, words) in (0..LINES).zip(words) {
@@ -122,7 +138,13 @@ impl Sheet {
                 0 => self.own_label(words),
                 _ => label::cut(words, self.tile.width, 0.5),
             };
-            label::write(&mut self.row, &words, column, self.tile.height + GAP / 2 + line * label::LINE, INK);
+            label::write(
+                &mut self.row,
+                &words,
+                column,
+                self.tile.height + GAP / 2 + line * label::LINE,
+                INK,
+            );
         }
         self.filled += 1;
         self.left = left;
@@ -138,7 +160,9 @@ impl Sheet {
     /// of the tile.
     fn own_label(&mut self, name: &str) -> String {
         let shares = [0.5, 0.75, 0.25, 1.0, 0.0];
-        let mut cuts = shares.into_iter().map(|share| label::cut(name, self.tile.width, share));
+        let mut cuts = shares
+            .into_iter()
+            .map(|share| label::cut(name, self.tile.width, share));
         let label = cuts.find(|cut| !self.labels.contains(cut));
         let label = label.unwrap_or_else(|| {
             let number = format!(" ({})", self.labels.len() + 1);
@@ -178,7 +202,12 @@ impl Sheet {
             self.push(&empty, &[])?;
         }
         self.stream.finish().map_err(written)?;
-        let output = self.output.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let output = self
+            .output
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let output = output.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
         Ok(output.finish()?)
     }
@@ -222,16 +251,25 @@ mod tests {
     fn labels_that_are_cut_differ() {
         let folder = tempfile::tempdir().unwrap();
         let mut sheet = Sheet::create(folder.path().join("sheet.png"), 4, 100, 100).unwrap();
-        let names =
-            ["beginning_of_a_long_name_a_with_an_end.iqm", "beginning_of_a_long_name_b_with_an_end.iqm"];
+        let names = [
+            "beginning_of_a_long_name_a_with_an_end.iqm",
+            "beginning_of_a_long_name_b_with_an_end.iqm",
+        ];
         let labels = names.map(|name| sheet.own_label(name));
         assert_ne!(labels[0], labels[1]);
         // Names that differ in the middle only, where both are cut, or not at all.
         let long = |middle: &str| format!("{0}{middle}{0}", "a_long_name_".repeat(9));
-        let labels =
-            [labels.to_vec(), [long("a"), long("b"), long("b")].map(|name| sheet.own_label(&name)).to_vec()]
-                .concat();
+        let labels = [
+            labels.to_vec(),
+            [long("a"), long("b"), long("b")]
+                .map(|name| sheet.own_label(&name))
+                .to_vec(),
+        ]
+        .concat();
         assert_eq!(labels.iter().collect::<HashSet<_>>().len(), 5, "{labels:?}");
-        assert!(labels.iter().all(|cut| label::width(cut) <= 100.0), "{labels:?}");
+        assert!(
+            labels.iter().all(|cut| label::width(cut) <= 100.0),
+            "{labels:?}"
+        );
     }
 }

@@ -11,14 +11,21 @@ use crate::settings::Job;
 pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
     said.or(format.conventions().up).unwrap_or_else(|| {
         let up = format.usual_up();
-        note(format!("{format} does not define the up axis: assuming {}", up.name().to_uppercase()));
+        note(format!(
+            "{format} does not define the up axis: assuming {}",
+            up.name().to_uppercase()
+        ));
         up
     })
 }
 
 /// The unit scale, in metres.
 pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    let stored = if let Unit::Millimeters(stored) = scene.unit { Some(stored) } else { None };
+    let stored = if let Unit::Millimeters(stored) = scene.unit {
+        Some(stored)
+    } else {
+        None
+    };
     if let Some(millimeters) = job.unit_millimeters.or(stored) {
         return millimeters / 1000.0;
     }

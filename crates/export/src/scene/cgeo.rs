@@ -9,7 +9,9 @@ use crate::outcome::Report;
 use crate::vector::is_degenerate;
 
 pub(super) fn unit(proxy: &Proxy) -> Unit {
-    proxy.unit_length().map_or(Unit::Unknown, |unit| Unit::Millimeters(unit.millimeters))
+    proxy
+        .unit_length()
+        .map_or(Unit::Unknown, |unit| Unit::Millimeters(unit.millimeters))
 }
 
 /// The snapshots that are written.
@@ -21,17 +23,26 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     pub(super) fn new(proxy: &Proxy, indices: Vec<usize>) -> Self {
-        Self { proxy: proxy.clone(), indices }
+        Self {
+            proxy: proxy.clone(),
+            indices,
+        }
     }
 
     /// The name of the object; empty if it has none.
     pub(crate) fn name(&self) -> String {
-        self.proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        self.proxy
+            .object_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     /// `true` if no snapshot has triangles that are written, and one has vertices. Only triangles have indices for anything but
     /// positions.
-    pub(super) fn are_points(&self, drops_degenerate: bool, report: &mut impl Report) -> Result<bool> {
+    pub(super) fn are_points(
+        &self,
+        drops_degenerate: bool,
+        report: &mut impl Report,
+    ) -> Result<bool> {
         /// Meshes of nothing but degenerate triangles are small: others are not decoded to find out.
         const FEW: u32 = 1024;
         let (mut has_vertices, mut has_others) = (false, false);
@@ -51,7 +62,8 @@ impl Snapshots {
             has_others |= counts.normals > 0 || counts.texcoord_sets > 0;
         }
         if has_vertices && has_others {
-            report.skips("normals and texture coordinates, which only triangles refer to".to_owned());
+            report
+                .skips("normals and texture coordinates, which only triangles refer to".to_owned());
         }
         Ok(has_vertices)
     }
@@ -80,6 +92,9 @@ impl Snapshots {
 
     /// The seconds from one snapshot of the file to the next, if it stores them.
     pub(crate) fn stored_step(&self) -> Option<f64> {
-        self.proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0)
+        self.proxy
+            .timing()
+            .map(|timing| timing.step())
+            .filter(|step| *step > 0.0)
     }
 }

@@ -27,7 +27,10 @@ pub(crate) fn usable<const N: usize>(
     outcome: &mut Outcome,
 ) -> Result<bool> {
     match finite(elements, &address, job, outcome) {
-        Err(Error::NonFinite { address: element, value }) => {
+        Err(Error::NonFinite {
+            address: element,
+            value,
+        }) => {
             outcome.lacks(format!("{}, because {element} is {value}", address()));
             Ok(false)
         }
@@ -42,8 +45,10 @@ pub(crate) fn replace_non_finite<const N: usize>(
     is_zeroed: bool,
 ) -> Result<u64> {
     // The usual case, without a branch for each number.
-    let greatest =
-        elements.as_flattened().iter().fold(0, |most: u32, number| most.max(number.abs().to_bits()));
+    let greatest = elements
+        .as_flattened()
+        .iter()
+        .fold(0, |most: u32, number| most.max(number.abs().to_bits()));
     if greatest < f32::INFINITY.to_bits() {
         return Ok(0);
     }
@@ -51,7 +56,10 @@ pub(crate) fn replace_non_finite<const N: usize>(
     for (index, element) in elements.iter_mut().enumerate() {
         for number in element.iter_mut().filter(|number| !number.is_finite()) {
             if !is_zeroed {
-                return Err(Error::NonFinite { address: address_of(index), value: *number });
+                return Err(Error::NonFinite {
+                    address: address_of(index),
+                    value: *number,
+                });
             }
             *number = 0.0;
             replaced += 1;
@@ -75,14 +83,21 @@ pub(crate) fn kept<'a>(
     job: &'a Job<'_>,
 ) -> impl ExactSizeIterator<Item = (usize, [u32; 3])> + 'a {
     let left = kept_count(view, job);
-    let kept = view.indices().triangles().enumerate().filter(|(_, triangle)| job.keeps(*triangle));
+    let kept = view
+        .indices()
+        .triangles()
+        .enumerate()
+        .filter(|(_, triangle)| job.keeps(*triangle));
     Counted { kept, left }
 }
 
 /// The number of triangles of a mesh that are written.
 pub(crate) fn kept_count(view: &MeshView, job: &Job<'_>) -> usize {
     if job.drops_degenerate() {
-        view.indices().triangles().filter(|triangle| job.keeps(*triangle)).count()
+        view.indices()
+            .triangles()
+            .filter(|triangle| job.keeps(*triangle))
+            .count()
     } else {
         view.triangle_count()
     }

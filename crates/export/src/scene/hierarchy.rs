@@ -34,7 +34,9 @@ impl Hierarchy {
             let parent = parent.and_then(|parent| places.get(parent as usize));
             places.push(parent.map_or(own, |parent| multiply(parent, &own)));
         }
-        for (index, ((pose, place), parent)) in frame.iter_mut().zip(&places).zip(&self.joints).enumerate() {
+        for (index, ((pose, place), parent)) in
+            frame.iter_mut().zip(&places).zip(&self.joints).enumerate()
+        {
             let local = match parent.and_then(|parent| places.get(parent as usize)) {
                 Some(parent) => invert(parent).map(|inverse| multiply(&inverse, place)),
                 None => Some(*place),
@@ -82,7 +84,12 @@ fn trs(m: &[f64; 16]) -> Option<Trs> {
     }
     let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
     let mut axes = [column(0), column(1), column(2)];
-    let mut scale = axes.map(|axis| axis.iter().map(|number| number * number).sum::<f64>().sqrt());
+    let mut scale = axes.map(|axis| {
+        axis.iter()
+            .map(|number| number * number)
+            .sum::<f64>()
+            .sqrt()
+    });
     let [[a, b, c], [d, e, f], [g, h, i]] = axes;
     if a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) < 0.0 {
         scale[0] = -scale[0];
@@ -106,21 +113,29 @@ mod tests {
 
     #[test]
     fn transformations_survive_a_matrix() {
-        for rotate in
-            [[0.5, 0.5, 0.5, 0.5], [0.0, 0.6, 0.0, 0.8], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.8, -0.6]]
-        {
+        for rotate in [
+            [0.5, 0.5, 0.5, 0.5],
+            [0.0, 0.6, 0.0, 0.8],
+            [1.0, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.8, -0.6],
+        ] {
             let before = Trs::new([1.0, -2.0, 3.0], rotate, [2.0, 0.5, 4.0]);
             let after = trs(&matrix(&before)).unwrap();
             let pairs = before.to_array().into_iter().zip(after.to_array());
-            assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5), "{before:?}: {after:?}");
+            assert!(
+                pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5),
+                "{before:?}: {after:?}"
+            );
         }
         assert_eq!(trs(&[0.0; 16]), None);
     }
 
     #[test]
     fn frames_become_relative_to_the_parents_of_joints() {
-        let hierarchy =
-            Hierarchy { joints: vec![None, Some(0), Some(1)], poses: vec![None, Some(0), Some(0)] };
+        let hierarchy = Hierarchy {
+            joints: vec![None, Some(0), Some(1)],
+            poses: vec![None, Some(0), Some(0)],
+        };
         let turned = Trs::new([1.0, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8], [2.0; 3]);
         let other = Trs::new([0.0, 3.0, 5.0], [0.6, 0.0, 0.0, 0.8], [0.5; 3]);
         let mut frame = [turned, turned, other];
@@ -129,6 +144,9 @@ mod tests {
         let place = |parent: &Trs, own: &Trs| multiply(&matrix(parent), &matrix(own));
         let before = place(&turned, &other);
         let after = multiply(&place(&turned, &turned), &matrix(&frame[2]));
-        assert!(before.iter().zip(after).all(|(a, b)| (a - b).abs() < 1e-5), "{before:?}: {after:?}");
+        assert!(
+            before.iter().zip(after).all(|(a, b)| (a - b).abs() < 1e-5),
+            "{before:?}: {after:?}"
+        );
     }
 }

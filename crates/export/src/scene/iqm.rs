@@ -31,18 +31,28 @@ pub(super) fn pose(wanted: &Selection<'_>) -> Result<Option<Pose>> {
 /// The joints of a model with their places. A file with only animations may have none: they are then the poses of the first frame.
 fn joints(model: &Model) -> Result<Vec<(String, Option<u32>, Trs)>> {
     if !has_only_poses(model) {
-        let joint =
-            |joint: meshmap::iqm::Joint| (joint.name.to_string_lossy().into_owned(), joint.parent, joint.trs);
+        let joint = |joint: meshmap::iqm::Joint| {
+            (
+                joint.name.to_string_lossy().into_owned(),
+                joint.parent,
+                joint.trs,
+            )
+        };
         return Ok(model.joints().map(joint).collect());
     }
     let places = places(model)?.into_iter().enumerate();
-    Ok(places.map(|(index, (parent, place))| (format!("joint_{index}"), parent, place)).collect())
+    Ok(places
+        .map(|(index, (parent, place))| (format!("joint_{index}"), parent, place))
+        .collect())
 }
 
 /// The parents of the joints and their places: the joints without their names, which pictures do not show.
 fn places(model: &Model) -> Result<Vec<(Option<u32>, Trs)>> {
     if !has_only_poses(model) {
-        return Ok(model.joints().map(|joint| (joint.parent, joint.trs)).collect());
+        return Ok(model
+            .joints()
+            .map(|joint| (joint.parent, joint.trs))
+            .collect());
     }
     let frames = model.frames();
     let mut places = vec![Trs::default(); frames.pose_count()];
@@ -61,7 +71,9 @@ pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 
         return Ok(Vec::new());
     }
     let count = model.joints().len().max(model.poses().len());
-    wanted.budget.charge_for::<([f64; 16], Trs, [[f32; 3]; 2], [u8; 64])>(count, "joints")?;
+    wanted
+        .budget
+        .charge_for::<([f64; 16], Trs, [[f32; 3]; 2], [u8; 64])>(count, "joints")?;
     let mut joints = places(model)?;
     if let Moment::Frame(frame) = wanted.still.named.moment
         && joints.len() == model.frames().pose_count()
@@ -81,7 +93,8 @@ pub(super) fn bones(model: &Model, wanted: &Selection<'_>) -> Result<Vec<[[f32; 
         let parent = parent.and_then(|parent| matrices.get(parent as usize));
         let matrix = parent.map_or(own, |parent| multiply(parent, &own));
         #[expect(clippy::cast_possible_truncation, reason = "the nearest is drawn")]
-        let at = |matrix: &[f64; 16]| [matrix[12], matrix[13], matrix[14]].map(|number| number as f32);
+        let at =
+            |matrix: &[f64; 16]| [matrix[12], matrix[13], matrix[14]].map(|number| number as f32);
         let bone = [at(parent.unwrap_or(&matrix)), at(&matrix)];
         let is_finite = bone.iter().flatten().all(|number| number.is_finite());
         if is_finite && seen.insert(bone.map(|end| end.map(f32::to_bits))) {
@@ -107,7 +120,10 @@ pub(super) fn rig(
         })?;
         others.push((name.clone(), joined));
     }
-    let joints = Joints { model: model.clone(), others };
+    let joints = Joints {
+        model: model.clone(),
+        others,
+    };
     if is_posed {
         for part in joints.parts() {
             report.skips(part);
@@ -115,7 +131,11 @@ pub(super) fn rig(
         return Ok(None);
     }
     let is_moved = model.joints().len() > 0 || model.anims().len() > 0 || !joints.others.is_empty();
-    if is_moved { Ok(Some(Box::new(joints))) } else { Ok(None) }
+    if is_moved {
+        Ok(Some(Box::new(joints)))
+    } else {
+        Ok(None)
+    }
 }
 
 struct Joints {
@@ -140,26 +160,48 @@ impl Rig for Joints {
 
     fn skeleton(&self, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
         let model = &self.model;
-        let names: usize = model.joints().map(|joint| joint.name.as_bytes().len()).sum();
+        let names: usize = model
+            .joints()
+            .map(|joint| joint.name.as_bytes().len())
+            .sum();
         job.budget.keep(names as u64, "joints")?;
         // With the two matrices and the two parents of the library.
         let count = model.joints().len().max(model.poses().len());
-        job.budget.charge_for::<(Joint, [f64; 16], [[f32; 12]; 2], [Option<u32>; 2], (String, Trs))>(
-            count, "joints",
-        )?;
+        job.budget.charge_for::<(
+            Joint,
+            [f64; 16],
+            [[f32; 12]; 2],
+            [Option<u32>; 2],
+            (String, Trs),
+        )>(count, "joints")?;
         let mut joints = Vec::with_capacity(count);
         for (index, (name, parent, trs)) in self::joints(model)?.into_iter().enumerate() {
             let trs = trs.normalized();
             if let Some(value) = trs.to_array().iter().find(|number| !number.is_finite()) {
-                outcome.lacks(format!("the skeleton, because joints[{index}] has the number {value}"));
+                outcome.lacks(format!(
+                    "the skeleton, because joints[{index}] has the number {value}"
+                ));
                 return Ok(None);
             }
-            joints.push(Joint { name, parent: parent.map(|parent| parent as usize), place: Place::Trs(trs) });
+            joints.push(Joint {
+                name,
+                parent: parent.map(|parent| parent as usize),
+                place: Place::Trs(trs),
+            });
         }
         let skeleton = model.skeleton();
-        let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
-        let inverse_bind = inverse.iter().map(|rows| of_rows(&rows.map(|row| row.map(f64::from)))).collect();
-        Ok((!joints.is_empty()).then_some(Skeleton { joints, inverse_bind, stands_alone: true }))
+        let inverse = skeleton
+            .as_ref()
+            .map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
+        let inverse_bind = inverse
+            .iter()
+            .map(|rows| of_rows(&rows.map(|row| row.map(f64::from))))
+            .collect();
+        Ok((!joints.is_empty()).then_some(Skeleton {
+            joints,
+            inverse_bind,
+            stands_alone: true,
+        }))
     }
 
     fn clips(&self, joints: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<Clip>> {
@@ -169,7 +211,9 @@ impl Rig for Joints {
         for (name, joined) in &self.others {
             let resting = joined.resting_joints().filter_map(|joint| names.get(joint));
             if let Some(joints) = listed(resting.map(|name| name.to_string_lossy())) {
-                outcome.leave_out(format!("joints that the animations of {name} do not move: {joints}"));
+                outcome.leave_out(format!(
+                    "joints that the animations of {name} do not move: {joints}"
+                ));
             }
             add_clips(joined, joints, job, &mut clips, outcome)?;
         }
@@ -206,11 +250,14 @@ fn add_clips(
     }
     if frames.pose_count() != joints || joints == 0 {
         let poses = frames.pose_count();
-        outcome.leave_out(format!("animations of {poses} joints, where the skeleton has {joints}"));
+        outcome.leave_out(format!(
+            "animations of {poses} joints, where the skeleton has {joints}"
+        ));
         return Ok(());
     }
     // Parents, and the places of joints in one frame.
-    job.budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
+    job.budget
+        .charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
     let hierarchy = Hierarchy::of(model).map(Rc::new);
     let is_constant = are_constant(model);
     for anim in model.anims() {
@@ -223,8 +270,17 @@ fn add_clips(
             continue;
         }
         // In two lists that grow.
-        job.budget.charge(4 * size_of::<Clip>() as u64 + name.len() as u64, "animations")?;
-        clips.push(Clip { name, model: model.clone(), anim, hierarchy: hierarchy.clone(), is_constant });
+        job.budget.charge(
+            4 * size_of::<Clip>() as u64 + name.len() as u64,
+            "animations",
+        )?;
+        clips.push(Clip {
+            name,
+            model: model.clone(),
+            anim,
+            hierarchy: hierarchy.clone(),
+            is_constant,
+        });
     }
     Ok(())
 }
@@ -243,7 +299,11 @@ impl Clip {
     /// The frames that are written: of constant ones the first and the last.
     pub(crate) fn frame_count(&self) -> usize {
         let length = self.length();
-        if self.is_constant { length.min(2) } else { length }
+        if self.is_constant {
+            length.min(2)
+        } else {
+            length
+        }
     }
 
     /// `true` if poses are not relative to the parents of the joints as they are stored.
@@ -252,19 +312,30 @@ impl Clip {
     }
 
     /// The poses of all frames that are written, relative to the parents of the joints.
-    pub(crate) fn poses(&self, joints: usize, target: &'static str, budget: &Budget) -> Result<Vec<Trs>> {
+    pub(crate) fn poses(
+        &self,
+        joints: usize,
+        target: &'static str,
+        budget: &Budget,
+    ) -> Result<Vec<Trs>> {
         let mut range = self.anim.frames();
         if self.is_constant {
             range.end = range.end.min(range.start.saturating_add(2));
         }
         let count = range.len().saturating_mul(joints);
-        let closing = if self.closes() && !self.is_constant { joints } else { 0 };
+        let closing = if self.closes() && !self.is_constant {
+            joints
+        } else {
+            0
+        };
         let mut poses = budget.vec(count.saturating_add(closing), "poses of an animation")?;
         poses.resize(count, Trs::default());
         self.model.frames().read_range_into(range, &mut poses)?;
         poses.iter_mut().for_each(|pose| *pose = pose.normalized());
         if let Some(hierarchy) = &self.hierarchy {
-            poses.chunks_exact_mut(joints).try_for_each(|frame| hierarchy.rebase(frame, target))?;
+            poses
+                .chunks_exact_mut(joints)
+                .try_for_each(|frame| hierarchy.rebase(frame, target))?;
         }
         poses.extend_from_within(..closing);
         Ok(poses)
@@ -274,16 +345,27 @@ impl Clip {
     pub(crate) fn rate(&self, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
         let (name, rate) = (&self.name, self.anim.rate());
         if job.fps.is_none() && rate != self.anim.framerate {
-            outcome.note(format!("the animation {name} has no frame rate: assuming {rate} per second"));
+            outcome.note(format!(
+                "the animation {name} has no frame rate: assuming {rate} per second"
+            ));
         }
         job.fps.unwrap_or(rate.into())
     }
 
     /// The numbers of the frames that are written, from the first.
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer frames than that")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "there are fewer frames than that"
+    )]
     pub(crate) fn frames(&self) -> impl Iterator<Item = f64> {
         let last = self.length().saturating_sub(1);
-        let frame = move |frame: usize| if self.is_constant && frame > 0 { last } else { frame };
+        let frame = move |frame: usize| {
+            if self.is_constant && frame > 0 {
+                last
+            } else {
+                frame
+            }
+        };
         (0..self.frame_count()).map(move |written| frame(written) as f64)
     }
 

@@ -86,7 +86,11 @@ pub(crate) enum Unit {
 impl Unit {
     /// A comment for targets that have no unit; `None` if the file stores none.
     pub(crate) fn comment(self) -> Option<String> {
-        if let Self::Millimeters(unit) = self { Some(format!("unit: {unit} mm")) } else { None }
+        if let Self::Millimeters(unit) = self {
+            Some(format!("unit: {unit} mm"))
+        } else {
+            None
+        }
     }
 }
 
@@ -110,7 +114,12 @@ impl Mesh {
             return None;
         }
         let material = view.texture().map(str::to_owned);
-        Some(Self { view, own_name: None, material, object: None })
+        Some(Self {
+            view,
+            own_name: None,
+            material,
+            object: None,
+        })
     }
 
     /// Empty if it has none.
@@ -161,18 +170,24 @@ impl Scene {
         if !scene.are_points && scene.is_against()? {
             job.is_against.set(true);
             if !job.flip {
-                let note =
-                    "most normals point away from the fronts: triangles are turned, which `flip` undoes";
+                let note = "most normals point away from the fronts: triangles are turned, which `flip` undoes";
                 report.note(note.to_owned());
             }
         }
         if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
-            job.turns_about.set(Some(assume::up(scene.format, job.up, |note| report.note(note))));
+            job.turns_about
+                .set(Some(assume::up(scene.format, job.up, |note| {
+                    report.note(note)
+                })));
         }
         Ok(scene)
     }
 
-    pub(crate) fn of(file: &MeshFile, wanted: &Selection<'_>, report: &mut impl Report) -> Result<Self> {
+    pub(crate) fn of(
+        file: &MeshFile,
+        wanted: &Selection<'_>,
+        report: &mut impl Report,
+    ) -> Result<Self> {
         let mut scene = Self {
             format: file.format(),
             unit: Unit::Metres,
@@ -206,13 +221,21 @@ impl Scene {
             scene.rig = slmesh::rig(asset);
         }
         let views = select::views(file, wanted, report)?;
-        scene.meshes = views.into_iter().filter_map(|view| Mesh::of(view, report)).collect();
+        scene.meshes = views
+            .into_iter()
+            .filter_map(|view| Mesh::of(view, report))
+            .collect();
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut scene.meshes);
         }
-        let drops_all =
-            |view: &MeshView| wanted.drops_degenerate && view.indices().triangles().all(is_degenerate);
-        if scene.meshes.iter().all(|mesh| mesh.view.is_point_cloud() || drops_all(&mesh.view)) {
+        let drops_all = |view: &MeshView| {
+            wanted.drops_degenerate && view.indices().triangles().all(is_degenerate)
+        };
+        if scene
+            .meshes
+            .iter()
+            .all(|mesh| mesh.view.is_point_cloud() || drops_all(&mesh.view))
+        {
             scene.meshes.retain(|mesh| mesh.view.vertex_count() > 0);
             scene.are_points = !scene.meshes.is_empty();
         }
@@ -226,9 +249,16 @@ impl Scene {
             let mesh = snapshots.first()?.mesh(Parts::ALL);
             return Ok(mesh.is_ok_and(|mesh| mesh.runs_against_normals()));
         }
-        let has_sides = |mesh: &&Mesh| mesh.view.triangle_count() > 0 && mesh.view.has(&Semantic::Normal);
-        let Some(mesh) = self.meshes.iter().find(has_sides) else { return Ok(false) };
-        let front_face = self.format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
+        let has_sides =
+            |mesh: &&Mesh| mesh.view.triangle_count() > 0 && mesh.view.has(&Semantic::Normal);
+        let Some(mesh) = self.meshes.iter().find(has_sides) else {
+            return Ok(false);
+        };
+        let front_face = self
+            .format
+            .conventions()
+            .front_face
+            .unwrap_or(Winding::CounterClockwise);
         Ok(mesh.view.runs_against_normals(front_face).unwrap_or(false))
     }
 
@@ -247,7 +277,10 @@ impl Scene {
             return Ok(());
         }
         let has_unusable = outcome.has_unusable;
-        Err(Error::NothingToConvert { has_animations: self.has_animations, has_unusable })
+        Err(Error::NothingToConvert {
+            has_animations: self.has_animations,
+            has_unusable,
+        })
     }
 
     /// `true` if no mesh could be written.
@@ -257,12 +290,20 @@ impl Scene {
 
     /// The joints of a file without meshes.
     pub(crate) fn rig_alone(&self) -> Option<&dyn Rig> {
-        self.rig.as_deref().filter(|_| self.is_empty() && !self.bones.is_empty())
+        self.rig
+            .as_deref()
+            .filter(|_| self.is_empty() && !self.bones.is_empty())
     }
 
     /// The meshes; of snapshots, the first.
-    pub(crate) fn meshes(&self, budget: &Budget, report: &mut impl Report) -> Result<Cow<'_, [Mesh]>> {
-        let Some(snapshots) = &self.snapshots else { return Ok(Cow::Borrowed(&self.meshes)) };
+    pub(crate) fn meshes(
+        &self,
+        budget: &Budget,
+        report: &mut impl Report,
+    ) -> Result<Cow<'_, [Mesh]>> {
+        let Some(snapshots) = &self.snapshots else {
+            return Ok(Cow::Borrowed(&self.meshes));
+        };
         snapshots.report_others(report);
         let view = snapshots.first()?.view()?;
         budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;

@@ -23,20 +23,31 @@ pub(crate) struct Names {
 impl Names {
     /// Names of which some are taken.
     pub(crate) fn with(taken: &[&str]) -> Self {
-        Self { taken: taken.iter().map(|name| ((*name).to_owned(), 0)).collect() }
+        Self {
+            taken: taken.iter().map(|name| ((*name).to_owned(), 0)).collect(),
+        }
     }
 
     /// A name that is like this one, and no other's; `otherwise` for one that is empty.
     pub(crate) fn add(&mut self, name: &str, otherwise: &str) -> String {
-        free(&identifier(if name.is_empty() { otherwise } else { name }), &mut self.taken)
+        free(
+            &identifier(if name.is_empty() { otherwise } else { name }),
+            &mut self.taken,
+        )
     }
 }
 
 /// Letters, digits and underscores in place of others, and no digit first.
 fn identifier(name: &str) -> String {
     let starts_with_digit = name.starts_with(|first: char| first.is_ascii_digit());
-    let allowed = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-    starts_with_digit.then_some('_').into_iter().chain(allowed).collect()
+    let allowed = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    starts_with_digit
+        .then_some('_')
+        .into_iter()
+        .chain(allowed)
+        .collect()
 }
 
 /// The first of some names, and the number of the others; `None` of none.
@@ -45,7 +56,11 @@ pub(crate) fn listed(names: impl Iterator<Item = impl Into<String>>) -> Option<S
     let mut names = names.map(Into::into);
     let first: Vec<String> = names.by_ref().take(MOST).collect();
     let more = names.count();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     (!first.is_empty()).then(|| first.join(", ") + &more)
 }
 
@@ -58,6 +73,17 @@ mod tests {
         let mut names = Names::default();
         let given = ["Ball", "Ball", "2nd ball", "", "Kugel ö/.", "Ball_1", "\0"];
         let made = given.map(|name| names.add(name, "mesh"));
-        assert_eq!(made, ["Ball", "Ball_1", "_2nd_ball", "mesh", "Kugel____", "Ball_1_1", "_"]);
+        assert_eq!(
+            made,
+            [
+                "Ball",
+                "Ball_1",
+                "_2nd_ball",
+                "mesh",
+                "Kugel____",
+                "Ball_1_1",
+                "_"
+            ]
+        );
     }
 }

@@ -39,7 +39,12 @@ pub(crate) enum Pose {
 }
 
 impl Pose {
-    pub(crate) fn new(model: &Model, frame: u32, budget: &Budget, target: &'static str) -> Result<Self> {
+    pub(crate) fn new(
+        model: &Model,
+        frame: u32,
+        budget: &Budget,
+        target: &'static str,
+    ) -> Result<Self> {
         let refused = |what: String| Err(Error::NotHeld { target, what });
         let frames = model.frames();
         let Some(skeleton) = model.skeleton() else {
@@ -47,7 +52,9 @@ impl Pose {
         };
         if frames.pose_count() != model.joints().len() {
             let (poses, joints) = (frames.pose_count(), model.joints().len());
-            return refused(format!("the frames have {poses} poses, where the skeleton has {joints} joints"));
+            return refused(format!(
+                "the frames have {poses} poses, where the skeleton has {joints} joints"
+            ));
         }
         // A pose and its matrix, and what the skeleton keeps of a joint: the two parents, and two matrices.
         budget.charge_for::<(Trs, Matrix, [Option<u32>; 2], [Matrix; 2])>(
@@ -102,7 +109,9 @@ impl Pose {
                 Self::Frame(matrices) => blend(matrices, influences, index_of(place)),
                 Self::BindShape(shape) => Some(*shape.rows()),
             };
-            let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else { continue };
+            let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else {
+                continue;
+            };
             let from: [f64; 3] = value.map(f64::from);
             *value = match kind {
                 #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
@@ -118,9 +127,16 @@ impl Pose {
 
 /// The mean of the matrices of a vertex by its weights; `None` for a vertex that rests.
 fn blend(matrices: &[Matrix], influences: &Influences, vertex: usize) -> Option<[[f64; 4]; 3]> {
-    let (joints, weights) = (influences.joints.get(vertex)?, influences.weights.get(vertex)?);
+    let (joints, weights) = (
+        influences.joints.get(vertex)?,
+        influences.weights.get(vertex)?,
+    );
     let (mut blended, mut sum) = ([[0.0; 4]; 3], 0.0);
-    for (joint, weight) in joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+    for (joint, weight) in joints
+        .iter()
+        .zip(weights)
+        .filter(|(_, weight)| **weight > 0.0)
+    {
         let (matrix, weight) = (matrices.get(usize::from(*joint))?, f64::from(*weight));
         sum += weight;
         for (out, number) in blended.iter_mut().flatten().zip(matrix.iter().flatten()) {
@@ -143,7 +159,11 @@ mod tests {
     #[test]
     fn normals_stay_upright_under_scales_of_three_sizes() {
         // A plane through (1, 0, 0) and (0, 1, 0) is x + y = 1; doubled along x it is x / 2 + y = 1.
-        let matrix = [[2.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        let matrix = [
+            [2.0, 0.0, 0.0, 5.0],
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0],
+        ];
         assert_eq!(turned(&matrix, [1.0, 1.0, 0.0]), [1.0, 2.0, 0.0]);
     }
 }

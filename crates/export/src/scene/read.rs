@@ -15,7 +15,9 @@ pub(crate) fn positions(
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Vec<[f32; 3]>> {
-    let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(Vec::new()) };
+    let Some(attribute) = view.attribute(&Semantic::Position)? else {
+        return Ok(Vec::new());
+    };
     let mut values = floats(&attribute, job)?;
     drop(attribute);
     let address = || format!("{}.{}", view.address(), Semantic::Position);
@@ -23,9 +25,17 @@ pub(crate) fn positions(
     if let Some(pose) = pose {
         pose.apply_to(view, Kind::Point, &mut values, &job.budget)?;
         if !pose.is_frame() && view.has(&Semantic::Weights(0)) {
-            outcome.change("vertices, now in the bind shape of the skin", values.len() as u64);
+            outcome.change(
+                "vertices, now in the bind shape of the skin",
+                values.len() as u64,
+            );
         }
-        finite(&mut values, || format!("{} in its pose", address()), job, outcome)?;
+        finite(
+            &mut values,
+            || format!("{} in its pose", address()),
+            job,
+            outcome,
+        )?;
     }
     job.turn_numbers(&mut values);
     Ok(values)
@@ -56,6 +66,7 @@ pub(crate) fn optional<const N: usize>(
 }
 
 fn floats<const N: usize>(attribute: &Attribute, job: &Job<'_>) -> Result<Vec<[f32; N]>> {
-    job.budget.charge_for::<[f32; N]>(attribute.len(), "numbers of an attribute")?;
+    job.budget
+        .charge_for::<[f32; N]>(attribute.len(), "numbers of an attribute")?;
     Ok(attribute.to_f32::<N>())
 }

@@ -23,7 +23,11 @@ pub(crate) trait Rig {
 
 /// A number of joints in words, for lists of parts.
 pub(crate) fn counted_joints(count: usize) -> String {
-    if count == 1 { "1 joint".to_owned() } else { format!("{count} joints") }
+    if count == 1 {
+        "1 joint".to_owned()
+    } else {
+        format!("{count} joints")
+    }
 }
 
 pub(crate) struct Skeleton {
@@ -45,7 +49,11 @@ pub(crate) struct Joint {
 impl Joint {
     /// Its place, if an animation can replace its parts.
     pub(crate) fn trs(&self) -> Option<Trs> {
-        if let Place::Trs(trs) = self.place { Some(trs) } else { None }
+        if let Place::Trs(trs) = self.place {
+            Some(trs)
+        } else {
+            None
+        }
     }
 }
 

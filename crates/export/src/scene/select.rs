@@ -21,14 +21,18 @@ pub(super) fn views(
         }
         return Ok(views);
     }
-    let lods = file.as_slmesh().map_or(wanted.lods, |asset| slmesh::levels(asset, wanted.lods, report));
+    let lods = file.as_slmesh().map_or(wanted.lods, |asset| {
+        slmesh::levels(asset, wanted.lods, report)
+    });
     let is_wanted = move |role| match role {
         Role::Geometry => true,
         Role::Lod(level) => lods == Lods::All || lods == Lods::Only(level),
         _ => false,
     };
     let entries = file.meshes_where(is_wanted)?;
-    entries.map(|entry| view(file, &entry.address, entry.counts, wanted.budget)).collect()
+    entries
+        .map(|entry| view(file, &entry.address, entry.counts, wanted.budget))
+        .collect()
 }
 
 /// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to.
@@ -40,8 +44,9 @@ fn views_at(file: &MeshFile, address: &Address, budget: &Budget) -> Result<Vec<M
                 mesh.starts_with(part) || part.starts_with(mesh)
             };
             let entries = file.meshes()?.filter(|entry| is_meant(&entry.address));
-            let views: Result<Vec<_>> =
-                entries.map(|entry| view(file, &entry.address, entry.counts, budget)).collect();
+            let views: Result<Vec<_>> = entries
+                .map(|entry| view(file, &entry.address, entry.counts, budget))
+                .collect();
             match views {
                 Ok(views) if views.is_empty() => Err(Error::Read(error)),
                 views => views,
@@ -52,7 +57,12 @@ fn views_at(file: &MeshFile, address: &Address, budget: &Budget) -> Result<Vec<M
 }
 
 /// A mesh, whose triangles are charged before they are read if their number is known.
-fn view(file: &MeshFile, address: &Address, counts: Option<MeshCounts>, budget: &Budget) -> Result<MeshView> {
+fn view(
+    file: &MeshFile,
+    address: &Address,
+    counts: Option<MeshCounts>,
+    budget: &Budget,
+) -> Result<MeshView> {
     /// A view without what it shares with the file.
     const OWN: u64 = 1 << 10;
     let listed = counts.map(|counts| counts.triangles);
@@ -61,6 +71,9 @@ fn view(file: &MeshFile, address: &Address, counts: Option<MeshCounts>, budget: 
     let (vertices, triangles) = (view.vertex_count() as u64, view.triangle_count() as u64);
     budget.read_geometry(vertices, if listed.is_some() { 0 } else { triangles })?;
     let names = view.name().len() + view.material().map_or(0, str::len);
-    budget.keep(OWN + names as u64 + triangles.saturating_mul(12), "views of all meshes")?;
+    budget.keep(
+        OWN + names as u64 + triangles.saturating_mul(12),
+        "views of all meshes",
+    )?;
     Ok(view)
 }

@@ -22,17 +22,20 @@ pub(super) fn levels(asset: &Asset, wanted: Lods, report: &mut impl Report) -> L
     let is_there = |level: &(u32, Lod)| matches!(asset.lod_range(level.1), Ok(Some(_)));
     let levels: Vec<(u32, Lod)> = (0..).zip(Lod::ALL).filter(is_there).collect();
     let finest = levels.first().map_or(0, |(level, _)| *level);
-    let taken = if wanted == Lods::Finest { Lods::Only(finest) } else { wanted };
+    let taken = if wanted == Lods::Finest {
+        Lods::Only(finest)
+    } else {
+        wanted
+    };
     for (level, lod) in levels {
         if taken != Lods::All && taken != Lods::Only(level) {
             report.skips(format!("the level of detail {}", lod.name()));
         }
     }
     let is_physics = |name: &str| name.starts_with("physics");
-    if asset
-        .entries()
-        .any(|entry| is_physics(&entry.name().to_string_lossy()) && matches!(entry.range(), Ok(Some(_))))
-    {
+    if asset.entries().any(|entry| {
+        is_physics(&entry.name().to_string_lossy()) && matches!(entry.range(), Ok(Some(_)))
+    }) {
         report.skips("geometry for physics".to_owned());
     }
     taken
@@ -61,7 +64,9 @@ pub(super) fn name_faces(meshes: &mut [Mesh]) {
 fn skin(asset: &Asset) -> Result<Option<Option<Skin>>> {
     match asset.skin() {
         Ok(skin) => Ok(Some(skin)),
-        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
+            Ok(None)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -76,12 +81,22 @@ pub(super) fn bind_shape(asset: &Asset, report: &mut impl Report) -> Result<Opti
         return Ok(None);
     };
     let Some(skin) = skin else { return Ok(None) };
-    if let Some(number) = skin.bind_shape_matrix.iter().flatten().find(|number| !number.is_finite()) {
-        report.lacks(format!("the bind shape of the skin, which has the number {number}"));
+    if let Some(number) = skin
+        .bind_shape_matrix
+        .iter()
+        .flatten()
+        .find(|number| !number.is_finite())
+    {
+        report.lacks(format!(
+            "the bind shape of the skin, which has the number {number}"
+        ));
     }
     let shape = skin.bind_shape();
     if shape.as_ref().is_some_and(BindShape::mirrors) {
-        report.note("the bind shape of the skin is a mirror image: triangles may look inside out".to_owned());
+        report.note(
+            "the bind shape of the skin is a mirror image: triangles may look inside out"
+                .to_owned(),
+        );
     }
     Ok(shape.map(Pose::BindShape))
 }
@@ -94,7 +109,10 @@ pub(super) fn rig(asset: &Asset) -> Option<Box<dyn Rig>> {
         // Targets that have joints report the damage.
         Err(_) => 0,
     };
-    Some(Box::new(Joints { asset: asset.clone(), count }))
+    Some(Box::new(Joints {
+        asset: asset.clone(),
+        count,
+    }))
 }
 
 struct Joints {
@@ -116,8 +134,11 @@ impl Rig for Joints {
             outcome.lacks("the skin, which cannot be decoded".to_owned());
             return Ok(None);
         };
-        let Some(stored) = stored else { return Ok(None) };
-        let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices) else {
+        let Some(stored) = stored else {
+            return Ok(None);
+        };
+        let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices)
+        else {
             outcome.leave_out("the skin, which has no joints or no matrices");
             return Ok(None);
         };
@@ -130,28 +151,57 @@ impl Rig for Joints {
         if stored.lock_scale_if_joint_position {
             outcome.leave_out("that the scale of moved joints is locked");
         }
-        job.budget.keep((names.len() as u64).saturating_mul(OF_JOINT), "joints")?;
+        job.budget
+            .keep((names.len() as u64).saturating_mul(OF_JOINT), "joints")?;
         let Some(pose) = stored.bind_pose() else {
             if !names.is_empty() {
                 let (joints, matrices) = (names.len(), inverse.len());
-                outcome.leave_out(format!("the skin, which has {joints} joints and {matrices} matrices"));
+                outcome.leave_out(format!(
+                    "the skin, which has {joints} joints and {matrices} matrices"
+                ));
             }
             return Ok(None);
         };
-        let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let replaced = pose.replaced.iter().filter_map(|index| names.get(*index).map(String::as_str));
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        let replaced = pose
+            .replaced
+            .iter()
+            .filter_map(|index| names.get(*index).map(String::as_str));
         if let Some(replaced) = listed(replaced) {
             outcome.note(format!(
                 "joints whose matrix is sheared or has no inverse keep the mesh in the bind pose: {replaced}"
             ));
         }
-        let inverse_bind = pose.joints.iter().map(|joint| joint.inverse.map(f64::from)).collect();
+        let inverse_bind = pose
+            .joints
+            .iter()
+            .map(|joint| joint.inverse.map(f64::from))
+            .collect();
         let joint = |(name, bound): (String, &BoundJoint)| {
-            let (parent, local) = if job.nest { (bound.parent, bound.local) } else { (None, bound.place) };
-            let place = if local == IDENTITY { Place::Origin } else { Place::Matrix(local) };
-            Joint { name, parent, place }
+            let (parent, local) = if job.nest {
+                (bound.parent, bound.local)
+            } else {
+                (None, bound.place)
+            };
+            let place = if local == IDENTITY {
+                Place::Origin
+            } else {
+                Place::Matrix(local)
+            };
+            Joint {
+                name,
+                parent,
+                place,
+            }
         };
         let joints = names.into_iter().zip(&pose.joints).map(joint).collect();
-        Ok(Some(Skeleton { joints, inverse_bind, stands_alone: false }))
+        Ok(Some(Skeleton {
+            joints,
+            inverse_bind,
+            stands_alone: false,
+        }))
     }
 }

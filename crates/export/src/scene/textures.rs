@@ -27,8 +27,14 @@ pub(crate) struct Texture {
 impl Texture {
     /// The relative path of the image in a line of text, where it must not look like an option.
     pub(crate) fn path(&self) -> String {
-        let Some(path) = &self.reference else { return String::new() };
-        if path.starts_with("../") { path.clone() } else { format!("./{path}") }
+        let Some(path) = &self.reference else {
+            return String::new();
+        };
+        if path.starts_with("../") {
+            path.clone()
+        } else {
+            format!("./{path}")
+        }
     }
 }
 
@@ -41,27 +47,49 @@ impl Scene {
         output: &Place,
         outcome: &mut Outcome,
     ) -> Result<()> {
-        for mesh in file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes()) {
-            for map in mesh.uv_maps().skip(1).filter(|map| !map.file().as_bytes().is_empty()) {
+        for mesh in file
+            .as_openctm()
+            .into_iter()
+            .flat_map(|bodies| bodies.meshes())
+        {
+            for map in mesh
+                .uv_maps()
+                .skip(1)
+                .filter(|map| !map.file().as_bytes().is_empty())
+            {
                 let file = map.file();
                 let name = file.to_string_lossy();
                 let name = short(&name);
-                outcome.leave_out(format!("the texture {name}, which is for another UV map than the first"));
+                outcome.leave_out(format!(
+                    "the texture {name}, which is for another UV map than the first"
+                ));
             }
         }
         // Each name, and whether a mesh with it has texture coordinates.
         let mut names: BTreeMap<&str, bool> = BTreeMap::new();
         for mesh in &self.meshes {
-            let Some(name) = mesh.view.texture() else { continue };
+            let Some(name) = mesh.view.texture() else {
+                continue;
+            };
             *names.entry(name).or_default() |= mesh.view.has(&Semantic::TexCoord(0));
         }
-        let mut files = Files { job, output, copies: HashMap::new(), taken: HashSet::new() };
+        let mut files = Files {
+            job,
+            output,
+            copies: HashMap::new(),
+            taken: HashSet::new(),
+        };
         let mut textures = HashMap::new();
         let bytes: usize = names.keys().map(|name| name.len()).sum();
-        job.budget.charge_for::<[u8; 512]>(names.len(), "textures")?;
+        job.budget
+            .charge_for::<[u8; 512]>(names.len(), "textures")?;
         job.budget.charge(2 * bytes as u64, "names of textures")?;
         for (name, has_coords) in names {
-            let coords = if self.are_points { Err("points have no textures") } else { Ok(has_coords) };
+            let coords = if self.are_points {
+                Err("points have no textures")
+            } else {
+                Ok(has_coords)
+            };
             match files.texture(name, coords, outcome) {
                 Ok(texture) => drop(textures.insert(name.to_owned(), texture)),
                 // Most names of materials mean no image.
@@ -80,7 +108,10 @@ impl Scene {
 /// The start of a long name.
 fn short(name: &str) -> &str {
     const LONGEST: usize = 256;
-    let end = name.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST);
+    let end = name
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| *at >= LONGEST);
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
@@ -104,9 +135,18 @@ impl Files<'_> {
         /// More names cost a lot of time, and no file of an artist has them.
         const MOST: usize = 1024;
         let job = self.job;
-        let of_image = |why: &str| if is_image(name) { why.to_owned() } else { String::new() };
+        let of_image = |why: &str| {
+            if is_image(name) {
+                why.to_owned()
+            } else {
+                String::new()
+            }
+        };
         if !job.target.has_textures() {
-            return Err(of_image(&format!("{} files refer to no images", job.target.name())));
+            return Err(of_image(&format!(
+                "{} files refer to no images",
+                job.target.name()
+            )));
         }
         if !has_coords.map_err(of_image)? {
             return Err(of_image("there are no texture coordinates"));
@@ -116,7 +156,9 @@ impl Files<'_> {
             return Err(String::new());
         }
         if outcome.textures.images.len() == MOST {
-            return Err(of_image(&format!("only the first {MOST} names are looked for")));
+            return Err(of_image(&format!(
+                "only the first {MOST} names are looked for"
+            )));
         }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
@@ -152,9 +194,14 @@ impl Files<'_> {
                 false => self.reference(&image.path),
             };
             let path = path.filter(|path| !path.contains(char::is_control));
-            reference = Some(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?);
+            reference =
+                Some(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?);
         }
-        Ok(Texture { kind: image.kind, image: image.path.clone(), reference })
+        Ok(Texture {
+            kind: image.kind,
+            image: image.path.clone(),
+            reference,
+        })
     }
 
     fn absent(&self) -> &'static str {
@@ -175,7 +222,9 @@ impl Files<'_> {
         // Drives of Windows share nothing.
         let below = parts.get(shared..).filter(|_| shared > 0)?;
         let up = std::iter::repeat_n(Some(".."), from.len() - shared);
-        let parts: Option<Vec<&str>> = up.chain(below.iter().map(|part| part.as_os_str().to_str())).collect();
+        let parts: Option<Vec<&str>> = up
+            .chain(below.iter().map(|part| part.as_os_str().to_str()))
+            .collect();
         Some(parts?.join("/"))
     }
 
@@ -197,7 +246,10 @@ impl Files<'_> {
             copy = format!("{stem}_{number}.{ending}");
         }
         let place = self.output.beside(Path::new(folder).join(&copy)).ok()?;
-        self.job.copies.borrow_mut().push(Copied { image: image.to_owned(), place });
+        self.job.copies.borrow_mut().push(Copied {
+            image: image.to_owned(),
+            place,
+        });
         let relative = format!("{folder}/{copy}");
         self.copies.insert(image.to_owned(), relative.clone());
         Some(relative)

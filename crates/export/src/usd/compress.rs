@@ -34,7 +34,10 @@ pub(super) fn integers(integers: &[i32]) -> Vec<u8> {
     for difference in &differences {
         *counts.entry(*difference).or_default() += 1;
     }
-    let common = counts.into_iter().map(|(difference, count)| (count, difference)).max();
+    let common = counts
+        .into_iter()
+        .map(|(difference, count)| (count, difference))
+        .max();
     let common = common.map_or(0, |(_, difference)| difference);
     let mut codes = Vec::with_capacity(differences.len().div_ceil(4));
     let mut stored = Vec::new();
@@ -84,7 +87,21 @@ mod tests {
     #[test]
     fn integers_are_coded_as_in_the_published_example() {
         let coded = integers(&[123, 124, 125, 100_125, 100_125, 100_126, 100_126]);
-        let expected = [1, 0, 0, 0, 0b11_00_00_01, 0b01_00_01, 123, 160, 134, 1, 0, 0, 0];
+        let expected = [
+            1,
+            0,
+            0,
+            0,
+            0b11_00_00_01,
+            0b01_00_01,
+            123,
+            160,
+            134,
+            1,
+            0,
+            0,
+            0,
+        ];
         assert_eq!(coded, literals(&expected));
         // One block, and 13 literals in it.
         assert_eq!(coded[..2], [0, 13 << 4]);

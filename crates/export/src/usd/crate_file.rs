@@ -34,12 +34,20 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         header[..8].copy_from_slice(b"PXR-USDC");
         header[8..][..VERSION.len()].copy_from_slice(&VERSION);
         out.write_all(&header)?;
-        Ok(Self { out, position: HEADER as u64, block: vec![0; 16 << 10], budget: budget.clone() })
+        Ok(Self {
+            out,
+            position: HEADER as u64,
+            block: vec![0; 16 << 10],
+            budget: budget.clone(),
+        })
     }
 
     /// Charges a prim, with names of this many bytes.
     pub(super) fn charge_prim(&self, names: usize) -> Result<()> {
-        self.budget.keep(OF_PRIM.saturating_add((names as u64).saturating_mul(OF_NAME_BYTE)), "prims")
+        self.budget.keep(
+            OF_PRIM.saturating_add((names as u64).saturating_mul(OF_NAME_BYTE)),
+            "prims",
+        )
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -88,19 +96,37 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         elements: impl ExactSizeIterator<Item = [f32; N]>,
     ) -> Result<Rep> {
         let count = elements.len();
-        self.array(Kind::floats(N), count, elements.map(|element| element.map(f32::to_le_bytes)))
+        self.array(
+            Kind::floats(N),
+            count,
+            elements.map(|element| element.map(f32::to_le_bytes)),
+        )
     }
 
     /// Rotations, of which the last component is the real one.
-    pub(super) fn quaternions(&mut self, elements: impl ExactSizeIterator<Item = [f32; 4]>) -> Result<Rep> {
+    pub(super) fn quaternions(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [f32; 4]>,
+    ) -> Result<Rep> {
         let count = elements.len();
-        self.array(Kind::Quatf, count, elements.map(|element| element.map(f32::to_le_bytes)))
+        self.array(
+            Kind::Quatf,
+            count,
+            elements.map(|element| element.map(f32::to_le_bytes)),
+        )
     }
 
     /// Vectors of three floats of 16 bits.
-    pub(super) fn halves(&mut self, elements: impl ExactSizeIterator<Item = [u16; 3]>) -> Result<Rep> {
+    pub(super) fn halves(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [u16; 3]>,
+    ) -> Result<Rep> {
         let count = elements.len();
-        self.array(Kind::Vec3h, count, elements.map(|element| element.map(u16::to_le_bytes)))
+        self.array(
+            Kind::Vec3h,
+            count,
+            elements.map(|element| element.map(u16::to_le_bytes)),
+        )
     }
 
     /// Matrices of 4 x 4 numbers.
@@ -121,18 +147,33 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         elements: impl ExactSizeIterator<Item = [i32; N]>,
     ) -> Result<Rep> {
         let count = elements.len();
-        self.array(Kind::ints(N), count, elements.map(|element| element.map(i32::to_le_bytes)))
+        self.array(
+            Kind::ints(N),
+            count,
+            elements.map(|element| element.map(i32::to_le_bytes)),
+        )
     }
 
     pub(super) fn unsigned(&mut self, elements: impl ExactSizeIterator<Item = u32>) -> Result<Rep> {
         let count = elements.len();
-        self.array(Kind::UInt, count, elements.map(|element| [element.to_le_bytes()]))
+        self.array(
+            Kind::UInt,
+            count,
+            elements.map(|element| [element.to_le_bytes()]),
+        )
     }
 
     /// The corners of triangles, one integer after another.
-    pub(super) fn corners(&mut self, triangles: impl ExactSizeIterator<Item = [u32; 3]>) -> Result<Rep> {
+    pub(super) fn corners(
+        &mut self,
+        triangles: impl ExactSizeIterator<Item = [u32; 3]>,
+    ) -> Result<Rep> {
         let count = triangles.len() * 3;
-        self.array(Kind::Int, count, triangles.map(|triangle| triangle.map(u32::to_le_bytes)))
+        self.array(
+            Kind::Int,
+            count,
+            triangles.map(|triangle| triangle.map(u32::to_le_bytes)),
+        )
     }
 
     /// Times, which several attributes can have.
@@ -146,7 +187,11 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
     }
 
     /// A value for each of these times.
-    pub(super) fn samples(&mut self, times: Rep, values: impl ExactSizeIterator<Item = Rep>) -> Result<Rep> {
+    pub(super) fn samples(
+        &mut self,
+        times: Rep,
+        values: impl ExactSizeIterator<Item = Rep>,
+    ) -> Result<Rep> {
         /// From here to what follows: nothing is between.
         const NEXT: [u8; 8] = 8_u64.to_le_bytes();
         let offset = self.align()?;

@@ -47,7 +47,13 @@ pub(super) struct Materials {
 impl Materials {
     pub(super) fn below(root: &str) -> Self {
         let (names, paths) = (Names::default(), HashMap::new());
-        Self { root: root.to_owned(), names, color: None, paths, prims: Vec::new() }
+        Self {
+            root: root.to_owned(),
+            names,
+            color: None,
+            paths,
+            prims: Vec::new(),
+        }
     }
 
     /// The path of the material of this name.
@@ -69,7 +75,9 @@ impl Materials {
         let own = self.names.add(name, "material");
         let path = format!("/{}/{MATERIALS}/{own}", self.root);
         let diffuse = match texture {
-            Some(_) => Property::connected(DIFFUSE_COLOR, "color3f", format!("{path}/{TEXTURE}.{RGB}")),
+            Some(_) => {
+                Property::connected(DIFFUSE_COLOR, "color3f", format!("{path}/{TEXTURE}.{RGB}"))
+            }
             None => {
                 let color = match self.color {
                     Some(color) => color,
@@ -80,9 +88,16 @@ impl Materials {
         };
         let shader = shader(SHADER, "UsdPreviewSurface")
             .with(diffuse)
-            .with(Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)))
-            .with(Property::attribute("inputs:metallic", "float").field("default", Value::Float(0.0)))
-            .with(Property::attribute("inputs:roughness", "float").field("default", Value::Float(ROUGHNESS)))
+            .with(
+                Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)),
+            )
+            .with(
+                Property::attribute("inputs:metallic", "float").field("default", Value::Float(0.0)),
+            )
+            .with(
+                Property::attribute("inputs:roughness", "float")
+                    .field("default", Value::Float(ROUGHNESS)),
+            )
             .with(Property::attribute(SURFACE, "token"));
         let surface = Property::connected(SURFACE, "token", format!("{path}/{SHADER}.{SURFACE}"));
         let mut material = Prim::new("Material", own).displayed(name).with(surface);
@@ -101,12 +116,19 @@ impl Materials {
     /// The prim that contains all materials; `None` if there are none.
     pub(super) fn scope(self) -> Option<Prim> {
         let has_some = !self.prims.is_empty();
-        has_some.then(|| Prim { children: self.prims, ..Prim::new("Scope", MATERIALS) })
+        has_some.then(|| Prim {
+            children: self.prims,
+            ..Prim::new("Scope", MATERIALS)
+        })
     }
 }
 
 fn shader(name: &str, id: &'static str) -> Prim {
-    Prim::new("Shader", name).with(Property::uniform("info:id", "token", Value::Token(id.into())))
+    Prim::new("Shader", name).with(Property::uniform(
+        "info:id",
+        "token",
+        Value::Token(id.into()),
+    ))
 }
 
 /// The shaders that read an image at the first texture coordinates.
@@ -117,7 +139,11 @@ fn texture_shaders(material: &str, image: String) -> [Prim; 2] {
     let texture = shader(TEXTURE, "UsdUVTexture")
         .with(Property::attribute("inputs:file", "asset").field("default", Value::Asset(image)))
         .with(word("inputs:sourceColorSpace", "sRGB"))
-        .with(Property::connected("inputs:st", "float2", format!("{material}/{READER}.{RESULT}")))
+        .with(Property::connected(
+            "inputs:st",
+            "float2",
+            format!("{material}/{READER}.{RESULT}"),
+        ))
         .with(word("inputs:wrapS", "repeat"))
         .with(word("inputs:wrapT", "repeat"))
         .with(Property::attribute(RGB, "float3"));
@@ -140,7 +166,10 @@ pub(super) struct Subsets {
 
 impl Subsets {
     pub(super) fn new(are_merged: bool) -> Self {
-        Self { merged: are_merged.then(Samples::default), ..Self::default() }
+        Self {
+            merged: are_merged.then(Samples::default),
+            ..Self::default()
+        }
     }
 
     /// Writes the triangles of each id from this snapshot on.
@@ -160,13 +189,17 @@ impl Subsets {
         }
         let _scope = file.budget.scope();
         // Vectors that grow have up to twice the elements that they need.
-        file.budget.charge_for::<[i32; 4]>(ids.len(), "triangles by material")?;
+        file.budget
+            .charge_for::<[i32; 4]>(ids.len(), "triangles by material")?;
         let mut faces: BTreeMap<u32, Vec<[i32; 1]>> = BTreeMap::new();
         for (face, id) in (0..).zip(ids) {
             faces.entry(id).or_default().push([face]);
         }
         let count = faces.len().saturating_add(self.used.len()) as u64;
-        file.budget.keep(count.saturating_mul(OF_SAMPLE), "materials of all snapshots")?;
+        file.budget.keep(
+            count.saturating_mul(OF_SAMPLE),
+            "materials of all snapshots",
+        )?;
         let none = Rep::empty(Kind::Int);
         for gone in self.used.drain(..).filter(|id| !faces.contains_key(id)) {
             self.faces.entry(gone).or_default().set(snapshot, none);
@@ -183,7 +216,11 @@ impl Subsets {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.faces.is_empty() && self.merged.as_ref().is_none_or(|merged| merged.last().is_none())
+        self.faces.is_empty()
+            && self
+                .merged
+                .as_ref()
+                .is_none_or(|merged| merged.last().is_none())
     }
 
     /// Adds a child for each id, with its material.
@@ -200,9 +237,11 @@ impl Subsets {
             mesh.bind(&materials.path("material", None, file)?);
             return Ok(());
         }
-        let word = |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
+        let word =
+            |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
         if !self.is_empty() {
-            mesh.properties.push(word("subsetFamily:materialBind:familyType", "partition"));
+            mesh.properties
+                .push(word("subsetFamily:materialBind:familyType", "partition"));
         }
         for (id, samples) in self.faces {
             let name = format!("material_{id}");

@@ -2,7 +2,9 @@
 
 use std::io::{Seek, Write};
 
-use meshmap::{Attribute, ErrorKind, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap::{
+    Attribute, ErrorKind, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear,
+};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -39,11 +41,22 @@ pub(super) fn write<W: Write + Seek>(
         let (name, address) = (job.name_of(name), view.address().to_string());
         out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
         let own = names.add(name, &address);
-        let prim = if scene.are_points { Prim::new("Points", own) } else { mesh(own) };
+        let prim = if scene.are_points {
+            Prim::new("Points", own)
+        } else {
+            mesh(own)
+        };
         let mut prim = prim.displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
-        let mut writer =
-            Writer { view, pose: scene.pose.as_ref(), format: scene.format, job, out, outcome, own };
+        let mut writer = Writer {
+            view,
+            pose: scene.pose.as_ref(),
+            format: scene.format,
+            job,
+            out,
+            outcome,
+            own,
+        };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
             job.count_materials(Some(ids.iter()), outcome)?;
@@ -55,7 +68,10 @@ pub(super) fn write<W: Write + Seek>(
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = material {
             let coords = primvar(&coordinates(0));
-            let has_coords = prim.properties.iter().any(|property| property.name == coords);
+            let has_coords = prim
+                .properties
+                .iter()
+                .any(|property| property.name == coords);
             let texture = scene.texture(material).filter(|_| has_coords);
             prim.bind(&materials.path(material, texture, out)?);
         }
@@ -80,23 +96,32 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
         let (turns, are_points) = (self.job.turns(self.format), self.job.are_points.get());
         if !are_points {
-            let counts = self.out.ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
+            let counts = self
+                .out
+                .ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
             let corners = self.out.corners(triangles(self.view, self.job, turns))?;
-            prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
-            prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
+            prim.properties
+                .push(Property::attribute("faceVertexCounts", "int[]").value(counts));
+            prim.properties
+                .push(Property::attribute("faceVertexIndices", "int[]").value(corners));
         }
         let mut positions = Vec::new();
         if self.view.has(&Semantic::Position) {
             positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
             let box_around = self.out.floats(extent(&positions).into_iter())?;
             let points = self.out.floats(positions.iter().copied())?;
-            prim.properties.push(Property::attribute("extent", "float3[]").value(box_around));
-            prim.properties.push(Property::attribute("points", "point3f[]").value(points));
+            prim.properties
+                .push(Property::attribute("extent", "float3[]").value(box_around));
+            prim.properties
+                .push(Property::attribute("points", "point3f[]").value(points));
             if are_points {
                 // The files store none: without one, each point is 1 wide.
                 let width = self.out.floats([[dot_width(&positions)]].into_iter())?;
-                prim.properties
-                    .push(Property::attribute("widths", "float[]").value(width).interpolated("constant"));
+                prim.properties.push(
+                    Property::attribute("widths", "float[]")
+                        .value(width)
+                        .interpolated("constant"),
+                );
             }
         }
         let normals = match self.view.attribute(&Semantic::Normal)? {
@@ -127,10 +152,14 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.outcome.leave_out(semantic.to_string());
             return Ok(());
         }
-        let Some(attribute) = self.view.attribute(semantic)? else { return Ok(()) };
+        let Some(attribute) = self.view.attribute(semantic)? else {
+            return Ok(());
+        };
         match semantic {
             Semantic::TexCoord(set) => {
-                let Some(values) = self.texcoords(&attribute)? else { return Ok(()) };
+                let Some(values) = self.texcoords(&attribute)? else {
+                    return Ok(());
+                };
                 let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
                 add(prim, name, "texCoord2f[]", values);
                 Ok(())
@@ -145,17 +174,22 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         if attribute.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
-        let Some(mut coords) = self.array::<2>(attribute)? else { return Ok(None) };
+        let Some(mut coords) = self.array::<2>(attribute)? else {
+            return Ok(None);
+        };
         if self.job.flips_v(self.format) {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
-            self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
+            self.outcome
+                .change("texture coordinates v, now 1 - v", coords.len() as u64);
         }
         self.out.floats(coords.into_iter()).map(Some)
     }
 
     /// Programs show the first colours, if there are any.
     fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
-        let Some(mut colors) = self.array::<4>(attribute)? else { return Ok(()) };
+        let Some(mut colors) = self.array::<4>(attribute)? else {
+            return Ok(());
+        };
         let has_alpha = attribute.format().components > 3;
         let is_color = colors_to_linear(&mut colors);
         let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
@@ -163,7 +197,9 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             let values = self.out.floats(colors.iter().copied().map(three))?;
             add(prim, primvar("displayColor"), "color3f[]", values);
             if has_alpha {
-                let values = self.out.floats(colors.into_iter().map(|[.., alpha]| [alpha]))?;
+                let values = self
+                    .out
+                    .floats(colors.into_iter().map(|[.., alpha]| [alpha]))?;
                 add(prim, primvar("displayOpacity"), "float[]", values);
             }
             return Ok(());
@@ -187,9 +223,15 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         attribute: &Attribute,
         prim: &mut Prim,
     ) -> Result<()> {
-        let VertexFormat { scalar, components, normalized, .. } = attribute.format();
+        let VertexFormat {
+            scalar,
+            components,
+            normalized,
+            ..
+        } = attribute.format();
         if components > 4 || scalar == Scalar::F64 {
-            self.outcome.leave_out(format!("{semantic}, of {}", attribute.format()));
+            self.outcome
+                .leave_out(format!("{semantic}, of {}", attribute.format()));
             return Ok(());
         }
         let is_float = scalar.is_float() || normalized;
@@ -200,18 +242,23 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             (true, _) => (self.floats::<4>(attribute)?, "float4[]"),
             (false, 1) if scalar == Scalar::U32 => {
                 let (numbers, _) = attribute.as_bytes().as_chunks::<4>();
-                let values = self.out.unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?;
+                let values = self
+                    .out
+                    .unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?;
                 (Some(values), "uint[]")
             }
             (false, _) => {
                 let mut format = VertexFormat::SINT32;
                 format.components = components;
                 let count = attribute.len().saturating_mul(components as usize);
-                let mut numbers =
-                    self.out.budget.collect((0..count).map(|_| [0; 4]), "numbers of an attribute")?;
+                let mut numbers = self
+                    .out
+                    .budget
+                    .collect((0..count).map(|_| [0; 4]), "numbers of an attribute")?;
                 match attribute.write_into(format, format.size(), numbers.as_flattened_mut()) {
                     Err(error) if error.kind() == ErrorKind::OutOfRange => {
-                        self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
+                        self.outcome
+                            .leave_out(format!("{semantic}, whose integers are too large"));
                         return Ok(());
                     }
                     converted => converted?,
@@ -237,11 +284,19 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
     fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Rep>> {
         let values = self.array::<N>(attribute)?;
-        values.map(|values| self.out.floats(values.into_iter())).transpose()
+        values
+            .map(|values| self.out.floats(values.into_iter()))
+            .transpose()
     }
 
     fn ints<const N: usize>(&mut self, numbers: &[[u8; 4]]) -> Result<Rep> {
-        self.out.ints(numbers.as_chunks::<N>().0.iter().map(|element| element.map(i32::from_ne_bytes)))
+        self.out.ints(
+            numbers
+                .as_chunks::<N>()
+                .0
+                .iter()
+                .map(|element| element.map(i32::from_ne_bytes)),
+        )
     }
 
     /// The name of a primvar that no other has.
@@ -251,5 +306,9 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 }
 
 fn add(prim: &mut Prim, name: String, kind: &'static str, values: Rep) {
-    prim.properties.push(Property::attribute(name, kind).value(values).interpolated("vertex"));
+    prim.properties.push(
+        Property::attribute(name, kind)
+            .value(values)
+            .interpolated("vertex"),
+    );
 }

@@ -29,7 +29,12 @@ use crate::scene::{Scene, assume};
 use crate::settings::Job;
 use crate::turn::Turn;
 
-pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(
+    scene: &Scene,
+    job: &Job<'_>,
+    place: &Place,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut output = job.budget.output(place)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
     let shown = scene.root_name(job);
@@ -44,23 +49,39 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
         Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
         _ => None,
     };
-    let about = if up == Axis::Z { "xformOp:rotateZ" } else { "xformOp:rotateY" };
+    let about = if up == Axis::Z {
+        "xformOp:rotateZ"
+    } else {
+        "xformOp:rotateY"
+    };
     let turn = (job.turn != Turn::None).then(|| (about, 90.0 * f32::from(job.turn.quarters())));
     let mut root = Prim::new("Xform", root_name.clone()).displayed(&shown);
     // The last of them comes first.
     let rotations: Vec<(&str, f32)> = turn.into_iter().chain(upright).collect();
     for (name, degrees) in &rotations {
-        root = root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
+        root =
+            root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
     }
     if !rotations.is_empty() {
-        let order = Value::Tokens(rotations.iter().map(|(name, _)| Token::from(*name)).collect());
+        let order = Value::Tokens(
+            rotations
+                .iter()
+                .map(|(name, _)| Token::from(*name))
+                .collect(),
+        );
         root = root.with(Property::uniform("xformOpOrder", "token[]", order));
     }
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
         ("defaultPrim", Value::Token(root_name.clone().into())),
-        ("metersPerUnit", Value::Double(assume::metres(scene, job, outcome))),
-        ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
+        (
+            "metersPerUnit",
+            Value::Double(assume::metres(scene, job, outcome)),
+        ),
+        (
+            "upAxis",
+            Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into()),
+        ),
     ];
     let prims = (&mut materials, &mut names);
     let moving = match (&scene.snapshots, scene.rig_alone()) {
@@ -77,7 +98,12 @@ pub(crate) fn write(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut O
     }
     scene.check_written(outcome)?;
     root.children.extend(materials.scope());
-    let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
+    let stage = Prim {
+        name: String::new(),
+        fields,
+        properties: Vec::new(),
+        children: vec![root],
+    };
     let tables = Tables::of(&stage, &mut out)?;
     out.finish(tables.sections())?;
     job.finish(vec![output], outcome)

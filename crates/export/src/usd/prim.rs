@@ -50,14 +50,23 @@ pub(super) enum Value {
 
 impl Prim {
     pub(super) fn new(kind: &'static str, name: impl Into<String>) -> Self {
-        let fields = vec![("specifier", Value::Defined), ("typeName", Value::Token(kind.into()))];
-        Self { name: name.into(), fields, properties: Vec::new(), children: Vec::new() }
+        let fields = vec![
+            ("specifier", Value::Defined),
+            ("typeName", Value::Token(kind.into())),
+        ];
+        Self {
+            name: name.into(),
+            fields,
+            properties: Vec::new(),
+            children: Vec::new(),
+        }
     }
 
     /// Shows this name instead of the prim's name, if they differ.
     pub(super) fn displayed(mut self, name: &str) -> Self {
         if !name.is_empty() && name != self.name {
-            self.fields.push(("displayName", Value::Text(name.to_owned())));
+            self.fields
+                .push(("displayName", Value::Text(name.to_owned())));
         }
         self
     }
@@ -69,15 +78,26 @@ impl Prim {
 
     /// Binds the material at a path.
     pub(super) fn bind(&mut self, material: &str) {
-        self.fields.push(("apiSchemas", Value::Prepended(vec!["MaterialBindingAPI".into()])));
-        self.properties.push(Property::relationship("material:binding", material));
+        self.fields.push((
+            "apiSchemas",
+            Value::Prepended(vec!["MaterialBindingAPI".into()]),
+        ));
+        self.properties
+            .push(Property::relationship("material:binding", material));
     }
 }
 
 impl Property {
     fn new(name: Token, is_relationship: bool, is_uniform: bool) -> Self {
-        let fields = vec![("custom", Value::Bool(false)), ("variability", Value::Uniform(is_uniform))];
-        Self { name, is_relationship, fields }
+        let fields = vec![
+            ("custom", Value::Bool(false)),
+            ("variability", Value::Uniform(is_uniform)),
+        ];
+        Self {
+            name,
+            is_relationship,
+            fields,
+        }
     }
 
     pub(super) fn attribute(name: impl Into<Token>, kind: &'static str) -> Self {
@@ -86,12 +106,14 @@ impl Property {
 
     /// An attribute that does not change in time.
     pub(super) fn uniform(name: &'static str, kind: &'static str, value: Value) -> Self {
-        let attribute = Self::new(name.into(), false, true).field("typeName", Value::Token(kind.into()));
+        let attribute =
+            Self::new(name.into(), false, true).field("typeName", Value::Token(kind.into()));
         attribute.field("default", value)
     }
 
     pub(super) fn relationship(name: &'static str, target: &str) -> Self {
-        Self::new(name.into(), true, true).field("targetPaths", Value::Targets(vec![target.to_owned()]))
+        Self::new(name.into(), true, true)
+            .field("targetPaths", Value::Targets(vec![target.to_owned()]))
     }
 
     /// An attribute that has its value from a property of another prim.
@@ -116,7 +138,8 @@ impl Property {
 
 /// A mesh of triangles that are seen from both sides, as they are.
 pub(super) fn mesh(name: String) -> Prim {
-    let word = |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
+    let word =
+        |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
     Prim::new("Mesh", name)
         .with(Property::uniform("doubleSided", "bool", Value::Bool(true)))
         .with(word("orientation", "rightHanded"))
@@ -126,12 +149,18 @@ pub(super) fn mesh(name: String) -> Prim {
 /// The box around points; of none, the one that USD takes for empty.
 pub(super) fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
     let bounds = Bounds::around(points.iter().copied());
-    bounds.map_or([[f32::MAX; 3], [f32::MIN; 3]], |bounds| [bounds.min, bounds.max])
+    bounds.map_or([[f32::MAX; 3], [f32::MIN; 3]], |bounds| {
+        [bounds.min, bounds.max]
+    })
 }
 
 /// The name of a set of texture coordinates, among the primvars.
 pub(super) fn coordinates(set: usize) -> String {
-    if set == 0 { "st".to_owned() } else { format!("st{set}") }
+    if set == 0 {
+        "st".to_owned()
+    } else {
+        format!("st{set}")
+    }
 }
 
 /// The name of the property that holds a primvar.

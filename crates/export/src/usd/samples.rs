@@ -43,10 +43,17 @@ impl Samples {
 
 impl Clock {
     pub(super) fn new(count: usize, every: usize) -> Self {
-        Self { count, every, all: None }
+        Self {
+            count,
+            every,
+            all: None,
+        }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "there are fewer snapshots than that"
+    )]
     pub(super) fn time(&self, snapshot: usize) -> f64 {
         (snapshot * self.every) as f64
     }
@@ -68,7 +75,9 @@ impl Clock {
     ) -> Result<Property> {
         let times = match self.all {
             Some(times) => times,
-            None => *self.all.insert(file.times((0..self.count).map(|snapshot| self.time(snapshot)))?),
+            None => *self
+                .all
+                .insert(file.times((0..self.count).map(|snapshot| self.time(snapshot)))?),
         };
         let mut runs = samples.runs.iter().copied().peekable();
         let mut value = None;
@@ -92,7 +101,12 @@ impl Clock {
         if samples.is_constant() {
             return Ok(constant(property, samples));
         }
-        let times = file.times(samples.runs.iter().map(|(snapshot, _)| self.time(*snapshot)))?;
+        let times = file.times(
+            samples
+                .runs
+                .iter()
+                .map(|(snapshot, _)| self.time(*snapshot)),
+        )?;
         let values = file.samples(times, samples.runs.iter().map(|(_, value)| *value))?;
         Ok(constant(property, samples).field("timeSamples", Value::Stored(values)))
     }
@@ -106,7 +120,9 @@ pub(super) fn times_of_stage(end: f64, rate: f64) -> Vec<(&'static str, Value)> 
         ("timeCodesPerSecond", rate),
         ("framesPerSecond", rate),
     ];
-    numbers.map(|(name, number)| (name, Value::Double(number))).into()
+    numbers
+        .map(|(name, number)| (name, Value::Double(number)))
+        .into()
 }
 
 /// Gives an attribute its first value, for those who do not ask for a time.

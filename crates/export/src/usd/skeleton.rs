@@ -33,9 +33,12 @@ pub(super) fn write<W: Write + Seek>(
     file: &mut CrateFile<'_, W>,
     outcome: &mut Outcome,
 ) -> Result<Option<Written>> {
-    let Some(Skeleton { joints, .. }) = rig.skeleton(job, outcome)? else { return Ok(None) };
+    let Some(Skeleton { joints, .. }) = rig.skeleton(job, outcome)? else {
+        return Ok(None);
+    };
     let names: Rc<[Token]> = names(&joints, file)?.into();
-    job.budget.charge_for::<([f64; 16], [f64; 16], Trs)>(joints.len(), "joints")?;
+    job.budget
+        .charge_for::<([f64; 16], [f64; 16], Trs)>(joints.len(), "joints")?;
     let rest: Vec<Trs> = joints.iter().filter_map(Joint::trs).collect();
     let local: Vec<[f64; 16]> = rest.iter().map(matrix).collect();
     let mut bind: Vec<[f64; 16]> = Vec::with_capacity(joints.len());
@@ -45,13 +48,31 @@ pub(super) fn write<W: Write + Seek>(
         bind.push(parent.map_or(*own, |parent| multiply(parent, own)));
     }
     let tokens = || Value::Tokens(Rc::clone(&names));
-    let shown = joints.iter().map(|joint| Token::from(joint.name.clone())).collect();
+    let shown = joints
+        .iter()
+        .map(|joint| Token::from(joint.name.clone()))
+        .collect();
     let mut skeleton = Prim::new("Skeleton", JOINTS)
         .with(Property::uniform("joints", "token[]", tokens()))
-        .with(Property::uniform("jointNames", "token[]", Value::Tokens(shown)))
-        .with(Property::uniform("bindTransforms", "matrix4d[]", Value::Stored(file.matrices(&bind)?)))
-        .with(Property::uniform("restTransforms", "matrix4d[]", Value::Stored(file.matrices(&local)?)));
-    skeleton.fields.push(("apiSchemas", Value::Prepended(vec!["SkelBindingAPI".into()])));
+        .with(Property::uniform(
+            "jointNames",
+            "token[]",
+            Value::Tokens(shown),
+        ))
+        .with(Property::uniform(
+            "bindTransforms",
+            "matrix4d[]",
+            Value::Stored(file.matrices(&bind)?),
+        ))
+        .with(Property::uniform(
+            "restTransforms",
+            "matrix4d[]",
+            Value::Stored(file.matrices(&local)?),
+        ));
+    skeleton.fields.push((
+        "apiSchemas",
+        Value::Prepended(vec!["SkelBindingAPI".into()]),
+    ));
     let mut prims = Names::with(&[JOINTS]);
     let (mut animations, mut rate, mut end) = (Vec::new(), None, 0.0_f64);
     let clips = rig.clips(joints.len(), job, outcome)?;
@@ -60,7 +81,8 @@ pub(super) fn write<W: Write + Seek>(
     // Three arrays of each frame, with their counts, their places in the file and in memory, and a time.
     const OF_FRAME: u64 = 80;
     let of_frame = (size_of::<Trs>().saturating_mul(joints.len()) as u64).saturating_add(OF_FRAME);
-    job.budget.read(frames.saturating_mul(of_frame), "poses of all animations")?;
+    job.budget
+        .read(frames.saturating_mul(of_frame), "poses of all animations")?;
     for clip in clips {
         let _scope = job.budget.scope();
         // A time code is a frame of the first animation.
@@ -68,14 +90,14 @@ pub(super) fn write<W: Write + Seek>(
         let scale = *rate.get_or_insert(own_rate) / own_rate;
         let codes: Vec<f64> = clip.frames().map(|frame| frame * scale).collect();
         if !codes.is_sorted_by(|a, b| a < b) || codes.iter().any(|code| !code.is_finite()) {
-            return Err(not_held(format!("{own_rate} frames a second, whose times do not ascend")));
+            return Err(not_held(format!(
+                "{own_rate} frames a second, whose times do not ascend"
+            )));
         }
         let own = prims.add(&clip.name, "animation");
-        let mut prim = Prim::new("SkelAnimation", own).displayed(&clip.name).with(Property::uniform(
-            "joints",
-            "token[]",
-            tokens(),
-        ));
+        let mut prim = Prim::new("SkelAnimation", own)
+            .displayed(&clip.name)
+            .with(Property::uniform("joints", "token[]", tokens()));
         file.charge_prim(clip.name.len())?;
         end = codes.iter().copied().fold(end, f64::max);
         match poses(&clip, joints.len(), &codes, job, file, outcome) {
@@ -90,7 +112,9 @@ pub(super) fn write<W: Write + Seek>(
     }
     if let Some(first) = animations.first() {
         let path = format!("/{root}/{SKELETON}/{}", first.name);
-        skeleton.properties.push(Property::relationship("skel:animationSource", &path));
+        skeleton
+            .properties
+            .push(Property::relationship("skel:animationSource", &path));
     }
     outcome.joints = joints.len() as u64;
     let mut prim = Prim::new("SkelRoot", SKELETON);
@@ -118,7 +142,11 @@ fn names<W: Write + Seek>(joints: &[Joint], file: &CrateFile<'_, W>) -> Result<V
             )));
         }
         file.charge_prim(parent.map_or(0, |parent| parent.len()) + name.len())?;
-        names.push(parent.map_or(name.clone(), |parent| format!("{parent}/{name}")).into());
+        names.push(
+            parent
+                .map_or(name.clone(), |parent| format!("{parent}/{name}"))
+                .into(),
+        );
     }
     Ok(names)
 }
@@ -133,13 +161,21 @@ fn poses<W: Write + Seek>(
     outcome: &mut Outcome,
 ) -> Result<Vec<Property>> {
     let poses = clip.poses(joints, TARGET, &job.budget)?;
-    if let Some(number) = poses.iter().flat_map(|pose| pose.to_array()).find(|number| !number.is_finite()) {
+    if let Some(number) = poses
+        .iter()
+        .flat_map(|pose| pose.to_array())
+        .find(|number| !number.is_finite())
+    {
         return Err(not_held(format!("a joint has the number {number}")));
     }
     if clip.is_rebased() {
-        outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);
+        outcome.change(
+            "poses, now relative to the parents of the joints",
+            poses.len() as u64,
+        );
     }
-    job.budget.charge_for::<[Rep; 3]>(codes.len(), "poses of all animations")?;
+    job.budget
+        .charge_for::<[Rep; 3]>(codes.len(), "poses of all animations")?;
     let mut values: [Vec<Rep>; 3] = Default::default();
     let mut rounded = 0;
     for frame in poses.chunks(joints.max(1)) {
@@ -147,14 +183,23 @@ fn poses<W: Write + Seek>(
         translations.push(file.floats(frame.iter().map(|pose| pose.translate))?);
         rotations.push(file.quaternions(frame.iter().map(|pose| pose.rotate))?);
         let halves = frame.iter().map(|pose| pose.scale.map(half));
-        rounded +=
-            halves.clone().zip(frame).filter(|(halves, pose)| halves.map(single) != pose.scale).count();
+        rounded += halves
+            .clone()
+            .zip(frame)
+            .filter(|(halves, pose)| halves.map(single) != pose.scale)
+            .count();
         scales.push(file.halves(halves)?);
     }
     outcome.change("scales of joints, rounded to 16 bits", rounded as u64);
     let times = file.times(codes.iter().copied())?;
-    let is_still = poses.chunks(joints.max(1)).all(|frame| Some(frame) == poses.get(..joints));
-    let names = [("translations", "float3[]"), ("rotations", "quatf[]"), ("scales", "half3[]")];
+    let is_still = poses
+        .chunks(joints.max(1))
+        .all(|frame| Some(frame) == poses.get(..joints));
+    let names = [
+        ("translations", "float3[]"),
+        ("rotations", "quatf[]"),
+        ("scales", "half3[]"),
+    ];
     let mut properties = Vec::new();
     for ((name, kind), values) in names.into_iter().zip(values) {
         let mut property = Property::attribute(name, kind);
@@ -162,7 +207,10 @@ fn poses<W: Write + Seek>(
             property = property.value(*first);
         }
         if !is_still {
-            property = property.field("timeSamples", Value::Stored(file.samples(times, values.into_iter())?));
+            property = property.field(
+                "timeSamples",
+                Value::Stored(file.samples(times, values.into_iter())?),
+            );
         }
         properties.push(property);
     }
@@ -181,7 +229,11 @@ fn half(number: f32) -> u16 {
 fn single(half: u16) -> f32 {
     const SHIFT: f32 = f32::from_bits((127 + 112) << 23);
     let magnitude = f32::from_bits(u32::from(half & 0x7fff) << 13) * SHIFT;
-    if half & 0x8000 == 0 { magnitude } else { -magnitude }
+    if half & 0x8000 == 0 {
+        magnitude
+    } else {
+        -magnitude
+    }
 }
 
 #[cfg(test)]
@@ -190,9 +242,14 @@ mod tests {
 
     #[test]
     fn halves_are_the_nearest() {
-        for (number, bits) in
-            [(1.0, 0x3c00), (-2.0, 0xc000), (0.1, 0x2e66), (65_504.0, 0x7bff), (1e9, 0x7bff), (6e-8, 1)]
-        {
+        for (number, bits) in [
+            (1.0, 0x3c00),
+            (-2.0, 0xc000),
+            (0.1, 0x2e66),
+            (65_504.0, 0x7bff),
+            (1e9, 0x7bff),
+            (6e-8, 1),
+        ] {
             assert_eq!(half(number), bits, "{number}");
         }
         assert!((0..0x7c00).all(|bits| half(single(bits)) == bits));

@@ -56,18 +56,29 @@ pub(super) fn write<W: Write + Seek>(
     };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.indices.iter().copied().enumerate() {
-        snapshots.at(index)?.mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
+        snapshots
+            .at(index)?
+            .mesh_into(Parts::ALL, &mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
     let object = snapshots.name();
     let name = job.name_of(&object);
     let own = names.add(name, "mesh");
     let are_points = job.are_points.get();
-    let mut prim = if are_points { Prim::new("Points", own) } else { mesh(own) }.displayed(name);
+    let mut prim = if are_points {
+        Prim::new("Points", own)
+    } else {
+        mesh(own)
+    }
+    .displayed(name);
     if are_points {
         // The files store none: without one, each point is 1 wide.
         let width = writer.file.floats([[writer.width]].into_iter())?;
-        prim = prim.with(Property::attribute("widths", "float[]").value(width).interpolated("constant"));
+        prim = prim.with(
+            Property::attribute("widths", "float[]")
+                .value(width)
+                .interpolated("constant"),
+        );
     }
     let mut clock = Clock::new(count, job.every());
     let keeps_triangles = writer.tracks.corners.is_constant();
@@ -77,12 +88,19 @@ pub(super) fn write<W: Write + Seek>(
             "in Blender: let the modifier Mesh Sequence Cache read vertices only, to play many times faster",
         );
     }
-    let times = if count > 1 { times_of_stage(clock.last(), rate) } else { Vec::new() };
+    let times = if count > 1 {
+        times_of_stage(clock.last(), rate)
+    } else {
+        Vec::new()
+    };
     Ok(Written { prim, times })
 }
 
 pub(super) fn not_held(what: String) -> Error {
-    Error::NotHeld { target: "usdc", what }
+    Error::NotHeld {
+        target: "usdc",
+        what,
+    }
 }
 
 /// The locations of the written data of each attribute.
@@ -152,9 +170,19 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let _scope = job.budget.scope();
         charge(mesh, &job.budget)?;
         outcome.snapshots += 1;
-        finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), job, outcome)?;
+        finite(
+            &mut mesh.positions,
+            || format!("snapshots[{index}].positions"),
+            job,
+            outcome,
+        )?;
         // Data that one snapshot leaves out is left out of all.
-        if !usable(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)? {
+        if !usable(
+            &mut mesh.normals,
+            || format!("snapshots[{index}].normals"),
+            job,
+            outcome,
+        )? {
             self.left_out.insert(Stream::Normals);
         }
         for (channel, values) in mesh.texcoords.iter_mut().enumerate() {
@@ -173,15 +201,25 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 outcome.wrote(mesh.positions.len(), 0);
             }
         }
-        let is_new = !are_points && !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
+        let is_new = !are_points
+            && !self
+                .topology
+                .as_ref()
+                .is_some_and(|topology| topology.is_of(mesh));
         if is_new {
             self.triangles(place, index, mesh)?;
-            self.topology = Some(Topology { id: mesh.topology, lengths: lengths(mesh) });
+            self.topology = Some(Topology {
+                id: mesh.topology,
+                lengths: lengths(mesh),
+            });
         }
         if !self.tracks.points.is_last(&mesh.positions) {
             let points = self.file.floats(mesh.positions.iter().copied())?;
             self.tracks.points.set(place, &mesh.positions, points);
-            self.tracks.extent.set(place, self.file.floats(extent(&mesh.positions).into_iter())?);
+            self.tracks.extent.set(
+                place,
+                self.file.floats(extent(&mesh.positions).into_iter())?,
+            );
         }
         // A snapshot without triangles lacks no normals and coordinates.
         if !mesh.triangles.is_empty() && !are_points {
@@ -200,15 +238,31 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         if triangles.edge_visibility().is_some() {
             self.outcome.leave_out("visibility of edges");
         }
-        let corners = checked(triangles.positions(), mesh.positions.len(), "position", index)?;
-        self.outcome.count_degenerate(corners.iter().copied(), self.job.drops_degenerate());
-        let keeps: Vec<bool> = corners.iter().map(|corners| self.job.keeps(*corners)).collect();
+        let corners = checked(
+            triangles.positions(),
+            mesh.positions.len(),
+            "position",
+            index,
+        )?;
+        self.outcome
+            .count_degenerate(corners.iter().copied(), self.job.drops_degenerate());
+        let keeps: Vec<bool> = corners
+            .iter()
+            .map(|corners| self.job.keeps(*corners))
+            .collect();
         let corners = kept(corners, &keeps);
         self.outcome.wrote(mesh.positions.len(), corners.len());
         let turns = self.job.turns(Format::CGeo);
-        tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
-        tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
-        self.job.count_materials(triangles.material_ids(), self.outcome)?;
+        tracks
+            .counts
+            .set(place, self.file.ints(corners.iter().map(|_| [3]))?);
+        tracks.corners.set(
+            place,
+            self.file
+                .corners(corners.iter().map(|corners| turned(*corners, turns)))?,
+        );
+        self.job
+            .count_materials(triangles.material_ids(), self.outcome)?;
         if self.topology.is_none() {
             tracks.subsets = Subsets::new(self.job.merges_materials());
         }
@@ -238,11 +292,15 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         if is_new {
             let (indices, what) = match stream {
                 Stream::Normals => (mesh.triangles.normals(), "normal"),
-                Stream::Channel(channel) => (mesh.triangles.texcoords(channel), "texture coordinate"),
+                Stream::Channel(channel) => {
+                    (mesh.triangles.texcoords(channel), "texture coordinate")
+                }
             };
             let indices = checked(indices.unwrap_or_default(), values.len(), what, index)?;
             let turns = self.job.turns(Format::CGeo);
-            let indices = kept(indices, &self.keeps).into_iter().map(|corners| turned(corners, turns));
+            let indices = kept(indices, &self.keeps)
+                .into_iter()
+                .map(|corners| turned(corners, turns));
             track.indices.set(place, self.file.corners(indices)?);
         }
         if !track.values.is_last(values) {
@@ -260,8 +318,17 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
     /// Makes the mesh of what has been written.
     fn finish(self, prim: &mut Prim, clock: &mut Clock, materials: &mut Materials) -> Result<()> {
-        let Self { file, outcome, mut tracks, drawn, .. } = self;
-        tracks.streams.iter_mut().for_each(|(stream, track)| track.pass(clock.count(), *stream));
+        let Self {
+            file,
+            outcome,
+            mut tracks,
+            drawn,
+            ..
+        } = self;
+        tracks
+            .streams
+            .iter_mut()
+            .for_each(|(stream, track)| track.pass(clock.count(), *stream));
         let mut is_whole = |stream: &Stream, track: &Corners| {
             if track.count == drawn {
                 return true;
@@ -274,28 +341,53 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             });
             false
         };
-        let streams = tracks.streams.iter().filter(|(stream, track)| is_whole(stream, track));
+        let streams = tracks
+            .streams
+            .iter()
+            .filter(|(stream, track)| is_whole(stream, track));
         let streams: Vec<(&Stream, &Corners)> = streams.collect();
-        let normals = streams.iter().find(|(stream, _)| **stream == Stream::Normals).map(|(_, track)| track);
+        let normals = streams
+            .iter()
+            .find(|(stream, _)| **stream == Stream::Normals)
+            .map(|(_, track)| track);
         let points = &tracks.points.samples;
         let samples = [Some(points), normals.map(|normals| &normals.values.samples)];
         // Programs that find other times for normals than for points drop the mesh.
-        let moves = samples.into_iter().flatten().any(|samples| !samples.is_constant());
+        let moves = samples
+            .into_iter()
+            .flatten()
+            .any(|samples| !samples.is_constant());
         let mut sampled = |property, samples: &Samples, moves, file: &mut CrateFile<'_, W>| {
-            if moves { clock.each(property, samples, file) } else { Ok(constant(property, samples)) }
+            if moves {
+                clock.each(property, samples, file)
+            } else {
+                Ok(constant(property, samples))
+            }
         };
         let mut properties = vec![
-            sampled(Property::attribute("extent", "float3[]"), &tracks.extent, moves, file)?,
-            sampled(Property::attribute("points", "point3f[]"), points, moves, file)?,
+            sampled(
+                Property::attribute("extent", "float3[]"),
+                &tracks.extent,
+                moves,
+                file,
+            )?,
+            sampled(
+                Property::attribute("points", "point3f[]"),
+                points,
+                moves,
+                file,
+            )?,
         ];
         let mut indexed = Vec::new();
         for (stream, track) in streams {
             let values = &track.values.samples;
             let (name, kind, moves) = match stream {
                 Stream::Normals => (primvar("normals"), "normal3f[]", moves),
-                Stream::Channel(channel) => {
-                    (primvar(&coordinates(*channel)), "texCoord2f[]", !values.is_constant())
-                }
+                Stream::Channel(channel) => (
+                    primvar(&coordinates(*channel)),
+                    "texCoord2f[]",
+                    !values.is_constant(),
+                ),
             };
             let indices = Property::attribute(format!("{name}:indices"), "int[]");
             indexed.push((indices, &track.indices));
@@ -303,8 +395,14 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             properties.push(values.interpolated("faceVarying"));
         }
         if tracks.corners.last().is_some() {
-            indexed.push((Property::attribute("faceVertexCounts", "int[]"), &tracks.counts));
-            indexed.push((Property::attribute("faceVertexIndices", "int[]"), &tracks.corners));
+            indexed.push((
+                Property::attribute("faceVertexCounts", "int[]"),
+                &tracks.counts,
+            ));
+            indexed.push((
+                Property::attribute("faceVertexIndices", "int[]"),
+                &tracks.corners,
+            ));
         }
         for (property, samples) in indexed {
             properties.push(clock.held(property, samples, file)?);
@@ -343,7 +441,8 @@ impl Corners {
     fn pass(&mut self, place: usize, stream: Stream) {
         if self.end < place {
             let components = if stream == Stream::Normals { 3 } else { 2 };
-            self.values.set(self.end, &[], Rep::empty(Kind::floats(components)));
+            self.values
+                .set(self.end, &[], Rep::empty(Kind::floats(components)));
             self.indices.set(self.end, Rep::empty(Kind::Int));
         }
         self.end = place + 1;
@@ -354,14 +453,20 @@ impl Corners {
 fn charge(mesh: &MeshBuffer, budget: &Budget) -> Result<()> {
     let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
     budget.read_geometry(points as u64, triangles as u64)?;
-    let elements = lengths(mesh).iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
+    let elements = lengths(mesh)
+        .iter()
+        .fold(0_usize, |sum, length| sum.saturating_add(*length));
     budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
     budget.charge_for::<[u8; 2]>(mesh.triangles.as_bytes().len(), "triangles of a snapshot")?;
     budget.charge_for::<([[u32; 3]; 2], bool)>(triangles, "triangles of a snapshot")
 }
 
 fn lengths(mesh: &MeshBuffer) -> Vec<usize> {
-    [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords).map(Vec::len).collect()
+    [&mesh.positions, &mesh.normals]
+        .into_iter()
+        .chain(&mesh.texcoords)
+        .map(Vec::len)
+        .collect()
 }
 
 fn has_normals(mesh: &MeshBuffer) -> bool {
@@ -370,21 +475,42 @@ fn has_normals(mesh: &MeshBuffer) -> bool {
 
 /// Normals and map channels, as far as corners have indices for them.
 fn streams(mesh: &MeshBuffer) -> impl Iterator<Item = (Stream, &[[f32; 3]])> {
-    let channels = mesh.texcoords.iter().take(mesh.triangles.texcoord_sets()).enumerate();
+    let channels = mesh
+        .texcoords
+        .iter()
+        .take(mesh.triangles.texcoord_sets())
+        .enumerate();
     let channels = channels.filter(|(_, values)| !values.is_empty());
     let channels = channels.map(|(channel, values)| (Stream::Channel(channel), values.as_slice()));
-    has_normals(mesh).then_some((Stream::Normals, mesh.normals.as_slice())).into_iter().chain(channels)
+    has_normals(mesh)
+        .then_some((Stream::Normals, mesh.normals.as_slice()))
+        .into_iter()
+        .chain(channels)
 }
 
 /// The elements of the triangles that are written.
 fn kept<T>(of_triangles: Vec<T>, keeps: &[bool]) -> Vec<T> {
-    of_triangles.into_iter().zip(keeps).filter(|(_, keeps)| **keeps).map(|(element, _)| element).collect()
+    of_triangles
+        .into_iter()
+        .zip(keeps)
+        .filter(|(_, keeps)| **keeps)
+        .map(|(element, _)| element)
+        .collect()
 }
 
 /// Indices that are all less than the length of their array.
-fn checked(indices: Vec<[u32; 3]>, length: usize, what: &str, snapshot: usize) -> Result<Vec<[u32; 3]>> {
+fn checked(
+    indices: Vec<[u32; 3]>,
+    length: usize,
+    what: &str,
+    snapshot: usize,
+) -> Result<Vec<[u32; 3]>> {
     let is_inside = |index: &u32| i32::try_from(*index).is_ok() && (*index as usize) < length;
-    match indices.as_flattened().iter().find(|index| !is_inside(index)) {
+    match indices
+        .as_flattened()
+        .iter()
+        .find(|index| !is_inside(index))
+    {
         None => Ok(indices),
         Some(index) => Err(not_held(format!(
             "a triangle of snapshots[{snapshot}] has the {what} {index}, where there are {length}"

@@ -55,7 +55,10 @@ struct Interned<T> {
 
 impl<T> Default for Interned<T> {
     fn default() -> Self {
-        Self { numbers: HashMap::new(), values: Vec::new() }
+        Self {
+            numbers: HashMap::new(),
+            values: Vec::new(),
+        }
     }
 }
 
@@ -93,7 +96,8 @@ impl Tables {
         for (property, number) in prim.properties.iter().zip(number + 1..) {
             // Only these are connected.
             if property.name.starts_with(OUTPUTS) {
-                self.paths.insert(format!("{path}.{}", property.name), number);
+                self.paths
+                    .insert(format!("{path}.{}", property.name), number);
             }
         }
         *count += 1 + u32::try_from(prim.properties.len()).unwrap_or(u32::MAX);
@@ -116,11 +120,19 @@ impl Tables {
             fields.push(self.field(name, value, file)?);
         }
         if !prim.properties.is_empty() {
-            let names = prim.properties.iter().map(|property| property.name.clone()).collect();
+            let names = prim
+                .properties
+                .iter()
+                .map(|property| property.name.clone())
+                .collect();
             fields.push(self.names("properties", names, file)?);
         }
         if !prim.children.is_empty() {
-            let names = prim.children.iter().map(|child| Token::from(child.name.clone())).collect();
+            let names = prim
+                .children
+                .iter()
+                .map(|child| Token::from(child.name.clone()))
+                .collect();
             fields.push(self.names("primChildren", names, file)?);
         }
         let element = self.token(&prim.name).cast_signed();
@@ -158,7 +170,11 @@ impl Tables {
             fields.push(self.field(name, value, file)?);
         }
         let element = self.token(&property.name).cast_signed();
-        let kind = if property.is_relationship { RELATIONSHIP } else { ATTRIBUTE };
+        let kind = if property.is_relationship {
+            RELATIONSHIP
+        } else {
+            ATTRIBUTE
+        };
         let place = self.path(-element, kind, &fields);
         if let Some(jump) = self.jumps.get_mut(place) {
             *jump = if has_sibling { SIBLING } else { NEITHER };
@@ -172,7 +188,8 @@ impl Tables {
             Some(set) => *set,
             None => {
                 let set = i32::try_from(self.set_entries.len()).unwrap_or(i32::MAX);
-                self.set_entries.extend(fields.iter().map(|field| field.cast_signed()));
+                self.set_entries
+                    .extend(fields.iter().map(|field| field.cast_signed()));
                 self.set_entries.push(END);
                 self.sets.insert(fields.to_vec(), set);
                 set
@@ -221,7 +238,10 @@ impl Tables {
                     *rep
                 } else {
                     let offset = self.list(tokens, &[], file)?;
-                    *self.lists.entry(key).or_insert(Rep::array(Kind::Token, offset))
+                    *self
+                        .lists
+                        .entry(key)
+                        .or_insert(Rep::array(Kind::Token, offset))
                 }
             }
             Value::Prepended(tokens) => {
@@ -258,7 +278,9 @@ impl Tables {
     ) -> Result<u64> {
         let mut bytes = head.to_vec();
         bytes.extend((tokens.len() as u64).to_le_bytes());
-        tokens.iter().for_each(|token| bytes.extend(self.token(token).to_le_bytes()));
+        tokens
+            .iter()
+            .for_each(|token| bytes.extend(self.token(token).to_le_bytes()));
         let offset = file.align()?;
         file.write(&bytes)?;
         Ok(offset)
@@ -277,10 +299,25 @@ impl Tables {
         tokens.extend(packed(&characters));
 
         let mut strings = counted(self.strings.values.len());
-        strings.extend(self.strings.values.iter().flat_map(|token| token.to_le_bytes()));
+        strings.extend(
+            self.strings
+                .values
+                .iter()
+                .flat_map(|token| token.to_le_bytes()),
+        );
 
-        let names: Vec<i32> = self.fields.values.iter().map(|(name, _)| name.cast_signed()).collect();
-        let reps: Vec<u8> = self.fields.values.iter().flat_map(|(_, rep)| rep.0.to_le_bytes()).collect();
+        let names: Vec<i32> = self
+            .fields
+            .values
+            .iter()
+            .map(|(name, _)| name.cast_signed())
+            .collect();
+        let reps: Vec<u8> = self
+            .fields
+            .values
+            .iter()
+            .flat_map(|(_, rep)| rep.0.to_le_bytes())
+            .collect();
         let mut fields = counted(names.len());
         fields.extend(coded(&names));
         fields.extend(packed(&reps));

@@ -47,7 +47,8 @@ const COLOR_SETS: u32 = 16;
 
 /// The accessor of a set of colours: those outside of 0..1 have a name of the application.
 fn color(attributes: &Value, set: u32) -> Option<usize> {
-    index(&attributes[format!("COLOR_{set}")]).or_else(|| index(&attributes[format!("_COLOR_{set}")]))
+    index(&attributes[format!("COLOR_{set}")])
+        .or_else(|| index(&attributes[format!("_COLOR_{set}")]))
 }
 
 /// Numbers of an accessor, one component after another.
@@ -57,15 +58,29 @@ struct Numbers {
 }
 
 /// Opens a file, whose JSON and largest mesh are charged. `None` if it cannot be read, which counts as a difference.
-pub(super) fn open(path: &Path, budget: &Budget, tally: &mut Tally) -> crate::error::Result<Option<Gltf>> {
+pub(super) fn open(
+    path: &Path,
+    budget: &Budget,
+    tally: &mut Tally,
+) -> crate::error::Result<Option<Gltf>> {
     /// The memory of values for each byte of their text.
     const OF_JSON_BYTE: u64 = 24;
-    budget.charge(json_length(path).unwrap_or_default(), "JSON of the written file")?;
-    let Some((text, buffer)) = tally.read(read_json(path)) else { return Ok(None) };
+    budget.charge(
+        json_length(path).unwrap_or_default(),
+        "JSON of the written file",
+    )?;
+    let Some((text, buffer)) = tally.read(read_json(path)) else {
+        return Ok(None);
+    };
     // Binary files have spaces at the end.
     let text = text.trim_ascii_end();
-    budget.charge((text.len() as u64).saturating_mul(OF_JSON_BYTE), "JSON of the written file")?;
-    let Some(gltf) = tally.read(Gltf::new(text, buffer, path)) else { return Ok(None) };
+    budget.charge(
+        (text.len() as u64).saturating_mul(OF_JSON_BYTE),
+        "JSON of the written file",
+    )?;
+    let Some(gltf) = tally.read(Gltf::new(text, buffer, path)) else {
+        return Ok(None);
+    };
     charge::numbers(gltf.largest_mesh(), budget)?;
     Ok(Some(gltf))
 }
@@ -74,7 +89,9 @@ pub(super) fn open(path: &Path, budget: &Budget, tally: &mut Tally) -> crate::er
 fn json_length(path: &Path) -> std::io::Result<u64> {
     let (mut file, mut head) = (File::open(path)?, [0; 16]);
     if file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF") {
-        return Ok(head.last_chunk().map_or(0, |length| u32::from_le_bytes(*length).into()));
+        return Ok(head
+            .last_chunk()
+            .map_or(0, |length| u32::from_le_bytes(*length).into()));
     }
     Ok(file.metadata()?.len())
 }
@@ -93,10 +110,16 @@ fn read_json(path: &Path) -> Result<(Vec<u8>, Option<Buffer>)> {
     };
     let length = file.metadata().map_err(told)?.len();
     if word(8) != length || word(12) > length {
-        return Err(format!("the header says {} bytes, where the file has {length}", word(8)));
+        return Err(format!(
+            "the header says {} bytes, where the file has {length}",
+            word(8)
+        ));
     }
     let mut text = Vec::new();
-    Read::by_ref(&mut file).take(word(12)).read_to_end(&mut text).map_err(told)?;
+    Read::by_ref(&mut file)
+        .take(word(12))
+        .read_to_end(&mut text)
+        .map_err(told)?;
     Ok((text, Some((file, 20 + word(12) + 8))))
 }
 
@@ -106,12 +129,16 @@ impl Gltf {
         let json: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let open = |uri| {
             let path = path.with_file_name(unescaped(uri));
-            File::open(&path).map(|file| (file, 0)).map_err(|error| format!("{}: {error}", path.display()))
+            File::open(&path)
+                .map(|file| (file, 0))
+                .map_err(|error| format!("{}: {error}", path.display()))
         };
         let buffers = match buffer {
             Some(buffer) => vec![buffer],
             None => {
-                let uris = list(&json, "buffers").iter().map(|of| of["uri"].as_str().unwrap_or_default());
+                let uris = list(&json, "buffers")
+                    .iter()
+                    .map(|of| of["uri"].as_str().unwrap_or_default());
                 uris.map(open).collect::<Result<_>>()?
             }
         };
@@ -121,7 +148,12 @@ impl Gltf {
                 node_of_mesh.entry(mesh).or_insert(node);
             }
         }
-        Ok(Self { json, buffers, node_of_mesh, before: Attributes::default() })
+        Ok(Self {
+            json,
+            buffers,
+            node_of_mesh,
+            before: Attributes::default(),
+        })
     }
 
     pub(super) fn mesh_count(&self) -> usize {
@@ -146,16 +178,28 @@ impl Gltf {
         };
         let most = |mesh: &Value| {
             let primitives = list(mesh, "primitives");
-            let attributes = primitives.iter().filter_map(|of| of["attributes"].as_object());
-            let read =
-                attributes.flat_map(|of| of.values()).chain(primitives.iter().map(|of| &of["indices"]));
+            let attributes = primitives
+                .iter()
+                .filter_map(|of| of["attributes"].as_object());
+            let read = attributes
+                .flat_map(|of| of.values())
+                .chain(primitives.iter().map(|of| &of["indices"]));
             // Primitives share them.
             let read: BTreeSet<usize> = read.filter_map(index).collect();
             let targets = primitives.iter().flat_map(|of| list(of, "targets"));
-            let target = targets.filter_map(|of| index(&of["POSITION"])).map(bytes).max();
-            read.into_iter().map(bytes).fold(target.unwrap_or_default(), u64::saturating_add)
+            let target = targets
+                .filter_map(|of| index(&of["POSITION"]))
+                .map(bytes)
+                .max();
+            read.into_iter()
+                .map(bytes)
+                .fold(target.unwrap_or_default(), u64::saturating_add)
         };
-        list(&self.json, "meshes").iter().map(most).max().unwrap_or_default()
+        list(&self.json, "meshes")
+            .iter()
+            .map(most)
+            .max()
+            .unwrap_or_default()
     }
 
     /// The name of the material of a primitive.
@@ -176,10 +220,13 @@ impl Gltf {
         let of = self.primitive(mesh, primitive);
         let attribute = |name: &str| index(&of["attributes"][name]);
         let (positions, normals) = (attribute("POSITION"), attribute("NORMAL"));
-        let colors: Vec<(u32, usize)> =
-            (0..COLOR_SETS).filter_map(|set| Some((set, color(&of["attributes"], set)?))).collect();
+        let colors: Vec<(u32, usize)> = (0..COLOR_SETS)
+            .filter_map(|set| Some((set, color(&of["attributes"], set)?)))
+            .collect();
         let influences = attribute("JOINTS_0").zip(attribute("WEIGHTS_0"));
-        let coords: Vec<usize> = (0..).map_while(|set| attribute(&format!("TEXCOORD_{set}"))).collect();
+        let coords: Vec<usize> = (0..)
+            .map_while(|set| attribute(&format!("TEXCOORD_{set}")))
+            .collect();
         let indices = index(&of["indices"]);
         let is_points = of["mode"] == 0 && indices.is_none();
         let is_normalized = !self.has_integers(mesh);
@@ -193,9 +240,15 @@ impl Gltf {
             self.before.triples.insert(accessor, Rc::clone(&elements));
             Ok::<_, String>(elements)
         };
-        let mut shape = Shape { positions: triples(positions, is_normalized)?, ..Shape::default() };
+        let mut shape = Shape {
+            positions: triples(positions, is_normalized)?,
+            ..Shape::default()
+        };
         if let Some(normals) = normals {
-            shape.normals = Some(Stream { values: triples(normals, true)?, corners: None });
+            shape.normals = Some(Stream {
+                values: triples(normals, true)?,
+                corners: None,
+            });
         }
         for accessor in coords {
             let elements = match before.pairs.get(&accessor) {
@@ -203,7 +256,10 @@ impl Gltf {
                 None => Rc::new(self.elements(accessor, true)?),
             };
             self.before.pairs.insert(accessor, Rc::clone(&elements));
-            shape.coords.push(Stream { values: elements, corners: None });
+            shape.coords.push(Stream {
+                values: elements,
+                corners: None,
+            });
         }
         for (set, accessor) in colors {
             shape.colors.insert(set, Rc::new(self.colors(accessor)?));
@@ -211,7 +267,11 @@ impl Gltf {
         if let Some((joints, weights)) = influences {
             let (joints, weights) = (self.elements(joints, false)?, self.elements(weights, true)?);
             let [joints, weights] = [joints, weights].map(Rc::new);
-            shape.influences = Some(Influences { joints, weights, rest: None });
+            shape.influences = Some(Influences {
+                joints,
+                weights,
+                rest: None,
+            });
         }
         shape.materials = Materials::one(self.material(mesh, primitive));
         if is_points {
@@ -224,8 +284,12 @@ impl Gltf {
             clippy::cast_sign_loss,
             reason = "saturates, and is looked up"
         )]
-        let corners =
-            indices.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|corner| corner as u32));
+        let corners = indices
+            .values
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|corners| corners.map(|corner| corner as u32));
         shape.corners = corners.collect();
         Ok(shape)
     }
@@ -236,7 +300,10 @@ impl Gltf {
         let color = |stored: &[f64]| {
             let mut color = [1.0; 4];
             #[expect(clippy::cast_possible_truncation, reason = "floats")]
-            color.iter_mut().zip(stored).for_each(|(place, number)| *place = *number as f32);
+            color
+                .iter_mut()
+                .zip(stored)
+                .for_each(|(place, number)| *place = *number as f32);
             color
         };
         Ok(values.chunks(components.max(1)).map(color).collect())
@@ -244,7 +311,8 @@ impl Gltf {
 
     /// The material IDs of the vertices of a primitive, if it has them.
     pub(super) fn ids(&mut self, mesh: usize, primitive: usize) -> Result<Option<Vec<u32>>> {
-        let Some(accessor) = index(&self.primitive(mesh, primitive)["attributes"]["_MATERIAL_ID"]) else {
+        let Some(accessor) = index(&self.primitive(mesh, primitive)["attributes"]["_MATERIAL_ID"])
+        else {
             return Ok(None);
         };
         #[expect(
@@ -252,8 +320,20 @@ impl Gltf {
             clippy::cast_sign_loss,
             reason = "saturates, and is compared"
         )]
-        let id = |id: f64| if id.fract() == 0.0 { id as u32 } else { u32::MAX };
-        Ok(Some(self.numbers(accessor, false)?.values.into_iter().map(id).collect()))
+        let id = |id: f64| {
+            if id.fract() == 0.0 {
+                id as u32
+            } else {
+                u32::MAX
+            }
+        };
+        Ok(Some(
+            self.numbers(accessor, false)?
+                .values
+                .into_iter()
+                .map(id)
+                .collect(),
+        ))
     }
 
     pub(super) fn nodes(&self) -> &[Value] {
@@ -272,13 +352,19 @@ impl Gltf {
 
     /// The joints of a skin, as numbers of nodes.
     pub(super) fn joints(&self, skin: usize) -> Vec<usize> {
-        list(&self.json["skins"][skin], "joints").iter().filter_map(index).collect()
+        list(&self.json["skins"][skin], "joints")
+            .iter()
+            .filter_map(index)
+            .collect()
     }
 
     /// The inverse bind matrices of a skin, column by column.
     pub(super) fn inverse_bind(&mut self, skin: usize) -> Result<Vec<[f64; 16]>> {
         let accessor = index(&self.json["skins"][skin]["inverseBindMatrices"]);
-        let numbers = self.numbers(accessor.ok_or("a skin without inverse bind matrices")?, false)?;
+        let numbers = self.numbers(
+            accessor.ok_or("a skin without inverse bind matrices")?,
+            false,
+        )?;
         Ok(numbers.values.as_chunks::<16>().0.to_vec())
     }
 
@@ -291,10 +377,16 @@ impl Gltf {
     /// The node and path of each channel of an animation.
     pub(super) fn moved(&self, animation: usize) -> BTreeSet<(Option<usize>, String)> {
         let target = |channel: &Value| {
-            let path = channel["target"]["path"].as_str().unwrap_or_default().to_owned();
+            let path = channel["target"]["path"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
             (index(&channel["target"]["node"]), path)
         };
-        list(&self.json["animations"][animation], "channels").iter().map(target).collect()
+        list(&self.json["animations"][animation], "channels")
+            .iter()
+            .map(target)
+            .collect()
     }
 
     /// The channels of an animation.
@@ -304,11 +396,19 @@ impl Gltf {
             let sampler = index(&channel["sampler"]).ok_or("a channel without a sampler")?;
             let sampler = self.json["animations"][animation]["samplers"][sampler].clone();
             let mut numbers = |name: &str| -> Result<Vec<f64>> {
-                Ok(self.numbers(index(&sampler[name]).ok_or("a sampler without numbers")?, true)?.values)
+                Ok(self
+                    .numbers(
+                        index(&sampler[name]).ok_or("a sampler without numbers")?,
+                        true,
+                    )?
+                    .values)
             };
             channels.push(Channel {
                 node: index(&channel["target"]["node"]),
-                path: channel["target"]["path"].as_str().unwrap_or_default().to_owned(),
+                path: channel["target"]["path"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
                 times: numbers("input")?,
                 values: numbers("output")?,
             });
@@ -331,8 +431,15 @@ impl Gltf {
     /// The times of the first sampler of the first animation.
     pub(super) fn times(&mut self) -> Result<Option<Vec<f32>>> {
         let sampler = &self.json["animations"][0]["samplers"][0];
-        let Some(accessor) = index(&sampler["input"]) else { return Ok(None) };
-        Ok(Some(self.elements::<1>(accessor, true)?.into_iter().map(|[time]| time).collect()))
+        let Some(accessor) = index(&sampler["input"]) else {
+            return Ok(None);
+        };
+        Ok(Some(
+            self.elements::<1>(accessor, true)?
+                .into_iter()
+                .map(|[time]| time)
+                .collect(),
+        ))
     }
 
     fn mesh(&self, mesh: usize) -> &Value {
@@ -343,36 +450,66 @@ impl Gltf {
         &self.mesh(mesh)["primitives"][primitive]
     }
 
-    fn elements<const N: usize>(&mut self, accessor: usize, is_normalized: bool) -> Result<Vec<[f32; N]>> {
+    fn elements<const N: usize>(
+        &mut self,
+        accessor: usize,
+        is_normalized: bool,
+    ) -> Result<Vec<[f32; N]>> {
         let Numbers { values, components } = self.numbers(accessor, is_normalized)?;
         if components != N {
-            return Err(format!("accessors[{accessor}] has {components} components, where {N} are meant"));
+            return Err(format!(
+                "accessors[{accessor}] has {components} components, where {N} are meant"
+            ));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "floats, and integers that floats hold")]
-        Ok(values.as_chunks::<N>().0.iter().map(|element| element.map(|number| number as f32)).collect())
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "floats, and integers that floats hold"
+        )]
+        Ok(values
+            .as_chunks::<N>()
+            .0
+            .iter()
+            .map(|element| element.map(|number| number as f32))
+            .collect())
     }
 
     fn numbers(&mut self, accessor: usize, is_normalized: bool) -> Result<Numbers> {
-        let of = list(&self.json, "accessors").get(accessor).cloned().ok_or("no such accessor")?;
-        let components = components(&of).map_err(|why| format!("accessors[{accessor}] is {why}"))?;
+        let of = list(&self.json, "accessors")
+            .get(accessor)
+            .cloned()
+            .ok_or("no such accessor")?;
+        let components =
+            components(&of).map_err(|why| format!("accessors[{accessor}] is {why}"))?;
         let count = index(&of["count"]).ok_or("an accessor without a count")?;
         let kind = of["componentType"].as_u64().unwrap_or_default();
         let is_normalized = is_normalized && of["normalized"] == true;
         let offset = of["byteOffset"].as_u64().unwrap_or_default();
         let mut values = match index(&of["bufferView"]) {
             Some(view) => self.read(view, offset, kind, (count, components), is_normalized)?,
-            None => vec![0.0; count.checked_mul(components).ok_or("a count that is too large")?],
+            None => vec![
+                0.0;
+                count
+                    .checked_mul(components)
+                    .ok_or("a count that is too large")?
+            ],
         };
         let sparse = &of["sparse"];
         if let Some(count) = index(&sparse["count"]) {
-            let part = |of: &Value| (index(&of["bufferView"]), of["byteOffset"].as_u64().unwrap_or_default());
+            let part = |of: &Value| {
+                (
+                    index(&of["bufferView"]),
+                    of["byteOffset"].as_u64().unwrap_or_default(),
+                )
+            };
             let (Some(view), offset) = part(&sparse["indices"]) else {
                 return Err("sparse without indices".into());
             };
             let indices = self.read(
                 view,
                 offset,
-                sparse["indices"]["componentType"].as_u64().unwrap_or_default(),
+                sparse["indices"]["componentType"]
+                    .as_u64()
+                    .unwrap_or_default(),
                 (count, 1),
                 false,
             )?;
@@ -388,7 +525,9 @@ impl Gltf {
                 )]
                 let start = (*index as usize).saturating_mul(components);
                 let place = values.get_mut(start..start.saturating_add(components));
-                place.ok_or("a sparse index beyond the end")?.copy_from_slice(element);
+                place
+                    .ok_or("a sparse index beyond the end")?
+                    .copy_from_slice(element);
             }
         }
         Ok(Numbers { values, components })
@@ -403,7 +542,9 @@ impl Gltf {
         (count, components): (usize, usize),
         is_normalized: bool,
     ) -> Result<Vec<f64>> {
-        let of = list(&self.json, "bufferViews").get(view).ok_or("no such buffer view")?;
+        let of = list(&self.json, "bufferViews")
+            .get(view)
+            .ok_or("no such buffer view")?;
         let size = match kind {
             5121 => 1,
             5123 => 2,
@@ -414,15 +555,22 @@ impl Gltf {
         let stride = index(&of["byteStride"]).unwrap_or(element);
         let start = of["byteOffset"].as_u64().unwrap_or_default() + offset;
         let length = index(&of["byteLength"]).unwrap_or_default();
-        let needed =
-            count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(element));
+        let needed = count.checked_sub(1).map_or(Some(0), |last| {
+            last.checked_mul(stride)?.checked_add(element)
+        });
         if needed.is_none_or(|needed| needed as u64 + offset > length as u64) {
-            return Err(format!("bufferViews[{view}] has {length} bytes, too few for {count} elements"));
+            return Err(format!(
+                "bufferViews[{view}] has {length} bytes, too few for {count} elements"
+            ));
         }
-        let (file, base) =
-            self.buffers.get_mut(index(&of["buffer"]).unwrap_or_default()).ok_or("no such buffer")?;
+        let (file, base) = self
+            .buffers
+            .get_mut(index(&of["buffer"]).unwrap_or_default())
+            .ok_or("no such buffer")?;
         let mut bytes = vec![0; needed.unwrap_or_default()];
-        let read = file.seek(SeekFrom::Start(*base + start)).and_then(|_| file.read_exact(&mut bytes));
+        let read = file
+            .seek(SeekFrom::Start(*base + start))
+            .and_then(|_| file.read_exact(&mut bytes));
         read.map_err(|error| format!("bufferViews[{view}]: {error}"))?;
         let number = |bytes: &[u8]| -> f64 {
             match (kind, bytes) {
@@ -438,7 +586,9 @@ impl Gltf {
             }
         };
         let elements = bytes.chunks(stride.max(1)).take(count);
-        Ok(elements.flat_map(|bytes| bytes.chunks_exact(size).take(components).map(number)).collect())
+        Ok(elements
+            .flat_map(|bytes| bytes.chunks_exact(size).take(components).map(number))
+            .collect())
     }
 }
 
@@ -466,8 +616,10 @@ pub(super) fn index(of: &Value) -> Option<usize> {
 fn unescaped(uri: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), uri.as_bytes());
     while let Some((first, others)) = rest.split_first() {
-        let escaped =
-            others.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        let escaped = others
+            .get(..2)
+            .filter(|_| *first == b'%')
+            .and_then(|two| std::str::from_utf8(two).ok());
         match escaped.and_then(|two| u8::from_str_radix(two, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);

@@ -21,29 +21,42 @@ pub(super) fn check(scene: &Scene, job: &Job<'_>, path: &Path, tally: &mut Tally
         Some(rig) => rig.skeleton(job, &mut Outcome::default())?,
         None => None,
     };
-    let expected = Expected { scene, job, target: job.target, skeleton: skeleton.as_ref() };
+    let expected = Expected {
+        scene,
+        job,
+        target: job.target,
+        skeleton: skeleton.as_ref(),
+    };
     let meshes = scene.meshes(&job.budget, &mut Outcome::default())?;
     if !is_gltf && job.target != Target::Usdc {
         charge::file(path, job.target, &job.budget)?;
     }
     match job.target {
         Target::Obj => {
-            let Some(found) = tally.read(obj::read(path)) else { return Ok(()) };
+            let Some(found) = tally.read(obj::read(path)) else {
+                return Ok(());
+            };
             check_each(&meshes, &expected, found, tally)
         }
         Target::Ply => {
-            let Some(found) = tally.read(ply::read(path)) else { return Ok(()) };
+            let Some(found) = tally.read(ply::read(path)) else {
+                return Ok(());
+            };
             check_joined(&meshes, &expected, &found, tally)
         }
         Target::Stl => {
-            let Some(found) = tally.read(stl::read(path)) else { return Ok(()) };
+            let Some(found) = tally.read(stl::read(path)) else {
+                return Ok(());
+            };
             check_joined(&meshes, &expected, &found, tally)
         }
         Target::Usdc => usd::check_meshes(&drawn(&meshes, job), &expected, path, tally),
         Target::Glb | Target::Gltf => check_gltf(&drawn(&meshes, job), &expected, path, tally),
         // Written of whole CGeo files only: see `snapshots::check_pc2`.
         Target::Pc2 => {
-            tally.differs(|| "a point cache is compared with all snapshots of a CGeo file".to_owned());
+            tally.differs(|| {
+                "a point cache is compared with all snapshots of a CGeo file".to_owned()
+            });
             Ok(())
         }
     }
@@ -51,20 +64,34 @@ pub(super) fn check(scene: &Scene, job: &Job<'_>, path: &Path, tally: &mut Tally
 
 /// The meshes that have triangles to write.
 fn drawn<'a>(meshes: &'a [Mesh], job: &Job<'_>) -> Vec<&'a Mesh> {
-    let has_triangles = |mesh: &Mesh| mesh.view.indices().triangles().any(|corners| job.keeps(corners));
+    let has_triangles = |mesh: &Mesh| {
+        mesh.view
+            .indices()
+            .triangles()
+            .any(|corners| job.keeps(corners))
+    };
     let is_drawn = |mesh: &&Mesh| job.are_points.get() || has_triangles(mesh);
     meshes.iter().filter(is_drawn).collect()
 }
 
-fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let Some(mut gltf) = gltf::open(path, &expected.job.budget, tally)? else { return Ok(()) };
+fn check_gltf(
+    drawn: &[&Mesh],
+    expected: &Expected<'_>,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
+    let Some(mut gltf) = gltf::open(path, &expected.job.budget, tally)? else {
+        return Ok(());
+    };
     root::check_gltf(expected.scene, expected.job, &gltf, tally);
     if drawn.len() != gltf.mesh_count() {
         let (found, expected) = (gltf.mesh_count(), drawn.len());
         tally.differs(|| format!("{found} meshes, where the file has {expected}"));
         return Ok(());
     }
-    let joints = expected.skeleton.and_then(|skeleton| tally.read(WrittenJoints::of(skeleton, &gltf)));
+    let joints = expected
+        .skeleton
+        .and_then(|skeleton| tally.read(WrittenJoints::of(skeleton, &gltf)));
     for (at, mesh) in drawn.iter().enumerate() {
         let _scope = expected.job.budget.scope();
         let are_integers = gltf.has_integers(at);
@@ -83,15 +110,32 @@ fn check_gltf(drawn: &[&Mesh], expected: &Expected<'_>, path: &Path, tally: &mut
     }
     skins::check_levels(drawn, &gltf, tally);
     match &expected.scene.rig {
-        Some(rig) => skins::check_clips(rig.as_ref(), joints.as_ref(), expected.job, &mut gltf, tally),
+        Some(rig) => skins::check_clips(
+            rig.as_ref(),
+            joints.as_ref(),
+            expected.job,
+            &mut gltf,
+            tally,
+        ),
         None => Ok(()),
     }
 }
 
 /// Checks files in which each mesh is a separate object.
-fn check_each(meshes: &[Mesh], expected: &Expected<'_>, found: Vec<Shape>, tally: &mut Tally) -> Result<()> {
+fn check_each(
+    meshes: &[Mesh],
+    expected: &Expected<'_>,
+    found: Vec<Shape>,
+    tally: &mut Tally,
+) -> Result<()> {
     if meshes.len() != found.len() {
-        tally.differs(|| format!("{} objects, where the file has {}", found.len(), meshes.len()));
+        tally.differs(|| {
+            format!(
+                "{} objects, where the file has {}",
+                found.len(),
+                meshes.len()
+            )
+        });
         return Ok(());
     }
     // The name of each material in the output, and the other way round.
@@ -103,8 +147,11 @@ fn check_each(meshes: &[Mesh], expected: &Expected<'_>, found: Vec<Shape>, tally
             let is_known = written.entry(name).or_insert_with(|| known.to_owned()) == known;
             let is_own = *own.entry(known.to_owned()).or_insert(name) == name;
             // Two names of the file may be the same word.
-            let number = known.strip_prefix(&word(name)).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-            let is_word = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+            let number = known
+                .strip_prefix(&word(name))
+                .map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+            let is_word =
+                number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
             if is_word {
                 shape.materials = Materials::one(Some(known));
             }
@@ -119,13 +166,26 @@ fn check_each(meshes: &[Mesh], expected: &Expected<'_>, found: Vec<Shape>, tally
 
 /// A name in a line of words.
 fn word(name: &str) -> String {
-    let name = if name.trim().is_empty() { "material" } else { name };
+    let name = if name.trim().is_empty() {
+        "material"
+    } else {
+        name
+    };
     let word = name.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
-    if word.trim_end_matches('_').ends_with('\\') { word + "_" } else { word }
+    if word.trim_end_matches('_').ends_with('\\') {
+        word + "_"
+    } else {
+        word
+    }
 }
 
 /// Checks files in which all meshes are one.
-fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: &mut Tally) -> Result<()> {
+fn check_joined(
+    meshes: &[Mesh],
+    expected: &Expected<'_>,
+    found: &Shape,
+    tally: &mut Tally,
+) -> Result<()> {
     let is_ply = expected.target == Target::Ply;
     // Attributes that not every mesh has are left out.
     let (mut colors, mut have_weights) = (true, true);
@@ -140,15 +200,18 @@ fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: 
         let shape = expected.mesh(mesh, false)?;
         if mesh.view.triangle_count() > 0 && !shape.corners.is_empty() {
             let ids = ids(number, mesh, shape.materials);
-            ids.names.iter().for_each(|id| differ |= *first.get_or_insert_with(|| id.clone()) != *id);
+            ids.names
+                .iter()
+                .for_each(|id| differ |= *first.get_or_insert_with(|| id.clone()) != *id);
         }
         let has_fours = |semantic| {
             let mut infos = mesh.view.attributes().iter();
             infos.any(|info| info.semantic == semantic && info.format.components == 4)
         };
         colors &= shape.colors.contains_key(&0);
-        have_weights &=
-            shape.influences.is_some() && has_fours(Semantic::Joints(0)) && has_fours(Semantic::Weights(0));
+        have_weights &= shape.influences.is_some()
+            && has_fours(Semantic::Joints(0))
+            && has_fours(Semantic::Weights(0));
     }
     let has_ids = !found.materials.of.is_empty();
     if is_ply && differ && !has_ids {
@@ -160,7 +223,11 @@ fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: 
         let mut shape = expected.mesh(mesh, false)?;
         shape.colors.retain(|_, _| colors);
         shape.influences = shape.influences.filter(|_| have_weights);
-        shape.materials = if has_ids { ids(number, mesh, shape.materials) } else { Materials::default() };
+        shape.materials = if has_ids {
+            ids(number, mesh, shape.materials)
+        } else {
+            Materials::default()
+        };
         let end = begin + shape.corners.len();
         let Some(corners) = found.corners.get(begin..end) else {
             tally.differs(|| format!("{} triangles, where the file has more", found.corners.len()));
@@ -175,14 +242,24 @@ fn check_joined(meshes: &[Mesh], expected: &Expected<'_>, found: &Shape, tally: 
             influences: found.influences.clone(),
             materials: Materials {
                 names: found.materials.names.clone(),
-                of: found.materials.of.get(begin..end).unwrap_or_default().to_vec(),
+                of: found
+                    .materials
+                    .of
+                    .get(begin..end)
+                    .unwrap_or_default()
+                    .to_vec(),
             },
         };
         compare(&mesh.view.address().to_string(), &shape, &part, tally);
         begin = end;
     }
     if begin != found.corners.len() {
-        tally.differs(|| format!("{} triangles, where the file has {begin}", found.corners.len()));
+        tally.differs(|| {
+            format!(
+                "{} triangles, where the file has {begin}",
+                found.corners.len()
+            )
+        });
     }
     Ok(())
 }

@@ -67,10 +67,21 @@ impl Convert {
             job.count_materials(triangles.material_ids(), &mut Outcome::default())?;
         }
         // An OBJ is next to a point cache.
-        let target = if self.target == Target::Pc2 { Target::Obj } else { self.target };
-        let expected = &Expected { scene: &scene, job, target, skeleton: None };
+        let target = if self.target == Target::Pc2 {
+            Target::Obj
+        } else {
+            self.target
+        };
+        let expected = &Expected {
+            scene: &scene,
+            job,
+            target,
+            skeleton: None,
+        };
         match self.target {
-            Target::Glb | Target::Gltf => snapshots::check_gltf(snapshots, expected, path, &mut tally)?,
+            Target::Glb | Target::Gltf => {
+                snapshots::check_gltf(snapshots, expected, path, &mut tally)?
+            }
             Target::Pc2 => snapshots::check_pc2(snapshots, expected, path, &mut tally)?,
             Target::Usdc => usd::check_snapshots(snapshots, expected, path, &mut tally)?,
             Target::Obj => snapshots::check_obj(snapshots, expected, path, &mut tally)?,

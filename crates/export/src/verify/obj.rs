@@ -72,7 +72,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
                 objects.push(Corners::default());
             }
             "usemtl" if !known.contains(rest) => {
-                return Err(format!("line {number} uses the material {rest:?}, which the MTL has not"));
+                return Err(format!(
+                    "line {number} uses the material {rest:?}, which the MTL has not"
+                ));
             }
             "usemtl" => {
                 material = *known_as.entry(rest.to_owned()).or_insert_with(|| {
@@ -81,13 +83,19 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
                 });
             }
             "p" => {
-                let point =
-                    rest.parse().ok().and_then(|point: u32| point.checked_sub(1)).ok_or_else(wrong)?;
+                let point = rest
+                    .parse()
+                    .ok()
+                    .and_then(|point: u32| point.checked_sub(1))
+                    .ok_or_else(wrong)?;
                 let object = objects.last_mut().ok_or_else(wrong)?;
                 object.positions.push([point; 3]);
                 object.materials.push(material);
             }
-            "f" => objects.last_mut().and_then(|object| object.add(rest, material)).ok_or_else(wrong)?,
+            "f" => objects
+                .last_mut()
+                .and_then(|object| object.add(rest, material))
+                .ok_or_else(wrong)?,
             _ => {}
         }
     }
@@ -98,7 +106,10 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         positions: Rc::clone(&positions),
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
-        materials: Materials { names: Rc::clone(&materials), of: object.materials },
+        materials: Materials {
+            names: Rc::clone(&materials),
+            of: object.materials,
+        },
         // All vertices of an object have colours, or none has.
         colors: (object.colored == object.vertices && object.vertices > 0)
             .then(|| (0, Rc::clone(&colors)))
@@ -153,10 +164,20 @@ impl Corners {
         for corner in &mut triangle {
             for (index, text) in corner.iter_mut().zip(words.next()?.split('/')) {
                 // Numbers count from 1.
-                *index = if text.is_empty() { None } else { Some(text.parse::<u32>().ok()?.checked_sub(1)?) };
+                *index = if text.is_empty() {
+                    None
+                } else {
+                    Some(text.parse::<u32>().ok()?.checked_sub(1)?)
+                };
             }
         }
-        let stream = |which: usize| Some([triangle[0][which]?, triangle[1][which]?, triangle[2][which]?]);
+        let stream = |which: usize| {
+            Some([
+                triangle[0][which]?,
+                triangle[1][which]?,
+                triangle[2][which]?,
+            ])
+        };
         self.materials.push(material);
         self.positions.push(stream(0)?);
         self.coords.extend(stream(1));
@@ -164,9 +185,16 @@ impl Corners {
         words.next().is_none().then_some(())
     }
 
-    fn stream<const N: usize>(&self, corners: &[[u32; 3]], values: &Rc<Vec<[f32; N]>>) -> Option<Stream<N>> {
+    fn stream<const N: usize>(
+        &self,
+        corners: &[[u32; 3]],
+        values: &Rc<Vec<[f32; N]>>,
+    ) -> Option<Stream<N>> {
         let is_whole = !corners.is_empty() && corners.len() == self.positions.len();
-        is_whole.then(|| Stream { values: Rc::clone(values), corners: Some(corners.to_vec()) })
+        is_whole.then(|| Stream {
+            values: Rc::clone(values),
+            corners: Some(corners.to_vec()),
+        })
     }
 }
 

@@ -25,7 +25,10 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
             ["element", "vertex", text] => counts[0] = count(text)?,
             ["element", "face", text] => counts[1] = count(text)?,
             ["property", kind @ ("float" | "uchar"), name] => {
-                let property = Property { at: size, is_byte: *kind == "uchar" };
+                let property = Property {
+                    at: size,
+                    is_byte: *kind == "uchar",
+                };
                 size += if property.is_byte { 1 } else { 4 };
                 properties.insert((*name).to_owned(), property);
             }
@@ -33,13 +36,28 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
             _ => {}
         }
     }
-    let columns =
-        |names: &[&str]| names.iter().map(|name| properties.get(*name).copied()).collect::<Option<Vec<_>>>();
-    let columns4 =
-        |name: &str| columns(&[0, 1, 2, 3].map(|at| format!("{name}_{at}")).each_ref().map(String::as_str));
+    let columns = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| properties.get(*name).copied())
+            .collect::<Option<Vec<_>>>()
+    };
+    let columns4 = |name: &str| {
+        columns(
+            &[0, 1, 2, 3]
+                .map(|at| format!("{name}_{at}"))
+                .each_ref()
+                .map(String::as_str),
+        )
+    };
     let (joints, weights) = (columns4("joints"), columns4("weights"));
-    let color = columns(&["red", "green", "blue", "alpha"]).or_else(|| columns(&["red", "green", "blue"]));
-    let [x, normal, coord] = [columns(&["x", "y", "z"]), columns(&["nx", "ny", "nz"]), columns(&["s", "t"])];
+    let color =
+        columns(&["red", "green", "blue", "alpha"]).or_else(|| columns(&["red", "green", "blue"]));
+    let [x, normal, coord] = [
+        columns(&["x", "y", "z"]),
+        columns(&["nx", "ny", "nz"]),
+        columns(&["s", "t"]),
+    ];
     let x = x.ok_or("no positions")?;
     let (mut positions, mut normals, mut coords) = (Vec::new(), Vec::new(), Vec::new());
     let (mut colors, mut influences) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -49,23 +67,40 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
         positions.push(element::<3>(&row, &x));
         normals.extend(normal.as_ref().map(|columns| element::<3>(&row, columns)));
         coords.extend(coord.as_ref().map(|columns| element::<2>(&row, columns)));
-        colors.extend(color.as_ref().map(|columns| match element::<4>(&row, columns) {
-            [r, g, b, _] if columns.len() == 3 => [r, g, b, 1.0],
-            color => color,
-        }));
+        colors.extend(
+            color
+                .as_ref()
+                .map(|columns| match element::<4>(&row, columns) {
+                    [r, g, b, _] if columns.len() == 3 => [r, g, b, 1.0],
+                    color => color,
+                }),
+        );
         for (values, columns) in influences.iter_mut().zip([&joints, &weights]) {
             values.extend(columns.as_ref().map(|columns| element::<4>(&row, columns)));
         }
     }
-    let mut shape = Shape { positions: Rc::new(positions), ..Shape::default() };
-    shape.normals = normal.map(|_| Stream { values: Rc::new(normals), corners: None });
-    shape.coords.extend(coord.map(|_| Stream { values: Rc::new(coords), corners: None }));
+    let mut shape = Shape {
+        positions: Rc::new(positions),
+        ..Shape::default()
+    };
+    shape.normals = normal.map(|_| Stream {
+        values: Rc::new(normals),
+        corners: None,
+    });
+    shape.coords.extend(coord.map(|_| Stream {
+        values: Rc::new(coords),
+        corners: None,
+    }));
     if color.is_some() {
         shape.colors.insert(0, Rc::new(colors));
     }
     if joints.is_some() && weights.is_some() {
         let [joints, weights] = influences.map(Rc::new);
-        shape.influences = Some(Influences { joints, weights, rest: None });
+        shape.influences = Some(Influences {
+            joints,
+            weights,
+            rest: None,
+        });
     }
     if counts[1] == 0 {
         shape.corners = points(counts[0]);
@@ -76,10 +111,16 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
         file.read_exact(&mut face).map_err(told)?;
         let corners = face.get(1..13).unwrap_or_default().as_chunks::<4>().0;
         match (face.first(), corners) {
-            (Some(3), [a, b, c]) => shape.corners.push([a, b, c].map(|corner| u32::from_le_bytes(*corner))),
+            (Some(3), [a, b, c]) => shape
+                .corners
+                .push([a, b, c].map(|corner| u32::from_le_bytes(*corner))),
             _ => return Err(format!("face {index} is no triangle")),
         }
-        ids.extend(face.last_chunk().filter(|_| has_material).map(|id| u32::from_le_bytes(*id)));
+        ids.extend(
+            face.last_chunk()
+                .filter(|_| has_material)
+                .map(|id| u32::from_le_bytes(*id)),
+        );
     }
     match file.read(&mut [0]).map_err(told)? {
         0 => {

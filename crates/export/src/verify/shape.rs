@@ -21,7 +21,9 @@ pub(super) struct Shape {
 
 /// Points, as triangles whose corners are equal.
 pub(super) fn points(count: usize) -> Vec<[u32; 3]> {
-    (0..u32::try_from(count).unwrap_or(u32::MAX)).map(|point| [point; 3]).collect()
+    (0..u32::try_from(count).unwrap_or(u32::MAX))
+        .map(|point| [point; 3])
+        .collect()
 }
 
 #[derive(Clone)]
@@ -44,9 +46,15 @@ pub(super) struct Influences {
 impl Influences {
     /// The joints of a vertex in ascending order, with their weights.
     fn at(&self, vertex: u32) -> Option<Vec<(f32, f64)>> {
-        let (joints, weights) = (self.joints.get(vertex as usize)?, self.weights.get(vertex as usize)?);
+        let (joints, weights) = (
+            self.joints.get(vertex as usize)?,
+            self.weights.get(vertex as usize)?,
+        );
         let usable = |weight: f32| weight > 0.0 && weight.is_finite();
-        let pairs = joints.iter().zip(weights).filter(|(_, weight)| usable(**weight));
+        let pairs = joints
+            .iter()
+            .zip(weights)
+            .filter(|(_, weight)| usable(**weight));
         let all = || pairs.clone().map(|(_, weight)| f64::from(*weight)).sum();
         let sum: f64 = if self.rest.is_some() { all() } else { 1.0 };
         let mut shares: Vec<(f32, f64)> = Vec::new();
@@ -77,7 +85,10 @@ pub(super) struct Materials {
 impl Materials {
     /// One material for all triangles.
     pub(super) fn one(name: Option<&str>) -> Self {
-        Self { names: Rc::new(name.map(str::to_owned).into_iter().collect()), of: Vec::new() }
+        Self {
+            names: Rc::new(name.map(str::to_owned).into_iter().collect()),
+            of: Vec::new(),
+        }
     }
 
     /// A material for each triangle, by its ID.
@@ -90,7 +101,10 @@ impl Materials {
             })
         };
         let of = ids.map(number).collect();
-        Self { names: Rc::new(names), of }
+        Self {
+            names: Rc::new(names),
+            of,
+        }
     }
 
     /// The name of the material of the first triangle.
@@ -122,7 +136,8 @@ const TOLERANCE: f64 = 1e-6;
 pub(super) fn compare(name: &str, expected: &Shape, found: &Shape, tally: &mut Tally) {
     if expected.corners.len() != found.corners.len() {
         let [expected, found] = [expected, found].map(|shape| shape.corners.len());
-        return tally.differs(|| format!("{name} has {found} triangles, where the file has {expected}"));
+        return tally
+            .differs(|| format!("{name} has {found} triangles, where the file has {expected}"));
     }
     if found.normals.is_some() && expected.normals.is_none() {
         tally.differs(|| format!("{name} has normals, which the file has not"));
@@ -134,7 +149,9 @@ pub(super) fn compare(name: &str, expected: &Shape, found: &Shape, tally: &mut T
     }
     for set in expected.colors.keys().chain(found.colors.keys()) {
         if !(expected.colors.contains_key(set) && found.colors.contains_key(set)) {
-            tally.differs(|| format!("{name} has other sets of colours than the file: color[{set}]"));
+            tally.differs(|| {
+                format!("{name} has other sets of colours than the file: color[{set}]")
+            });
         }
     }
     for (triangle, (from, to)) in expected.corners.iter().zip(&found.corners).enumerate() {
@@ -153,16 +170,25 @@ pub(super) fn compare(name: &str, expected: &Shape, found: &Shape, tally: &mut T
                 .map(|(positions, index)| positions.get(index as usize).copied());
             same("positions of corners", a, b, place, tally);
             if let (Some(normals), Some(others)) = (&expected.normals, &found.normals) {
-                let (a, b) = (normals.at(triangle, corner, from), others.at(triangle, corner, to));
+                let (a, b) = (
+                    normals.at(triangle, corner, from),
+                    others.at(triangle, corner, to),
+                );
                 normal(a, b, place, tally);
             }
             for (expected, found) in expected.coords.iter().zip(&found.coords) {
-                let [a, b] = [expected.at(triangle, corner, from), found.at(triangle, corner, to)];
+                let [a, b] = [
+                    expected.at(triangle, corner, from),
+                    found.at(triangle, corner, to),
+                ];
                 same("texture coordinates of corners", a, b, place, tally);
             }
             for (set, colors) in &expected.colors {
-                let Some(others) = found.colors.get(set) else { continue };
-                let [a, b] = [(colors, from), (others, to)].map(|(all, at)| all.get(at as usize).copied());
+                let Some(others) = found.colors.get(set) else {
+                    continue;
+                };
+                let [a, b] =
+                    [(colors, from), (others, to)].map(|(all, at)| all.get(at as usize).copied());
                 same("colours of corners", a, b, place, tally);
             }
             if let (Some(influences), Some(others)) = (&expected.influences, &found.influences) {
@@ -185,14 +211,21 @@ fn weights(
     let (Some(a), Some(b)) = (expected, found) else {
         return tally.differs(|| format!("{}: a joint without an element", place()));
     };
-    let apart = a.iter().zip(&b).map(|((_, a), (_, b))| (a - b).abs()).fold(0.0, f64::max);
+    let apart = a
+        .iter()
+        .zip(&b)
+        .map(|((_, a), (_, b))| (a - b).abs())
+        .fold(0.0, f64::max);
     let are_same = a.len() == b.len() && a.iter().zip(&b).all(|((a, _), (b, _))| a == b);
     match () {
         () if are_same && apart == 0.0 => tally.equal(WHAT),
         () if are_same && apart <= ROUNDED => tally.rounded(WHAT, apart),
-        () => {
-            tally.differs(|| format!("{}: the joints and weights {b:?}, where the file has {a:?}", place()))
-        }
+        () => tally.differs(|| {
+            format!(
+                "{}: the joints and weights {b:?}, where the file has {a:?}",
+                place()
+            )
+        }),
     }
 }
 
@@ -207,7 +240,10 @@ pub(super) fn same<const N: usize>(
     let (Some(a), Some(b)) = (expected, found) else {
         return tally.differs(|| format!("{}: an index without an element", place()));
     };
-    if a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits() || *a == 0.0 && b == 0.0) {
+    if a.iter()
+        .zip(b)
+        .all(|(a, b)| a.to_bits() == b.to_bits() || *a == 0.0 && b == 0.0)
+    {
         tally.equal(what);
     } else {
         tally.differs(|| format!("{}: {b:?}, where the file has {a:?}", place()));
@@ -229,11 +265,22 @@ fn normal(
         return tally.equal(WHAT);
     }
     let wide = a.map(f64::from);
-    let length = wide.iter().map(|number| number * number).sum::<f64>().sqrt();
+    let length = wide
+        .iter()
+        .map(|number| number * number)
+        .sum::<f64>()
+        .sqrt();
     let apart = |(a, b): (f64, f32)| (a / length - f64::from(b)).abs();
     let difference = wide.into_iter().zip(b).map(apart).fold(0.0, f64::max);
     if length == 0.0 || !length.is_finite() || difference <= TOLERANCE {
-        tally.rounded(WHAT, if difference.is_finite() { difference } else { 0.0 });
+        tally.rounded(
+            WHAT,
+            if difference.is_finite() {
+                difference
+            } else {
+                0.0
+            },
+        );
     } else {
         tally.differs(|| format!("{}: the normal {b:?}, where the file has {a:?}", place()));
     }

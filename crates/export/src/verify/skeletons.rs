@@ -14,9 +14,16 @@ use crate::scene::iqm::Clip;
 use crate::scene::rig::{Joint, Rig};
 use crate::settings::Job;
 
-pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut Tally) -> Result<()> {
+pub(super) fn check(
+    rig: &dyn Rig,
+    job: &Job<'_>,
+    stage: &Stage<'_>,
+    tally: &mut Tally,
+) -> Result<()> {
     let mut ignored = Outcome::default();
-    let Some(skeleton) = rig.skeleton(job, &mut ignored)? else { return Ok(()) };
+    let Some(skeleton) = rig.skeleton(job, &mut ignored)? else {
+        return Ok(());
+    };
     let joints = &skeleton.joints;
     let of_kind = |kind: &'static str| stage.prims.iter().filter(move |prim| prim.kind == kind);
     let Some(found) = of_kind("Skeleton").next() else {
@@ -30,14 +37,22 @@ pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut
     let skeleton_joints = found.lists.get("joints");
     let mut animations = of_kind("SkelAnimation");
     let mut rate = None;
-    for (at, clip) in rig.clips(joints.len(), job, &mut ignored)?.iter().enumerate() {
+    for (at, clip) in rig
+        .clips(joints.len(), job, &mut ignored)?
+        .iter()
+        .enumerate()
+    {
         let _scope = job.budget.scope();
         let poses = match clip.poses(joints.len(), "usdc", &job.budget) {
             // Such an animation is left out.
             Err(Error::NotHeld { .. }) => continue,
             poses => poses?,
         };
-        if poses.iter().flat_map(|pose| pose.to_array()).any(|number| !number.is_finite()) {
+        if poses
+            .iter()
+            .flat_map(|pose| pose.to_array())
+            .any(|number| !number.is_finite())
+        {
             continue;
         }
         let own_rate = clip.rate(job, &mut ignored);
@@ -48,14 +63,19 @@ pub(super) fn check(rig: &dyn Rig, job: &Job<'_>, stage: &Stage<'_>, tally: &mut
         };
         let is_shown = at > 0
             || stage.prims.iter().any(|prim| {
-                prim.targets.get("skel:animationSource").is_some_and(|paths| paths.contains(&found.path))
+                prim.targets
+                    .get("skel:animationSource")
+                    .is_some_and(|paths| paths.contains(&found.path))
             });
         let has_joints = skeleton_joints == found.lists.get("joints");
         match moves(clip, (&poses, joints.len(), scale), found) {
             Ok(()) if is_shown && has_joints => tally.equal("joints in the frames of animations"),
-            Ok(()) => {
-                tally.differs(|| format!("the animation {} is of other joints, or not shown", clip.name))
-            }
+            Ok(()) => tally.differs(|| {
+                format!(
+                    "the animation {} is of other joints, or not shown",
+                    clip.name
+                )
+            }),
             Err(why) => tally.differs(|| format!("the animation {}: {why}", clip.name)),
         }
     }
@@ -74,21 +94,34 @@ fn compare(joints: &[Joint], found: &Prim<'_>) -> Read<()> {
     let list = |name| found.lists.get(name).unwrap_or(&none);
     let (paths, names) = (list("joints"), list("jointNames"));
     let array = |name| found.arrays.get(name).and_then(|samples| samples.default);
-    let matrices = |name| array(name).into_iter().flat_map(Array::doubles).collect::<Vec<f64>>();
+    let matrices = |name| {
+        array(name)
+            .into_iter()
+            .flat_map(Array::doubles)
+            .collect::<Vec<f64>>()
+    };
     let [local, bind] = ["restTransforms", "bindTransforms"].map(matrices);
     let (local, bind) = (local.as_chunks::<16>().0, bind.as_chunks::<16>().0);
     let counts = [paths.len(), names.len(), local.len(), bind.len()];
     if counts != [joints.len(); 4] {
-        return Err(format!("{counts:?} joints, where the file has {}", joints.len()));
+        return Err(format!(
+            "{counts:?} joints, where the file has {}",
+            joints.len()
+        ));
     }
     for (at, joint) in joints.iter().enumerate() {
         let parent = paths[at].rsplit_once('/').map(|(parent, _)| parent);
         let own = matrix(&joint.trs().unwrap_or_default());
-        let world = joint.parent.map_or(own, |parent| multiply(&bind[parent], &own));
+        let world = joint
+            .parent
+            .map_or(own, |parent| multiply(&bind[parent], &own));
         if parent != joint.parent.map(|parent| paths[parent].as_str())
             || names[at] != joint.name.replace('\0', "\u{fffd}")
         {
-            return Err(format!("joint {at} is {}, which has another name or parent", paths[at]));
+            return Err(format!(
+                "joint {at} is {}, which has another name or parent",
+                paths[at]
+            ));
         }
         if local[at] != own || bind[at] != world {
             return Err(format!("the joint {} is in another place", paths[at]));
@@ -101,10 +134,17 @@ fn compare(joints: &[Joint], found: &Prim<'_>) -> Read<()> {
 fn moves(clip: &Clip, (poses, joints, scale): (&[Trs], usize, f64), found: &Prim<'_>) -> Read<()> {
     /// The rounding of 16 bits.
     const ROUNDED: f32 = 1.0 / 2048.0;
-    let samples = |name| found.arrays.get(name).ok_or(format!("{} has no {name}", found.path));
+    let samples = |name| {
+        found
+            .arrays
+            .get(name)
+            .ok_or(format!("{} has no {name}", found.path))
+    };
     let [translations, rotations, scales] = ["translations", "rotations", "scales"].map(samples);
     let (translations, rotations, scales) = (translations?, rotations?, scales?);
-    let is_still = poses.chunks(joints).all(|frame| Some(frame) == poses.get(..joints));
+    let is_still = poses
+        .chunks(joints)
+        .all(|frame| Some(frame) == poses.get(..joints));
     for samples in [translations, rotations, scales] {
         let times = samples.times.iter().map(|(time, _)| *time);
         if !is_still && !times.eq(clip.frames().map(|frame| frame * scale)) {
@@ -114,11 +154,23 @@ fn moves(clip: &Clip, (poses, joints, scale): (&[Trs], usize, f64), found: &Prim
     for (key, (frame, poses)) in clip.frames().zip(poses.chunks(joints)).enumerate() {
         let time = frame * scale;
         let floats = |samples: &Samples<'_>| -> Vec<f32> {
-            samples.at(time).into_iter().flat_map(Array::floats).collect()
+            samples
+                .at(time)
+                .into_iter()
+                .flat_map(Array::floats)
+                .collect()
         };
-        let same = floats(translations).into_iter().eq(poses.iter().flat_map(|pose| pose.translate))
-            && floats(rotations).into_iter().eq(poses.iter().flat_map(|pose| pose.rotate));
-        let halves: Vec<f32> = scales.at(time).into_iter().flat_map(Array::halves).collect();
+        let same = floats(translations)
+            .into_iter()
+            .eq(poses.iter().flat_map(|pose| pose.translate))
+            && floats(rotations)
+                .into_iter()
+                .eq(poses.iter().flat_map(|pose| pose.rotate));
+        let halves: Vec<f32> = scales
+            .at(time)
+            .into_iter()
+            .flat_map(Array::halves)
+            .collect();
         let expected: Vec<f32> = poses.iter().flat_map(|pose| pose.scale).collect();
         let are_near = halves.len() == expected.len()
             && halves

@@ -31,11 +31,20 @@ impl<'a> WrittenJoints<'a> {
             let node = gltf.nodes().get(at).ok_or("fewer nodes than joints")?;
             let name = node["name"].as_str().unwrap_or_default();
             if name != joint.name {
-                return Err(format!("joint {at} is {name:?}, where the file has {:?}", joint.name));
+                return Err(format!(
+                    "joint {at} is {name:?}, where the file has {:?}",
+                    joint.name
+                ));
             }
-            let parent = parents.get(at).copied().flatten().filter(|parent| *parent < skeleton.joints.len());
+            let parent = parents
+                .get(at)
+                .copied()
+                .flatten()
+                .filter(|parent| *parent < skeleton.joints.len());
             if parent != joint.parent || !is_at(node, joint) {
-                return Err(format!("the joint {name} is in another place, or has another parent"));
+                return Err(format!(
+                    "the joint {name} is in another place, or has another parent"
+                ));
             }
         }
         Ok(Self { skeleton })
@@ -43,7 +52,9 @@ impl<'a> WrittenJoints<'a> {
 
     /// Compares the skin of a mesh. An error says what differs.
     pub(super) fn compare(&self, mesh: usize, gltf: &mut Gltf) -> Read<()> {
-        let skin = gltf.node_of(mesh).and_then(|node| index(&gltf.nodes().get(node)?["skin"]));
+        let skin = gltf
+            .node_of(mesh)
+            .and_then(|node| index(&gltf.nodes().get(node)?["skin"]));
         let skin = skin.ok_or("its node has no skin")?;
         let (nodes, inverse) = (gltf.joints(skin), gltf.inverse_bind(skin)?);
         let count = self.skeleton.joints.len();
@@ -51,18 +62,25 @@ impl<'a> WrittenJoints<'a> {
         if let Some(node) = rest {
             let is_at_origin = node.is_some_and(|node| {
                 node["name"] == REST
-                    && ["translation", "rotation", "scale", "matrix"].iter().all(|of| node[of].is_null())
+                    && ["translation", "rotation", "scale", "matrix"]
+                        .iter()
+                        .all(|of| node[of].is_null())
             });
             if !is_at_origin || parents(gltf).get(nodes[count]).copied().flatten().is_none() {
                 return Err("the joint that rests moves vertices".to_owned());
             }
         }
-        let is_whole = nodes.len() == count + usize::from(rest.is_some()) && inverse.len() == nodes.len();
+        let is_whole =
+            nodes.len() == count + usize::from(rest.is_some()) && inverse.len() == nodes.len();
         if !is_whole || !nodes.iter().take(count).copied().eq(0..count) {
             return Err(format!("other joints than the {count} of the file"));
         }
         let identity = IDENTITY.map(f64::from);
-        let expected = self.skeleton.inverse_bind.iter().chain(rest.map(|_| &identity));
+        let expected = self
+            .skeleton
+            .inverse_bind
+            .iter()
+            .chain(rest.map(|_| &identity));
         for (at, (expected, found)) in expected.zip(&inverse).enumerate() {
             let mut expected = *expected;
             // The last row of a stored matrix has no meaning.
@@ -81,8 +99,12 @@ impl<'a> WrittenJoints<'a> {
 /// `true` if matrices differ by rounding only.
 fn are_near(a: &[f64; 16], b: &[f64; 16]) -> bool {
     const ROUNDED: f64 = 1e-6;
-    let largest = a.iter().fold(0.0, |most: f64, number| most.max(number.abs()));
-    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= largest * ROUNDED)
+    let largest = a
+        .iter()
+        .fold(0.0, |most: f64, number| most.max(number.abs()));
+    a.iter()
+        .zip(b)
+        .all(|(a, b)| (a - b).abs() <= largest * ROUNDED)
 }
 
 /// `true` if a node is where a joint is, bit for bit.
@@ -95,8 +117,17 @@ fn is_at(node: &Value, joint: &Joint) -> bool {
         None => expected == otherwise,
     };
     let still = Trs::new([0.0; 3], [0.0, 0.0, 0.0, 1.0], [1.0; 3]);
-    let Trs { translate, rotate, scale, .. } = joint.trs().unwrap_or(still);
-    let matrix = if let Place::Matrix(matrix) = joint.place { matrix } else { IDENTITY };
+    let Trs {
+        translate,
+        rotate,
+        scale,
+        ..
+    } = joint.trs().unwrap_or(still);
+    let matrix = if let Place::Matrix(matrix) = joint.place {
+        matrix
+    } else {
+        IDENTITY
+    };
     is("matrix", &matrix, &IDENTITY)
         && is("translation", &translate, &[0.0; 3])
         && is("rotation", &rotate, &[0.0, 0.0, 0.0, 1.0])
@@ -135,7 +166,8 @@ pub(super) fn check_clips(
             poses => poses?,
         };
         // The keys of channels.
-        job.budget.charge_for::<[f64; 24]>(poses.len(), "poses of an animation")?;
+        job.budget
+            .charge_for::<[f64; 24]>(poses.len(), "poses of an animation")?;
         let times = clip.times(job, "glTF", &mut Outcome::default())?;
         let Some((at, name)) = found.next_if(|(_, other)| *other == clip.name) else {
             tally.differs(|| format!("the animation {} was not written", clip.name));
@@ -146,7 +178,9 @@ pub(super) fn check_clips(
         if *of_first.get_or_insert_with(|| moved.clone()) != moved {
             tally.differs(|| format!("the animation {name} moves other joints than the first one"));
         }
-        let Some(channels) = tally.read(gltf.channels(at)) else { continue };
+        let Some(channels) = tally.read(gltf.channels(at)) else {
+            continue;
+        };
         match compare(&clip, joints, (&poses, &times), &channels) {
             Ok(()) => tally.equal("joints in the frames of animations"),
             Err(why) => tally.differs(|| format!("the animation {name}: {why}")),
@@ -165,30 +199,58 @@ fn compare(
     (poses, times): (&[Trs], &[f32]),
     channels: &[Channel],
 ) -> Read<()> {
-    let ends = [times.first(), times.last()].map(|time| f64::from(time.copied().unwrap_or_default()));
+    let ends =
+        [times.first(), times.last()].map(|time| f64::from(time.copied().unwrap_or_default()));
     let mut moved: HashMap<(usize, &str), (&[f64], usize)> = HashMap::new();
-    for Channel { node, path, times: keys, values } in channels {
+    for Channel {
+        node,
+        path,
+        times: keys,
+        values,
+    } in channels
+    {
         let size = if path == "rotation" { 4 } else { 3 };
         // Parts that rest have keys at the first time, or at both ends.
         let rests = keys[..] == ends || keys[..] == ends[..1];
-        if !rests && !keys.iter().copied().eq(times.iter().map(|time| f64::from(*time))) {
+        if !rests
+            && !keys
+                .iter()
+                .copied()
+                .eq(times.iter().map(|time| f64::from(*time)))
+        {
             return Err("the times of its frames are others".to_owned());
         }
         let node = node.filter(|_| values.len() == keys.len() * size);
-        let node = node.ok_or("a channel without a node, or with another number of values than of times")?;
+        let node =
+            node.ok_or("a channel without a node, or with another number of values than of times")?;
         moved.insert((node, path), (values, size));
     }
     let is_same = |joint: usize, path: &str, key: usize, expected: &[f32], bind: &[f32]| {
-        let Some((values, size)) = moved.get(&(joint, path)) else { return expected == bind };
+        let Some((values, size)) = moved.get(&(joint, path)) else {
+            return expected == bind;
+        };
         let mut keys = values.chunks_exact(*size);
-        let found = keys.clone().nth(key).or(keys.next_back()).unwrap_or_default();
+        let found = keys
+            .clone()
+            .nth(key)
+            .or(keys.next_back())
+            .unwrap_or_default();
         // A rotation and its negative are the same.
         [1.0, -1.0]
             .into_iter()
             .take(if *size == 4 { 2 } else { 1 })
-            .any(|sign| found.iter().copied().eq(expected.iter().map(|number| f64::from(*number) * sign)))
+            .any(|sign| {
+                found
+                    .iter()
+                    .copied()
+                    .eq(expected.iter().map(|number| f64::from(*number) * sign))
+            })
     };
-    for (key, frame) in poses.chunks(joints.len()).enumerate().take(clip.frame_count()) {
+    for (key, frame) in poses
+        .chunks(joints.len())
+        .enumerate()
+        .take(clip.frame_count())
+    {
         for (at, (pose, joint)) in frame.iter().zip(joints).enumerate() {
             let bind = joint.trs().unwrap_or_default();
             if !(is_same(at, "translation", key, &pose.translate, &bind.translate)
@@ -221,10 +283,18 @@ pub(super) fn check_levels(drawn: &[&Mesh], gltf: &Gltf, tally: &mut Tally) {
         }
     }
     for (object, nodes) in levels {
-        let [finest, coarser @ ..] = nodes.as_slice() else { continue };
-        let ids = gltf.nodes().get(*finest).map(|node| list(&node["extensions"]["MSFT_lod"], "ids"));
+        let [finest, coarser @ ..] = nodes.as_slice() else {
+            continue;
+        };
+        let ids = gltf
+            .nodes()
+            .get(*finest)
+            .map(|node| list(&node["extensions"]["MSFT_lod"], "ids"));
         let ids: Vec<usize> = ids.unwrap_or_default().iter().filter_map(index).collect();
-        if ids == coarser && shown.contains(finest) && !coarser.iter().any(|node| shown.contains(node)) {
+        if ids == coarser
+            && shown.contains(finest)
+            && !coarser.iter().any(|node| shown.contains(node))
+        {
             tally.equal("levels of detail");
         } else {
             tally.differs(|| {

@@ -56,10 +56,20 @@ impl Tally {
     }
 
     pub(super) fn into_checked(self) -> Checked {
-        let line = |(what, Counts { equal, rounded, largest }): (&str, Counts)| match rounded {
+        let line = |(
+            what,
+            Counts {
+                equal,
+                rounded,
+                largest,
+            },
+        ): (&str, Counts)| match rounded {
             0 => format!("{what}: all {equal} equal bit for bit"),
             _ => format!("{what}: {equal} equal bit for bit, {rounded} within {largest:.1e}"),
         };
-        Checked { lines: self.counts.into_iter().map(line).collect(), differs: self.differs }
+        Checked {
+            lines: self.counts.into_iter().map(line).collect(),
+            differs: self.differs,
+        }
     }
 }

@@ -59,7 +59,10 @@ impl<'a> Samples<'a> {
     /// The array at a time: the last one before it, if there are several.
     pub(crate) fn at(&self, time: f64) -> Option<Array<'a>> {
         let after = self.times.partition_point(|(at, _)| *at <= time);
-        let held = self.times.get(after.saturating_sub(1)).map(|(_, array)| *array);
+        let held = self
+            .times
+            .get(after.saturating_sub(1))
+            .map(|(_, array)| *array);
         held.or(self.default)
     }
 }
@@ -69,8 +72,15 @@ impl Prim<'_> {
     #[allow(dead_code, reason = "tests charge nothing")]
     pub(crate) fn largest_bytes(&self) -> u64 {
         let most = |samples: &Samples<'_>| {
-            let arrays = samples.times.iter().map(|(_, array)| array).chain(&samples.default);
-            arrays.map(|array| array.bytes.len() as u64).max().unwrap_or_default()
+            let arrays = samples
+                .times
+                .iter()
+                .map(|(_, array)| array)
+                .chain(&samples.default);
+            arrays
+                .map(|array| array.bytes.len() as u64)
+                .max()
+                .unwrap_or_default()
         };
         self.arrays.values().map(most).sum()
     }
@@ -89,7 +99,11 @@ impl<'a> Array<'a> {
     /// Its numbers of 64 bits, one component after another.
     #[allow(dead_code, reason = "tests read no skeletons")]
     pub(crate) fn doubles(self) -> impl ExactSizeIterator<Item = f64> + 'a {
-        self.bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
+        self.bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|bytes| f64::from_le_bytes(*bytes))
     }
 
     /// Its numbers of 16 bits, one component after another.
@@ -98,7 +112,11 @@ impl<'a> Array<'a> {
         self.bytes.as_chunks::<2>().0.iter().map(|bytes| {
             let bits = u16::from_le_bytes(*bytes);
             let (exponent, part) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
-            let size = if exponent == 0 { part * 2.0 } else { 1.0 + part } * 2_f32.powi(exponent - 15);
+            let size = if exponent == 0 {
+                part * 2.0
+            } else {
+                1.0 + part
+            } * 2_f32.powi(exponent - 15);
             if bits >> 15 == 0 { size } else { -size }
         })
     }
@@ -129,32 +147,55 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Stage<'_>> {
 
 /// The content of a file with these tables.
 pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
-    let mut stage = Stage { numbers: BTreeMap::new(), words: BTreeMap::new(), prims: Vec::new() };
+    let mut stage = Stage {
+        numbers: BTreeMap::new(),
+        words: BTreeMap::new(),
+        prims: Vec::new(),
+    };
     // As many samples as there is room for in the file.
     let mut room = tables.bytes.len() / 8;
     // Animations share the list of their joints.
     let mut lists: HashMap<u64, Rc<Vec<String>>> = HashMap::new();
     for (spec, path) in tables.specs.iter().zip(&tables.paths) {
         let fields = tables.fields_of(spec.set)?;
-        let field = |name: &str| fields.iter().find(|(of, _)| of == &name).map(|(_, value)| *value);
+        let field = |name: &str| {
+            fields
+                .iter()
+                .find(|(of, _)| of == &name)
+                .map(|(_, value)| *value)
+        };
         match spec.kind {
             STAGE => {
                 for (name, value) in &fields {
                     match value.kind() {
-                        DOUBLE => drop(stage.numbers.insert((*name).to_owned(), tables.double(*value)?)),
-                        TOKEN => drop(stage.words.insert((*name).to_owned(), tables.token_of(*value)?)),
+                        DOUBLE => drop(
+                            stage
+                                .numbers
+                                .insert((*name).to_owned(), tables.double(*value)?),
+                        ),
+                        TOKEN => drop(
+                            stage
+                                .words
+                                .insert((*name).to_owned(), tables.token_of(*value)?),
+                        ),
                         _ => {}
                     }
                 }
             }
             PRIM => stage.prims.push(Prim {
                 path: path.clone(),
-                kind: field("typeName").map_or(Ok(String::new()), |value| tables.token_of(value))?,
-                shown: field("displayName").map(|value| tables.string(value)).transpose()?,
+                kind: field("typeName")
+                    .map_or(Ok(String::new()), |value| tables.token_of(value))?,
+                shown: field("displayName")
+                    .map(|value| tables.string(value))
+                    .transpose()?,
                 ..Prim::default()
             }),
             ATTRIBUTE | RELATIONSHIP => {
-                let name = path.rsplit_once('.').map_or("", |(_, name)| name).to_owned();
+                let name = path
+                    .rsplit_once('.')
+                    .map_or("", |(_, name)| name)
+                    .to_owned();
                 let prim = stage.prims.last_mut().ok_or("a property before its prim")?;
                 if let Some(value) = field("targetPaths").or(field("connectionPaths")) {
                     prim.targets.insert(name, tables.targets(value)?);
@@ -171,7 +212,10 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                 } else if let Some(value) = field("default").filter(|value| value.kind() == FLOAT)
                     && let Ok(bits) = value.expect(FLOAT, true)
                 {
-                    prim.numbers.insert(name, f32::from_bits(u32::try_from(bits).unwrap_or_default()));
+                    prim.numbers.insert(
+                        name,
+                        f32::from_bits(u32::try_from(bits).unwrap_or_default()),
+                    );
                 } else {
                     let default = field("default").filter(|value| value.is_array());
                     let default = default.map(|value| tables.array(value)).transpose()?;
@@ -228,7 +272,10 @@ impl Value {
         if self.kind() == kind && !self.is_array() && self.is_inlined() == is_inlined {
             Ok(self.payload())
         } else {
-            Err(format!("the value {:#x}, where one of type {kind} is expected", self.0))
+            Err(format!(
+                "the value {:#x}, where one of type {kind} is expected",
+                self.0
+            ))
         }
     }
 }
@@ -254,8 +301,13 @@ impl<'a> Tables<'a> {
         let sections = sections(bytes)?;
         let section = |name: &str| {
             let mut key = [0; 16];
-            key.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
-            sections.get(key.as_slice()).copied().ok_or_else(|| format!("no section {name}"))
+            key.iter_mut()
+                .zip(name.bytes())
+                .for_each(|(place, byte)| *place = byte);
+            sections
+                .get(key.as_slice())
+                .copied()
+                .ok_or_else(|| format!("no section {name}"))
         };
         let mut tables = Self {
             bytes,
@@ -286,8 +338,13 @@ impl<'a> Tables<'a> {
     }
 
     fn token(&self, number: impl TryInto<usize>) -> Result<&str> {
-        let token = number.try_into().ok().and_then(|number| self.tokens.get(number));
-        token.map(String::as_str).ok_or_else(|| "a number of no token".to_owned())
+        let token = number
+            .try_into()
+            .ok()
+            .and_then(|number| self.tokens.get(number));
+        token
+            .map(String::as_str)
+            .ok_or_else(|| "a number of no token".to_owned())
     }
 
     /// All paths, by their numbers.
@@ -296,8 +353,11 @@ impl<'a> Tables<'a> {
         if section.count()? != count {
             return Err("two numbers of paths".to_owned());
         }
-        let (numbers, elements, jumps) =
-            (section.integers(count)?, section.integers(count)?, section.integers(count)?);
+        let (numbers, elements, jumps) = (
+            section.integers(count)?,
+            section.integers(count)?,
+            section.integers(count)?,
+        );
         let mut paths = vec![None; count];
         // The next position, and its parent path.
         let mut work = vec![(0_usize, String::new())];
@@ -313,9 +373,13 @@ impl<'a> Tables<'a> {
                     (_, true) => format!("{parent}.{name}"),
                     (_, false) => format!("{parent}/{name}"),
                 };
-                room = room.checked_sub(path.len() + 1).ok_or("paths longer than the file")?;
+                room = room
+                    .checked_sub(path.len() + 1)
+                    .ok_or("paths longer than the file")?;
                 let depth = path.bytes().filter(|byte| *byte == b'/').count();
-                let place = usize::try_from(*number).ok().and_then(|number| paths.get_mut(number));
+                let place = usize::try_from(*number)
+                    .ok()
+                    .and_then(|number| paths.get_mut(number));
                 let place = place.ok_or("a number of no path")?;
                 if place.is_some() || depth > MOST_DEPTH {
                     return Err("a path that is there twice, or too deep".to_owned());
@@ -324,7 +388,9 @@ impl<'a> Tables<'a> {
                 let (has_child, has_sibling) = (*jump > 0 || *jump == -1, *jump >= 0);
                 if has_child {
                     if has_sibling {
-                        let sibling = usize::try_from(*jump).ok().and_then(|jump| at.checked_add(jump));
+                        let sibling = usize::try_from(*jump)
+                            .ok()
+                            .and_then(|jump| at.checked_add(jump));
                         work.push((sibling.ok_or("a jump beyond all paths")?, parent));
                     }
                     parent = path;
@@ -334,16 +400,26 @@ impl<'a> Tables<'a> {
                 at += 1;
             }
         }
-        paths.into_iter().collect::<Option<_>>().ok_or_else(|| "a path that nothing leads to".to_owned())
+        paths
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(|| "a path that nothing leads to".to_owned())
     }
 
     /// The fields of a set, by their names.
     fn fields_of(&self, set: usize) -> Result<Vec<(&str, Value)>> {
         let entries = self.sets.get(set..).unwrap_or_default();
-        let length = entries.iter().take(MOST_FIELDS + 1).position(|field| *field == -1);
-        let entries = entries.get(..length.ok_or("a set of fields without end")?).unwrap_or_default();
+        let length = entries
+            .iter()
+            .take(MOST_FIELDS + 1)
+            .position(|field| *field == -1);
+        let entries = entries
+            .get(..length.ok_or("a set of fields without end")?)
+            .unwrap_or_default();
         let field = |number: &i32| {
-            let field = usize::try_from(*number).ok().and_then(|number| self.fields.get(number));
+            let field = usize::try_from(*number)
+                .ok()
+                .and_then(|number| self.fields.get(number));
             let (name, value) = field.ok_or("a number of no field")?;
             Ok((self.token(*name)?, *value))
         };
@@ -357,12 +433,16 @@ impl<'a> Tables<'a> {
     fn tokens_of(&self, value: Value) -> Result<Vec<String>> {
         let mut list = Cursor::at(self.bytes, value.payload())?;
         let count = list.number()?.min(list.0.len() as u64 / 4);
-        (0..count).map(|_| Ok(self.token(list.word()?)?.to_owned())).collect()
+        (0..count)
+            .map(|_| Ok(self.token(list.word()?)?.to_owned()))
+            .collect()
     }
 
     fn string(&self, value: Value) -> Result<String> {
         let string = usize::try_from(value.expect(STRING, true)?).ok();
-        let string = string.and_then(|number| self.strings.get(number)).ok_or("a number of no string")?;
+        let string = string
+            .and_then(|number| self.strings.get(number))
+            .ok_or("a number of no string")?;
         Ok(self.token(*string)?.to_owned())
     }
 
@@ -384,7 +464,8 @@ impl<'a> Tables<'a> {
         let path = |_| {
             let number = usize::try_from(list.word()?).ok();
             let path = number.and_then(|number| self.paths.get(number));
-            path.cloned().ok_or_else(|| "a number of no path".to_owned())
+            path.cloned()
+                .ok_or_else(|| "a number of no path".to_owned())
         };
         (0..count).map(path).collect()
     }
@@ -407,13 +488,20 @@ impl<'a> Tables<'a> {
             return Ok(Array { bytes: &[] });
         }
         let mut place = Cursor::at(self.bytes, value.payload())?;
-        let length = place.number()?.checked_mul(size).ok_or("an array beyond the end")?;
-        Ok(Array { bytes: place.take(length)? })
+        let length = place
+            .number()?
+            .checked_mul(size)
+            .ok_or("an array beyond the end")?;
+        Ok(Array {
+            bytes: place.take(length)?,
+        })
     }
 
     fn times(&self, value: Value, room: &mut usize) -> Result<Vec<(f64, Array<'a>)>> {
         let (mut times, mut values, count) = self.samples(value)?;
-        *room = room.checked_sub(count).ok_or("more samples than there is room for")?;
+        *room = room
+            .checked_sub(count)
+            .ok_or("more samples than there is room for")?;
         let mut samples: Vec<(f64, Array<'a>)> = Vec::with_capacity(count);
         let mut kind = None;
         for _ in 0..count {
@@ -434,10 +522,14 @@ impl<'a> Tables<'a> {
     fn samples(&self, value: Value) -> Result<(Cursor<'a>, Cursor<'a>, usize)> {
         let at = value.expect(TIME_SAMPLES, false)?;
         let mut place = Cursor::at(self.bytes, at)?;
-        let to_times = at.checked_add(place.number()?).ok_or("times beyond the end")?;
+        let to_times = at
+            .checked_add(place.number()?)
+            .ok_or("times beyond the end")?;
         let mut place = Cursor::at(self.bytes, to_times)?;
         let times = Value(place.number()?).expect(DOUBLES, false)?;
-        let to_values = to_times.checked_add(8).and_then(|at| at.checked_add(place.number().ok()?));
+        let to_values = to_times
+            .checked_add(8)
+            .and_then(|at| at.checked_add(place.number().ok()?));
         let mut values = Cursor::at(self.bytes, to_values.ok_or("samples beyond the end")?)?;
         let mut times = Cursor::at(self.bytes, times)?;
         let count = values.count()?;
@@ -451,7 +543,10 @@ impl<'a> Tables<'a> {
 /// The bytes of all tables.
 #[allow(dead_code, reason = "tests charge nothing")]
 pub(crate) fn table_bytes(bytes: &[u8]) -> Result<u64> {
-    Ok(sections(bytes)?.values().map(|section| section.0.len() as u64).sum())
+    Ok(sections(bytes)?
+        .values()
+        .map(|section| section.0.len() as u64)
+        .sum())
 }
 
 /// All tables, by their names.
@@ -478,7 +573,11 @@ fn tokens(mut section: Cursor<'_>) -> Result<Vec<String>> {
     }
     let text = String::from_utf8(text).map_err(|_| "a token that is no text")?;
     let tokens: Vec<String> = text.split_terminator('\0').map(str::to_owned).collect();
-    if tokens.len() == count { Ok(tokens) } else { Err("another number of tokens".to_owned()) }
+    if tokens.len() == count {
+        Ok(tokens)
+    } else {
+        Err("another number of tokens".to_owned())
+    }
 }
 
 fn strings(mut section: Cursor<'_>) -> Result<Vec<u32>> {
@@ -509,9 +608,16 @@ fn sets(mut section: Cursor<'_>) -> Result<Vec<i32>> {
 /// The spec at each path. They are in the order of their numbers.
 fn specs(mut section: Cursor<'_>, paths: usize) -> Result<Vec<Spec>> {
     let count = section.count()?;
-    let (numbers, sets, kinds) =
-        (section.integers(count)?, section.integers(count)?, section.integers(count)?);
-    if count != paths || !(0..).zip(&numbers).all(|(expected, number)| expected == *number) {
+    let (numbers, sets, kinds) = (
+        section.integers(count)?,
+        section.integers(count)?,
+        section.integers(count)?,
+    );
+    if count != paths
+        || !(0..)
+            .zip(&numbers)
+            .all(|(expected, number)| expected == *number)
+    {
         return Err("a path that is nothing, or out of order".to_owned());
     }
     let spec = |(set, kind): (i32, i32)| {
@@ -527,12 +633,17 @@ struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
     fn at(bytes: &'a [u8], place: u64) -> Result<Self> {
-        let rest = usize::try_from(place).ok().and_then(|place| bytes.get(place..));
-        rest.map(Self).ok_or_else(|| format!("the place {place} is beyond the end"))
+        let rest = usize::try_from(place)
+            .ok()
+            .and_then(|place| bytes.get(place..));
+        rest.map(Self)
+            .ok_or_else(|| format!("the place {place} is beyond the end"))
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8]> {
-        let parts = usize::try_from(length).ok().and_then(|length| self.0.split_at_checked(length));
+        let parts = usize::try_from(length)
+            .ok()
+            .and_then(|length| self.0.split_at_checked(length));
         let (taken, rest) =
             parts.ok_or_else(|| format!("{length} bytes, where {} are left", self.0.len()))?;
         self.0 = rest;
@@ -540,25 +651,35 @@ impl<'a> Cursor<'a> {
     }
 
     fn number(&mut self) -> Result<u64> {
-        Ok(self.take(8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
+        Ok(self
+            .take(8)?
+            .first_chunk()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
     fn word(&mut self) -> Result<u32> {
-        Ok(self.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
+        Ok(self
+            .take(4)?
+            .first_chunk()
+            .map_or(0, |bytes| u32::from_le_bytes(*bytes)))
     }
 
     /// A number of things that take at least two bits each.
     fn count(&mut self) -> Result<usize> {
         let count = usize::try_from(self.number()?).ok();
         let most = self.0.len().saturating_mul(4);
-        count.filter(|count| *count <= most).ok_or_else(|| "more things than there is room for".to_owned())
+        count
+            .filter(|count| *count <= most)
+            .ok_or_else(|| "more things than there is room for".to_owned())
     }
 
     /// An LZ4 block of literals, behind its length.
     fn unpack(&mut self) -> Result<Vec<u8>> {
         let length = self.number()?;
         let mut block = Self(self.take(length)?);
-        let [0, token] = *block.take(2)? else { return Err("several LZ4 blocks".to_owned()) };
+        let [0, token] = *block.take(2)? else {
+            return Err("several LZ4 blocks".to_owned());
+        };
         let mut length = u64::from(token >> 4);
         if length == 15 {
             loop {
@@ -589,8 +710,14 @@ impl<'a> Cursor<'a> {
             let kinds = kinds.get(at / 4).copied().unwrap_or_default();
             let difference = match kinds >> (2 * (at % 4)) & 3 {
                 0 => common,
-                1 => stored.take(1)?.first().map_or(0, |byte| byte.cast_signed().into()),
-                2 => stored.take(2)?.first_chunk().map_or(0, |two| i16::from_le_bytes(*two).into()),
+                1 => stored
+                    .take(1)?
+                    .first()
+                    .map_or(0, |byte| byte.cast_signed().into()),
+                2 => stored
+                    .take(2)?
+                    .first_chunk()
+                    .map_or(0, |two| i16::from_le_bytes(*two).into()),
                 _ => stored.word()?.cast_signed(),
             };
             last = last.wrapping_add(difference);

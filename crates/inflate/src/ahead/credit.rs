@@ -24,13 +24,19 @@ impl Credit {
     /// Credit without end.
     #[cfg(any(test, fuzzing))]
     pub(super) fn unlimited() -> Self {
-        Self { proven: Duration::from_secs(1 << 32), ..Self::default() }
+        Self {
+            proven: Duration::from_secs(1 << 32),
+            ..Self::default()
+        }
     }
 
     /// Records that the thread in front has decoded `bytes` bytes of the input in `time`.
     pub(super) fn decoded(&mut self, bytes: usize, time: Duration) {
         self.proven = self.proven.saturating_add(time);
-        self.own = (self.own.0.saturating_add(bytes), self.own.1.saturating_add(time));
+        self.own = (
+            self.own.0.saturating_add(bytes),
+            self.own.1.saturating_add(time),
+        );
     }
 
     /// Returns the time that one of `idle` idle helpers may spend next, and the number of bytes of the input that the thread in
@@ -39,7 +45,10 @@ impl Credit {
         /// For each first number of needed work, the second number may be lost.
         const LOSSES: (u32, u32) = (10, 3);
         let idle = u32::try_from(idle).unwrap_or(u32::MAX).max(1);
-        let left = self.proven.saturating_sub(self.open).saturating_sub(self.lost);
+        let left = self
+            .proven
+            .saturating_sub(self.open)
+            .saturating_sub(self.lost);
         let needed = self.time_of(least);
         let is_trusted = self.lost.saturating_mul(LOSSES.0) <= self.proven.saturating_mul(LOSSES.1);
         (is_trusted && needed <= left && !left.is_zero()).then(|| {
@@ -72,14 +81,26 @@ impl Credit {
 
     fn time_of(&self, bytes: usize) -> Duration {
         let (decoded, time) = self.own;
-        let nanoseconds = time.as_nanos().saturating_mul(wide(bytes)).checked_div(wide(decoded));
-        Duration::from_nanos(nanoseconds.and_then(|time| u64::try_from(time).ok()).unwrap_or(0))
+        let nanoseconds = time
+            .as_nanos()
+            .saturating_mul(wide(bytes))
+            .checked_div(wide(decoded));
+        Duration::from_nanos(
+            nanoseconds
+                .and_then(|time| u64::try_from(time).ok())
+                .unwrap_or(0),
+        )
     }
 
     fn bytes_in(&self, time: Duration) -> usize {
         let (decoded, own) = self.own;
-        let bytes = time.as_nanos().saturating_mul(wide(decoded)).checked_div(own.as_nanos());
-        bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
+        let bytes = time
+            .as_nanos()
+            .saturating_mul(wide(decoded))
+            .checked_div(own.as_nanos());
+        bytes
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(usize::MAX)
     }
 }
 
@@ -102,9 +123,20 @@ mod tests {
 
     #[test]
     fn helpers_may_do_as_much_as_was_needed_so_far() {
-        assert_eq!(earned().share(1, 1 << 10), Some((10 * MILLISECOND, 100 << 10)));
-        assert_eq!(earned().share(4, 1 << 10), Some((MILLISECOND * 5 / 2, 25 << 10)), "one of four");
-        assert_eq!(earned().share(4, 50 << 10), Some((5 * MILLISECOND, 50 << 10)), "no part is shorter");
+        assert_eq!(
+            earned().share(1, 1 << 10),
+            Some((10 * MILLISECOND, 100 << 10))
+        );
+        assert_eq!(
+            earned().share(4, 1 << 10),
+            Some((MILLISECOND * 5 / 2, 25 << 10)),
+            "one of four"
+        );
+        assert_eq!(
+            earned().share(4, 50 << 10),
+            Some((5 * MILLISECOND, 50 << 10)),
+            "no part is shorter"
+        );
         assert_eq!(earned().share(1, 101 << 10), None, "more than was needed");
     }
 
@@ -116,7 +148,11 @@ mod tests {
         credit.settle(8 * MILLISECOND, 6 * MILLISECOND);
         assert_eq!(credit.share(1, 1 << 10), Some((4 * MILLISECOND, 40 << 10)));
         credit.prove(6 * MILLISECOND);
-        assert_eq!(credit.share(1, 1 << 10), Some((16 * MILLISECOND, 160 << 10)), "proven parts earn credit");
+        assert_eq!(
+            credit.share(1, 1 << 10),
+            Some((16 * MILLISECOND, 160 << 10)),
+            "proven parts earn credit"
+        );
     }
 
     #[test]
@@ -129,7 +165,10 @@ mod tests {
         credit.lose(MILLISECOND);
         assert_eq!(credit.share(1, 1 << 10), None);
         credit.decoded(40 << 10, 4 * MILLISECOND);
-        assert!(credit.share(1, 1 << 10).is_some(), "the thread in front has earned more");
+        assert!(
+            credit.share(1, 1 << 10).is_some(),
+            "the thread in front has earned more"
+        );
     }
 
     #[test]

@@ -33,7 +33,10 @@ pub(super) fn find(
         let mut places = places(word) & ((1 << (8 * STEP)) - 1);
         while places != 0 {
             let bit = places.trailing_zeros();
-            let position = Position { byte: byte.saturating_add((bit / 8) as usize), bit: bit % 8 };
+            let position = Position {
+                byte: byte.saturating_add((bit / 8) as usize),
+                bit: bit % 8,
+            };
             if is_code_of_lengths(input, position) {
                 if is_header(input, position, &mut code) {
                     return Some(position);
@@ -60,7 +63,9 @@ fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
     const KIND_AND_COUNTS: u32 = 3 + 5 + 5;
     const AT_ONCE: u32 = 12;
     let bits = input.get(byte..).and_then(|input| input.first_chunk());
-    let Some(bits) = bits.map(|bytes| u128::from_le_bytes(*bytes)) else { return false };
+    let Some(bits) = bits.map(|bytes| u128::from_le_bytes(*bytes)) else {
+        return false;
+    };
     let bits = bits >> bit.saturating_add(KIND_AND_COUNTS);
     let lengths = (bits & 15).saturating_add(4).saturating_mul(3);
     let mut left = bits >> 4 & (1_u128 << lengths).wrapping_sub(1);
@@ -77,7 +82,10 @@ fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
 const ONE: u16 = 1 << 7;
 
 /// The share of four code lengths together.
-#[expect(clippy::indexing_slicing, reason = "all indices are those of the array")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "all indices are those of the array"
+)]
 const SUMS: [u16; 1 << 12] = {
     let mut sums = [0; 1 << 12];
     let mut four = 0;
@@ -100,13 +108,24 @@ fn is_header(input: &[u8], position: Position, code: &mut Code) -> bool {
     if bits.take(3).is_err() {
         return false;
     }
-    let Ok(Lengths { lengths, litlens, end }) = lengths(&mut bits, code) else { return false };
+    let Ok(Lengths {
+        lengths,
+        litlens,
+        end,
+    }) = lengths(&mut bits, code)
+    else {
+        return false;
+    };
     let (litlens, distances) = lengths.get(..end).unwrap_or_default().split_at(litlens);
     let share = |lengths: &[u8]| -> u32 {
         let shares = lengths.iter().filter(|length| **length > 0);
-        shares.map(|length| (1_u32 << LONGEST) >> (length & 15)).sum()
+        shares
+            .map(|length| (1_u32 << LONGEST) >> (length & 15))
+            .sum()
     };
-    let has_end = litlens.get(usize::from(END_OF_BLOCK)).is_some_and(|length| *length > 0);
+    let has_end = litlens
+        .get(usize::from(END_OF_BLOCK))
+        .is_some_and(|length| *length > 0);
     let is_complete = |share: u32| share == 1 << LONGEST;
     let is_single = |share: u32| share == 0 || share == 1 << (LONGEST - 1);
     let distances = share(distances);

@@ -64,7 +64,12 @@ impl Helpers {
     /// `Arc<[u8]>` or `bytes::Bytes` that it borrows: helpers may run until the [`Stream`](crate::Stream) is dropped, so they
     /// cannot borrow.
     pub fn new(input: impl AsRef<[u8]> + Send + Sync + 'static, max_memory: u64) -> Self {
-        Self { input: Arc::new(input), most: max_memory, nearest: Self::NEAREST, credit: Credit::default() }
+        Self {
+            input: Arc::new(input),
+            most: max_memory,
+            nearest: Self::NEAREST,
+            credit: Credit::default(),
+        }
     }
 
     /// Helpers whose parts may begin as near to one another as `nearest` bytes of the input, and which need no credit.
@@ -72,7 +77,11 @@ impl Helpers {
     #[doc(hidden)]
     #[must_use]
     pub fn with_nearest(self, nearest: usize) -> Self {
-        Self { nearest, credit: Credit::unlimited(), ..self }
+        Self {
+            nearest,
+            credit: Credit::unlimited(),
+            ..self
+        }
     }
 
     /// Returns `true` if these are helpers for this very slice.
@@ -90,15 +99,32 @@ impl Helpers {
 
 impl fmt::Debug for Helpers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Helpers").field("max_memory", &self.most).finish_non_exhaustive()
+        f.debug_struct("Helpers")
+            .field("max_memory", &self.most)
+            .finish_non_exhaustive()
     }
 }
 
 impl Ahead {
     pub(super) fn new(helpers: &Helpers, position: Position, spare: Spare) -> Self {
-        let Helpers { input, most, nearest, credit } = helpers;
-        let queue = Queue::new(Arc::clone(input), (*most, *nearest), position.byte, spare, *credit);
-        Self { queue, bytes: part::Bytes::new(), current: None }
+        let Helpers {
+            input,
+            most,
+            nearest,
+            credit,
+        } = helpers;
+        let queue = Queue::new(
+            Arc::clone(input),
+            (*most, *nearest),
+            position.byte,
+            spare,
+            *credit,
+        );
+        Self {
+            queue,
+            bytes: part::Bytes::new(),
+            current: None,
+        }
     }
 
     /// Ends the work of other threads, and returns their memory. The helpers keep their credit for the next member.
@@ -116,7 +142,9 @@ impl Ahead {
     /// Ends the work of other threads. What is left of the part that is being copied is to be decoded once more.
     pub(super) fn give_up(&mut self, deflate: &mut Deflate, input: &[u8]) {
         drop(self.queue.close());
-        let Some((part, done)) = self.current.take() else { return };
+        let Some((part, done)) = self.current.take() else {
+            return;
+        };
         let mut left = part.length_before(done);
         let start = part.start;
         drop(part);
@@ -127,7 +155,11 @@ impl Ahead {
             let (mut at, until) = (0, left.min(again.len()));
             let out = again.get_mut(..until).unwrap_or_default();
             // Another thread has decoded it without a fault.
-            if deflate.run(input, out, &mut at, until, Position::NEVER).is_err() || at == 0 {
+            if deflate
+                .run(input, out, &mut at, until, Position::NEVER)
+                .is_err()
+                || at == 0
+            {
                 return;
             }
             deflate.leave(out);
@@ -175,7 +207,10 @@ impl Ahead {
             }
             let (from, begun) = (deflate.position().byte, Instant::now());
             let result = deflate.run(input, out, at, until, self.queue.stop(from));
-            self.queue.decoded(deflate.position().byte.saturating_sub(from), begun.elapsed());
+            self.queue.decoded(
+                deflate.position().byte.saturating_sub(from),
+                begun.elapsed(),
+            );
             result?;
         }
         Ok(())

@@ -14,7 +14,11 @@ pub(super) type Marked = u16;
 pub(super) const UNKNOWN: Marked = 1 << 15;
 
 /// The number of units of the output that fit into a piece of memory.
-const PIECE: usize = if cfg!(any(test, fuzzing)) { 2 << 10 } else { 128 << 10 };
+const PIECE: usize = if cfg!(any(test, fuzzing)) {
+    2 << 10
+} else {
+    128 << 10
+};
 /// The units before them, for matches, and the units that may be written beyond.
 const LENGTH: usize = FAR + PIECE + Deflate::MARGIN;
 
@@ -90,7 +94,12 @@ impl Control {
     pub(super) fn new(lent: Duration) -> Self {
         let no = || AtomicBool::new(false);
         let end = AtomicUsize::new(usize::MAX);
-        Self { is_dropped: no(), is_awaited: no(), end, time: (Instant::now(), lent) }
+        Self {
+            is_dropped: no(),
+            is_awaited: no(),
+            end,
+            time: (Instant::now(), lent),
+        }
     }
 
     pub(super) fn is_dropped(&self) -> bool {
@@ -121,7 +130,10 @@ impl<U: Unit> Piece<U> {
     /// A piece that comes after these [`FAR`] units.
     fn after(before: impl Iterator<Item = U>, mut units: Vec<U>) -> Self {
         units.resize(LENGTH, U::from(0));
-        units.iter_mut().zip(before).for_each(|(place, unit)| *place = unit);
+        units
+            .iter_mut()
+            .zip(before)
+            .for_each(|(place, unit)| *place = unit);
         Self { units, filled: FAR }
     }
 
@@ -131,7 +143,9 @@ impl<U: Unit> Piece<U> {
 
     /// The last [`FAR`] units.
     fn last(&self) -> &[U] {
-        self.units.get(self.filled.saturating_sub(FAR)..self.filled).unwrap_or_default()
+        self.units
+            .get(self.filled.saturating_sub(FAR)..self.filled)
+            .unwrap_or_default()
     }
 
     /// The memory, to be used again.
@@ -152,11 +166,21 @@ impl DecodedPart {
     ) -> Option<Self> {
         let begun = Instant::now();
         deflate.reset(start);
-        let mut decoding = Decoding { deflate, input, control, last: None };
+        let mut decoding = Decoding {
+            deflate,
+            input,
+            control,
+            last: None,
+        };
         let mut marked = Vec::new();
         let mut known = Vec::new();
         decoding.pieces(&mut marked, &mut known, memory);
-        let Boundary { position, has_ended, pieces, filled } = decoding.last?;
+        let Boundary {
+            position,
+            has_ended,
+            pieces,
+            filled,
+        } = decoding.last?;
         let of_marked = pieces.min(marked.len());
         let of_known = pieces.saturating_sub(marked.len());
         marked.truncate(of_marked);
@@ -165,7 +189,14 @@ impl DecodedPart {
             Some(last) => last.filled = filled,
             None => marked.last_mut()?.filled = filled,
         }
-        let part = Self { start, end: position, has_ended, time: begun.elapsed(), marked, known };
+        let part = Self {
+            start,
+            end: position,
+            has_ended,
+            time: begun.elapsed(),
+            marked,
+            known,
+        };
         (!control.is_dropped()).then_some(part)
     }
 
@@ -173,7 +204,10 @@ impl DecodedPart {
     pub(super) fn length_before(&self, (piece, offset): (usize, usize)) -> usize {
         let marked = self.marked.iter().map(|piece| piece.content().len());
         let known = self.known.iter().map(|piece| piece.content().len());
-        marked.chain(known).take(piece).fold(offset, usize::saturating_add)
+        marked
+            .chain(known)
+            .take(piece)
+            .fold(offset, usize::saturating_add)
     }
 
     /// Returns the number of pieces that it is made of.
@@ -188,7 +222,10 @@ impl DecodedPart {
             (Some(piece), _) => {
                 let from = piece.content().get(offset..).unwrap_or_default();
                 bytes.write(from, out);
-                (out.len().min(from.len()), offset.saturating_add(out.len()) >= piece.content().len())
+                (
+                    out.len().min(from.len()),
+                    offset.saturating_add(out.len()) >= piece.content().len(),
+                )
             }
             (None, index) => {
                 let piece = index.and_then(|index| self.known.get(index));
@@ -202,27 +239,43 @@ impl DecodedPart {
             }
         };
         let (length, is_whole) = copied;
-        *done = if is_whole { (piece.saturating_add(1), 0) } else { (piece, offset.saturating_add(length)) };
+        *done = if is_whole {
+            (piece.saturating_add(1), 0)
+        } else {
+            (piece, offset.saturating_add(length))
+        };
         length
     }
 
     /// The memory, to be used again.
     pub(super) fn into_memory(self) -> (Vec<Vec<Marked>>, Vec<Vec<u8>>) {
         let marked = self.marked.into_iter().map(Piece::into_units).collect();
-        (marked, self.known.into_iter().map(Piece::into_units).collect())
+        (
+            marked,
+            self.known.into_iter().map(Piece::into_units).collect(),
+        )
     }
 }
 
 impl Decoding<'_> {
-    fn pieces(&mut self, marked: &mut Vec<Piece<Marked>>, known: &mut Vec<Piece<u8>>, memory: &impl Memory) {
+    fn pieces(
+        &mut self,
+        marked: &mut Vec<Piece<Marked>>,
+        known: &mut Vec<Piece<u8>>,
+        memory: &impl Memory,
+    ) {
         let Some(units) = memory.marked() else { return };
         let mut piece = Piece::after(UNKNOWN..=Marked::MAX, units);
         let bytes = loop {
             let state = self.fill(&mut piece, marked.len());
             let is_known = piece.last().iter().all(|unit| *unit < 1 << 8);
-            let next = (state == State::IsFull && !is_known).then(|| memory.marked()).flatten();
+            let next = (state == State::IsFull && !is_known)
+                .then(|| memory.marked())
+                .flatten();
             let next = next.map(|units| Piece::after(piece.last().iter().copied(), units));
-            let bytes = (state == State::IsFull && is_known).then(|| memory.known()).flatten();
+            let bytes = (state == State::IsFull && is_known)
+                .then(|| memory.known())
+                .flatten();
             let low = |unit: &Marked| u8::try_from(*unit).unwrap_or(0);
             let bytes = bytes.map(|units| Piece::after(piece.last().iter().map(low), units));
             marked.push(piece);
@@ -247,7 +300,13 @@ impl Decoding<'_> {
         let until = FAR + PIECE;
         loop {
             let begin = Position::default();
-            let result = self.deflate.run(self.input, &mut piece.units, &mut piece.filled, until, begin);
+            let result = self.deflate.run(
+                self.input,
+                &mut piece.units,
+                &mut piece.filled,
+                until,
+                begin,
+            );
             if result.is_err() || self.control.is_dropped() {
                 return State::IsOver;
             }
@@ -255,13 +314,22 @@ impl Decoding<'_> {
             if has_ended || self.deflate.is_between_blocks() {
                 let position = self.deflate.position();
                 let pieces = before.saturating_add(1);
-                self.last = Some(Boundary { position, has_ended, pieces, filled: piece.filled });
+                self.last = Some(Boundary {
+                    position,
+                    has_ended,
+                    pieces,
+                    filled: piece.filled,
+                });
                 if has_ended || self.control.is_over(position) {
                     return State::IsOver;
                 }
             }
             if piece.filled >= until {
-                return if self.control.is_late() { State::IsOver } else { State::IsFull };
+                return if self.control.is_late() {
+                    State::IsOver
+                } else {
+                    State::IsFull
+                };
             }
         }
     }
@@ -273,13 +341,18 @@ pub(super) struct Bytes(Box<[u8; 1 << 16]>);
 impl Bytes {
     pub(super) fn new() -> Self {
         let mut bytes = vec![0; 1 << 16];
-        bytes.iter_mut().zip(0..=u8::MAX).for_each(|(place, byte)| *place = byte);
+        bytes
+            .iter_mut()
+            .zip(0..=u8::MAX)
+            .for_each(|(place, byte)| *place = byte);
         Self(bytes.try_into().unwrap_or_else(|_| Box::new([0; 1 << 16])))
     }
 
     /// Sets the last [`FAR`] bytes before a part, of which some may lie before `out`. Returns `false` if there are fewer.
     pub(super) fn set(&mut self, history: &History, out: &[u8]) -> bool {
-        let Some(unknown) = self.0.last_chunk_mut::<FAR>() else { return false };
+        let Some(unknown) = self.0.last_chunk_mut::<FAR>() else {
+            return false;
+        };
         let near = out.get(out.len().saturating_sub(FAR)..).unwrap_or_default();
         let (before, rest) = unknown.split_at_mut(FAR.saturating_sub(near.len()));
         rest.copy_from_slice(near);
@@ -302,7 +375,10 @@ impl Bytes {
         const GROUP: usize = 32;
         let length = from.len().min(out.len());
         let (from, last) = from.get(..length).unwrap_or_default().as_chunks::<GROUP>();
-        let (out, rest) = out.get_mut(..length).unwrap_or_default().as_chunks_mut::<GROUP>();
+        let (out, rest) = out
+            .get_mut(..length)
+            .unwrap_or_default()
+            .as_chunks_mut::<GROUP>();
         for (from, out) in from.iter().zip(out) {
             if from.iter().fold(0, |all, unit| all | unit) < UNKNOWN {
                 *out = from.map(|unit| unit.to_le_bytes()[0]);
@@ -310,7 +386,9 @@ impl Bytes {
                 *out = from.map(|unit| self.of(unit));
             }
         }
-        rest.iter_mut().zip(last).for_each(|(to, unit)| *to = self.of(*unit));
+        rest.iter_mut()
+            .zip(last)
+            .for_each(|(to, unit)| *to = self.of(*unit));
     }
 
     #[inline]
@@ -335,10 +413,15 @@ impl Unit for Marked {
 }
 
 /// Copies a match that lies `distance` back to `at`. Most are short and do not overlap with themselves: one move.
-#[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the caller has compared the distance with `at`"
+)]
 #[inline(always)]
 fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
-    let Some(out) = out.get_mut(at - distance..) else { return };
+    let Some(out) = out.get_mut(at - distance..) else {
+        return;
+    };
     if length <= 16 && distance >= length {
         copy::<_, 16>(out, 0, distance);
     } else {
@@ -359,7 +442,9 @@ fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {
     if distance < AT_ONCE {
         // As many units one by one as make a distance that is long enough, and a multiple of this one.
         while to < AT_ONCE + distance {
-            let Some(unit) = out.get(from).copied() else { return };
+            let Some(unit) = out.get(from).copied() else {
+                return;
+            };
             if let Some(place) = out.get_mut(to) {
                 *place = unit;
             }

@@ -104,7 +104,14 @@ impl Queue {
             spare,
             credit,
         };
-        Arc::new(Self { input, threads, most, nearest, state: Mutex::new(state), changed: Condvar::new() })
+        Arc::new(Self {
+            input,
+            threads,
+            most,
+            nearest,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
     }
 
     fn input(&self) -> &[u8] {
@@ -133,10 +140,21 @@ impl Queue {
 
     /// Returns the position at which the thread in front, which is at this byte, has to check for the next part, or ask for help.
     pub(super) fn stop(&self, front: usize) -> Position {
-        let often = Position { byte: front.saturating_add(OFTEN), bit: 0 };
+        let often = Position {
+            byte: front.saturating_add(OFTEN),
+            bit: 0,
+        };
         let state = self.state();
         let first = state.parts.front();
-        first.map_or(often, |entry| entry.start.unwrap_or(Position { byte: entry.from, bit: 0 }).min(often))
+        first.map_or(often, |entry| {
+            entry
+                .start
+                .unwrap_or(Position {
+                    byte: entry.from,
+                    bit: 0,
+                })
+                .min(often)
+        })
     }
 
     /// Records that the thread in front has decoded `bytes` bytes of the input in this time.
@@ -170,7 +188,10 @@ impl Queue {
                 return part;
             }
             first.control.is_awaited.store(true, Ordering::Relaxed);
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -187,7 +208,10 @@ impl Queue {
             entry.control.is_dropped.store(true, Ordering::Relaxed);
         }
         while state.helping > 0 {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         while let Some(entry) = state.parts.pop_front() {
             state.drop_part(entry.part.flatten());
@@ -203,7 +227,10 @@ impl Queue {
         }
         state.helping = state.helping.saturating_add(1);
         let mut deflate = state.spare.decoders.pop().unwrap_or_else(Deflate::new);
-        while let Some(task) = self.next(&state).map(|(from, lent)| state.begin(from, lent)) {
+        while let Some(task) = self
+            .next(&state)
+            .map(|(from, lent)| state.begin(from, lent))
+        {
             drop(state);
             let begun = Instant::now();
             let part = self.decode(&task, &mut deflate);
@@ -222,7 +249,12 @@ impl Queue {
     }
 
     fn decode(&self, task: &Task, deflate: &mut Deflate) -> Option<DecodedPart> {
-        let Task { control, from, until, .. } = task;
+        let Task {
+            control,
+            from,
+            until,
+            ..
+        } = task;
         let Some(start) = find(self.input(), *from, *until, |byte| control.is_passed(byte)) else {
             let mut state = self.state();
             if !control.is_passed(*until) {
@@ -236,11 +268,15 @@ impl Queue {
 
     /// Returns the position from which to search for the next part, and the time that its search and decoding may take.
     fn next(&self, state: &State) -> Option<(usize, Duration)> {
-        let is_memory = !state.spare.marked.is_empty() || state.has_room(Piece::<Marked>::SIZE, self.most);
+        let is_memory =
+            !state.spare.marked.is_empty() || state.has_room(Piece::<Marked>::SIZE, self.most);
         if state.is_closed || !is_memory || state.parts.len() >= self.threads.saturating_mul(2) {
             return None;
         }
-        let last = state.parts.back().map_or(state.front, |entry| entry.from.max(state.front));
+        let last = state
+            .parts
+            .back()
+            .map_or(state.front, |entry| entry.from.max(state.front));
         let left = state.end.min(state.nothing_from).checked_sub(last)?;
         let sharing = self.threads.saturating_sub(state.parts.len()).max(2);
         let distance = left.checked_div(sharing)?.min(FURTHEST);
@@ -274,12 +310,24 @@ impl State {
         }
         self.credit.lend(lent);
         let control = Arc::new(Control::new(lent));
-        self.parts.push_back(Entry { control: Arc::clone(&control), from, start: None, part: None });
-        Task { control, from, until: self.end, lent }
+        self.parts.push_back(Entry {
+            control: Arc::clone(&control),
+            from,
+            start: None,
+            part: None,
+        });
+        Task {
+            control,
+            from,
+            until: self.end,
+            lent,
+        }
     }
 
     fn entry(&mut self, control: &Arc<Control>) -> Option<&mut Entry> {
-        self.parts.iter_mut().find(|entry| Arc::ptr_eq(&entry.control, control))
+        self.parts
+            .iter_mut()
+            .find(|entry| Arc::ptr_eq(&entry.control, control))
     }
 
     fn end(&mut self, control: &Arc<Control>, part: Option<DecodedPart>) {
@@ -309,7 +357,9 @@ impl State {
     }
 
     fn recycle(&mut self, part: Option<DecodedPart>) {
-        let Some((marked, known)) = part.map(DecodedPart::into_memory) else { return };
+        let Some((marked, known)) = part.map(DecodedPart::into_memory) else {
+            return;
+        };
         self.spare.marked.extend(marked);
         self.spare.known.extend(known);
     }
@@ -317,7 +367,11 @@ impl State {
 
 impl Spare {
     fn size(&self) -> u64 {
-        let size = |count: usize, size: u64| u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(size);
+        let size = |count: usize, size: u64| {
+            u64::try_from(count)
+                .unwrap_or(u64::MAX)
+                .saturating_mul(size)
+        };
         size(self.marked.len(), Piece::<Marked>::SIZE)
             .saturating_add(size(self.known.len(), Piece::<u8>::SIZE))
     }

@@ -53,7 +53,10 @@ impl Writer {
     fn symbol(&mut self, code: &Code, symbol: usize) {
         let (bits, length) = (code.codes[symbol], code.lengths[symbol]);
         assert!(length > 0, "a symbol without a code");
-        self.bits((bits as u16).reverse_bits() as usize >> (16 - length), length);
+        self.bits(
+            (bits as u16).reverse_bits() as usize >> (16 - length),
+            length,
+        );
     }
 }
 
@@ -83,7 +86,11 @@ impl Code {
         // Most codes are as even as a random one is; some are as deep as they can be.
         let is_deep = random.once_in(3);
         while leaves.len() < symbols.len() {
-            let place = if is_deep { leaves.len() - 1 } else { random.below(leaves.len()) };
+            let place = if is_deep {
+                leaves.len() - 1
+            } else {
+                random.below(leaves.len())
+            };
             let place = if leaves[place] < longest {
                 place
             } else {
@@ -102,7 +109,9 @@ impl Code {
     }
 
     fn symbols(&self) -> Vec<usize> {
-        (0..self.lengths.len()).filter(|symbol| self.lengths[*symbol] > 0).collect()
+        (0..self.lengths.len())
+            .filter(|symbol| self.lengths[*symbol] > 0)
+            .collect()
     }
 }
 
@@ -238,7 +247,12 @@ fn dynamic(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>) {
     let distance = Code::random(random, &distances, 30, 15);
 
     let end = |code: &Code, least: usize, random: &mut Random| {
-        let end = code.lengths.iter().rposition(|length| *length > 0).map_or(0, |last| last + 1).max(least);
+        let end = code
+            .lengths
+            .iter()
+            .rposition(|length| *length > 0)
+            .map_or(0, |last| last + 1)
+            .max(least);
         end + random.below(code.lengths.len() - end + 1)
     };
     let (litlens, distances) = (end(&litlen, 257, random), end(&distance, 1, random));
@@ -247,7 +261,10 @@ fn dynamic(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>) {
     let (mut at, mut written) = (0, Vec::new());
     while at < lengths.len() {
         let length = lengths[at];
-        let run = lengths[at..].iter().take_while(|next| **next == length).count();
+        let run = lengths[at..]
+            .iter()
+            .take_while(|next| **next == length)
+            .count();
         let before = at > 0 && lengths[at - 1] == length;
         let (symbol, least, most, bits) = match random.below(4) {
             1 if length == 0 && run >= 3 => (17, 3, 10, 3),
@@ -259,17 +276,27 @@ fn dynamic(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>) {
         written.push((symbol, count - least, bits));
         at += count;
     }
-    let mut used: Vec<usize> = (0..19).filter(|symbol| written.iter().any(|(of, ..)| of == symbol)).collect();
+    let mut used: Vec<usize> = (0..19)
+        .filter(|symbol| written.iter().any(|(of, ..)| of == symbol))
+        .collect();
     if used.len() == 1 {
         used.push((used[0] + 1) % 19);
     }
     let code = Code::random(random, &used, 19, 7);
-    let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-    let count = order.iter().rposition(|symbol| code.lengths[*symbol] > 0).map_or(4, |last| last + 1).max(4);
+    let order = [
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+    ];
+    let count = order
+        .iter()
+        .rposition(|symbol| code.lengths[*symbol] > 0)
+        .map_or(4, |last| last + 1)
+        .max(4);
     writer.bits(litlens - 257, 5);
     writer.bits(distances - 1, 5);
     writer.bits(count - 4, 4);
-    order[..count].iter().for_each(|symbol| writer.bits(code.lengths[*symbol], 3));
+    order[..count]
+        .iter()
+        .for_each(|symbol| writer.bits(code.lengths[*symbol], 3));
     for (symbol, value, bits) in written {
         writer.symbol(&code, symbol);
         writer.bits(value, bits);
@@ -278,19 +305,44 @@ fn dynamic(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>) {
 }
 
 /// Symbols of a block, and its end.
-fn symbols(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>, litlen: &Code, distance: &Code) {
+fn symbols(
+    random: &mut Random,
+    writer: &mut Writer,
+    out: &mut Vec<u8>,
+    litlen: &Code,
+    distance: &Code,
+) {
     let known = litlen.symbols();
-    let literals: Vec<_> = known.iter().copied().filter(|symbol| *symbol < 256).collect();
-    let lengths: Vec<_> = known.iter().copied().filter(|symbol| (257..286).contains(symbol)).collect();
-    let distances: Vec<_> = distance.symbols().into_iter().filter(|symbol| *symbol < 30).collect();
+    let literals: Vec<_> = known
+        .iter()
+        .copied()
+        .filter(|symbol| *symbol < 256)
+        .collect();
+    let lengths: Vec<_> = known
+        .iter()
+        .copied()
+        .filter(|symbol| (257..286).contains(symbol))
+        .collect();
+    let distances: Vec<_> = distance
+        .symbols()
+        .into_iter()
+        .filter(|symbol| *symbol < 30)
+        .collect();
     let matches = 1 + random.below(9);
     // Miri takes long for each of them.
-    let most = if cfg!(miri) { [20, 50, 100] } else { [20, 500, 3000] };
+    let most = if cfg!(miri) {
+        [20, 50, 100]
+    } else {
+        [20, 500, 3000]
+    };
     let most = most[random.below(3)];
     for _ in 0..random.below(most) {
         let is_match = !lengths.is_empty() && random.below(10) < matches;
-        let reached: Vec<_> =
-            distances.iter().copied().filter(|symbol| DISTANCES[*symbol].0 <= out.len()).collect();
+        let reached: Vec<_> = distances
+            .iter()
+            .copied()
+            .filter(|symbol| DISTANCES[*symbol].0 <= out.len())
+            .collect();
         if is_match && !reached.is_empty() {
             let symbol = lengths[random.below(lengths.len())];
             let (base, extra) = LENGTHS[symbol - 257];
@@ -322,7 +374,11 @@ pub(crate) fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
             return;
         }
         // Headers of blocks are where most can go wrong.
-        let near = if random.once_in(2) { bytes.len() } else { bytes.len().min(80) };
+        let near = if random.once_in(2) {
+            bytes.len()
+        } else {
+            bytes.len().min(80)
+        };
         let place = random.below(near);
         match random.below(6) {
             0 => bytes[place] = random.next() as u8,

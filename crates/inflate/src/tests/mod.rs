@@ -66,7 +66,12 @@ fn wrapped(data: &[u8], format: Format) -> Vec<u8> {
     }
 }
 
-fn inflate(input: &[u8], format: Format, decoder: Decoder, lengths: &[usize]) -> Result<Vec<u8>, ErrorKind> {
+fn inflate(
+    input: &[u8],
+    format: Format,
+    decoder: Decoder,
+    lengths: &[usize],
+) -> Result<Vec<u8>, ErrorKind> {
     let mut decoders = Decoders::default();
     let mut read = || {
         let mut stream = begin(&mut decoders, input, format, decoder)?;
@@ -83,7 +88,9 @@ fn inflate(input: &[u8], format: Format, decoder: Decoder, lengths: &[usize]) ->
 }
 
 fn sample() -> Vec<u8> {
-    (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes()).collect()
+    (0..200_000_u32)
+        .flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes())
+        .collect()
 }
 
 #[test]
@@ -96,7 +103,10 @@ fn pieces_of_every_size_make_the_same() {
             for piece in [1 << 20, 100_000, 4097] {
                 let mut lengths = vec![piece; data.len() / piece];
                 lengths.push(data.len() % piece);
-                assert!(inflate(&stream, format, decoder, &lengths).unwrap() == data, "{format:?} {piece}");
+                assert!(
+                    inflate(&stream, format, decoder, &lengths).unwrap() == data,
+                    "{format:?} {piece}"
+                );
             }
         }
     }
@@ -126,12 +136,24 @@ fn streams_of_another_length_or_checksum_are_errors() {
         let stream = wrapped(&data, format);
         for decoder in DECODERS {
             let all = data.len();
-            assert_eq!(inflate(&stream, format, decoder, &[all - 1]), Err(ErrorKind::TooLong));
-            assert_eq!(inflate(&stream, format, decoder, &[all + 1]), Err(ErrorKind::TooShort));
-            assert_eq!(inflate(&stream[..1000], format, decoder, &[all]), Err(ErrorKind::Truncated));
+            assert_eq!(
+                inflate(&stream, format, decoder, &[all - 1]),
+                Err(ErrorKind::TooLong)
+            );
+            assert_eq!(
+                inflate(&stream, format, decoder, &[all + 1]),
+                Err(ErrorKind::TooShort)
+            );
+            assert_eq!(
+                inflate(&stream[..1000], format, decoder, &[all]),
+                Err(ErrorKind::Truncated)
+            );
             if format != Format::Raw {
                 let end = stream.len() - 1;
-                assert_eq!(inflate(&stream[..end], format, decoder, &[all]), Err(ErrorKind::Truncated));
+                assert_eq!(
+                    inflate(&stream[..end], format, decoder, &[all]),
+                    Err(ErrorKind::Truncated)
+                );
                 let mut damaged = stream.clone();
                 let place = stream.len() - 6 + usize::from(format == Format::Zlib) * 4;
                 damaged[place] ^= 1;
@@ -149,7 +171,12 @@ fn streams_of_another_length_or_checksum_are_errors() {
 fn members_of_a_gzip_file_follow_one_another() {
     let data = sample();
     let (first, second) = data.split_at(data.len() / 3);
-    let mut stream = [wrapped(first, Format::Gzip), wrapped(second, Format::Gzip), b"\0\0".to_vec()].concat();
+    let mut stream = [
+        wrapped(first, Format::Gzip),
+        wrapped(second, Format::Gzip),
+        b"\0\0".to_vec(),
+    ]
+    .concat();
     for decoder in DECODERS {
         for piece in [1 << 20, 100_000] {
             let mut lengths = vec![piece; data.len() / piece];
@@ -169,22 +196,37 @@ fn members_of_a_gzip_file_follow_one_another() {
             let found = inflate(&damaged, Format::Gzip, decoder, &[data.len()]);
             let is_checksum = matches!(found, Err(ErrorKind::Checksum { .. }));
             let is_corrupt = matches!(found, Err(ErrorKind::Corrupt(_)));
-            assert_eq!((is_checksum, is_corrupt), (expected != 2, expected == 2), "{expected}");
+            assert_eq!(
+                (is_checksum, is_corrupt),
+                (expected != 2, expected == 2),
+                "{expected}"
+            );
         }
     }
     stream.truncate(wrapped(first, Format::Gzip).len() + 5);
-    assert_eq!(inflate(&stream, Format::Gzip, Decoder::Fast, &[data.len()]), Err(ErrorKind::Truncated));
+    assert_eq!(
+        inflate(&stream, Format::Gzip, Decoder::Fast, &[data.len()]),
+        Err(ErrorKind::Truncated)
+    );
 }
 
 /// A match that begins in a member of a gzip file and refers to the one before it.
 #[test]
 fn matches_into_another_member_are_errors() {
     let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    let first = [&header[..], &[1, 1, 0, 0xfe, 0xff, 7], &crc32fast::hash(&[7]).to_le_bytes(), &[1, 0, 0, 0]];
+    let first = [
+        &header[..],
+        &[1, 1, 0, 0xfe, 0xff, 7],
+        &crc32fast::hash(&[7]).to_le_bytes(),
+        &[1, 0, 0, 0],
+    ];
     let stream = [&first.concat()[..], &header, &[0x23, 0x02, 0x00, 0x54]].concat();
     for decoder in DECODERS {
         let found = inflate(&stream, Format::Gzip, decoder, &[36]);
-        assert!(matches!(found, Err(ErrorKind::Corrupt(_))), "{decoder:?}: {found:?}");
+        assert!(
+            matches!(found, Err(ErrorKind::Corrupt(_))),
+            "{decoder:?}: {found:?}"
+        );
     }
 }
 
@@ -197,7 +239,11 @@ fn errors_have_the_bit_of_the_stream() {
     let error = inflate.read(&mut [0; 2]).unwrap_err();
     assert_eq!(
         (error.kind, error.decoded, error.position),
-        (ErrorKind::Corrupt("a block of type 3"), 1, Some(BitPosition { byte: 6, bit: 0 }))
+        (
+            ErrorKind::Corrupt("a block of type 3"),
+            1,
+            Some(BitPosition { byte: 6, bit: 0 })
+        )
     );
 }
 
@@ -207,7 +253,12 @@ fn the_last_code_length_may_be_the_last_bits() {
     // 256 zeros, 2 for the end of the block, and 0 for the only distance.
     let stream = [0x05, 0xa0, 0x81, 0x08, 0, 0, 0, 0x80, 0xe0, 0x6f, 0x7d];
     let found = inflate(&stream, Format::Raw, Decoder::Fast, &[1]);
-    assert_eq!(found, Err(ErrorKind::Corrupt("an incomplete code of literals and lengths")));
+    assert_eq!(
+        found,
+        Err(ErrorKind::Corrupt(
+            "an incomplete code of literals and lengths"
+        ))
+    );
 }
 
 #[test]
@@ -230,8 +281,9 @@ fn cancelled_streams_stop() {
     let stream = wrapped(&sample(), Format::Zlib);
     let mut decoders = Decoders::default();
     let cancel = AtomicBool::new(false);
-    let mut inflate =
-        begin(&mut decoders, &stream, Format::Zlib, Decoder::Fast).unwrap().cancelled_by(&cancel);
+    let mut inflate = begin(&mut decoders, &stream, Format::Zlib, Decoder::Fast)
+        .unwrap()
+        .cancelled_by(&cancel);
     let mut out = vec![0; 100];
     inflate.read_exact(&mut out).unwrap();
     cancel.store(true, Ordering::Relaxed);
@@ -241,15 +293,35 @@ fn cancelled_streams_stop() {
 
 /// A stored block of 5 bytes, and a fixed one with a match of 3 bytes whose distance is 5 or 6.
 fn match_after_five(distance: u8) -> Vec<u8> {
-    [0, 5, 0, 0xfa, 0xff, 1, 2, 3, 4, 5, 0x03, 0x12 | (distance - 5) << 7, 0].to_vec()
+    [
+        0,
+        5,
+        0,
+        0xfa,
+        0xff,
+        1,
+        2,
+        3,
+        4,
+        5,
+        0x03,
+        0x12 | (distance - 5) << 7,
+        0,
+    ]
+    .to_vec()
 }
 
 /// Whatever of the stream lies before the slice, and whether there is room and input for the fast loop.
 #[test]
 fn matches_reach_the_first_byte_and_no_further() {
-    for (pieces, after) in
-        [(&[8][..], 0), (&[5, 3], 0), (&[2, 6], 0), (&[1; 8], 0), (&[5, 700], 20), (&[700], 20)]
-    {
+    for (pieces, after) in [
+        (&[8][..], 0),
+        (&[5, 3], 0),
+        (&[2, 6], 0),
+        (&[1; 8], 0),
+        (&[5, 700], 20),
+        (&[700], 20),
+    ] {
         for decoder in DECODERS {
             let read = |distance| {
                 let mut stream = match_after_five(distance);
@@ -264,13 +336,24 @@ fn matches_reach_the_first_byte_and_no_further() {
                 }
                 inflate.finish().map(|()| all)
             };
-            assert_eq!(read(5).unwrap(), [1, 2, 3, 4, 5, 1, 2, 3], "{pieces:?} {decoder:?}");
+            assert_eq!(
+                read(5).unwrap(),
+                [1, 2, 3, 4, 5, 1, 2, 3],
+                "{pieces:?} {decoder:?}"
+            );
             let error = read(6).unwrap_err();
             assert!(matches!(error.kind, ErrorKind::Corrupt(_)), "{error:?}");
-            assert!(decoder == Decoder::Reference || error.decoded == 5, "{pieces:?}: {error:?}");
+            assert!(
+                decoder == Decoder::Reference || error.decoded == 5,
+                "{pieces:?}: {error:?}"
+            );
             if decoder == Decoder::Fast {
                 // The first bit of the match.
-                assert_eq!(error.position, Some(BitPosition { byte: 10, bit: 3 }), "{pieces:?}");
+                assert_eq!(
+                    error.position,
+                    Some(BitPosition { byte: 10, bit: 3 }),
+                    "{pieces:?}"
+                );
             }
         }
     }
@@ -281,7 +364,10 @@ fn matches_reach_the_first_byte_and_no_further() {
 fn matches_before_the_beginning_are_errors() {
     for decoder in DECODERS {
         let found = inflate(&[0x23, 0x02, 0x00, 0x54], Format::Raw, decoder, &[35]);
-        assert!(matches!(found, Err(ErrorKind::Corrupt(_))), "{decoder:?}: {found:?}");
+        assert!(
+            matches!(found, Err(ErrorKind::Corrupt(_))),
+            "{decoder:?}: {found:?}"
+        );
     }
 }
 
@@ -313,7 +399,10 @@ const MOST: usize = if cfg!(miri) { 1 << 15 } else { 1 << 20 };
 
 /// Reads a stream in pieces of these lengths, each into separate memory, over and over.
 fn in_pieces(decoders: &mut Decoders, input: &[u8], decoder: Decoder, pieces: &[usize]) -> Outcome {
-    outcome(begin(decoders, input, Format::Raw, decoder).unwrap(), pieces)
+    outcome(
+        begin(decoders, input, Format::Raw, decoder).unwrap(),
+        pieces,
+    )
 }
 
 fn outcome(mut inflate: Stream<'_>, pieces: &[usize]) -> Outcome {
@@ -325,14 +414,24 @@ fn outcome(mut inflate: Stream<'_>, pieces: &[usize]) -> Outcome {
                 content.extend_from_slice(&out[..count]);
                 if count < out.len() || content.len() > MOST {
                     let consumed = (count < out.len()).then(|| inflate.consumed());
-                    return Outcome { content, produced: inflate.produced(), consumed, kind: None };
+                    return Outcome {
+                        content,
+                        produced: inflate.produced(),
+                        consumed,
+                        kind: None,
+                    };
                 }
             }
             Err(error) => {
                 let produced = inflate.produced();
                 let length = usize::try_from(produced).unwrap() - content.len();
                 content.extend_from_slice(&out[..length]);
-                return Outcome { content, produced, consumed: None, kind: Some(error.kind) };
+                return Outcome {
+                    content,
+                    produced,
+                    consumed: None,
+                    kind: Some(error.kind),
+                };
             }
         }
     }
@@ -341,9 +440,15 @@ fn outcome(mut inflate: Stream<'_>, pieces: &[usize]) -> Outcome {
 
 /// Lengths of pieces, of which a content takes a thousand or two at most.
 fn random_pieces(random: &mut Random, content: usize) -> Vec<usize> {
-    let most = if cfg!(miri) { 400 } else { [2, 20, 400, 3000, 70_000][random.below(5)] };
+    let most = if cfg!(miri) {
+        400
+    } else {
+        [2, 20, 400, 3000, 70_000][random.below(5)]
+    };
     let most = most.max(content / 1000);
-    let mut pieces: Vec<_> = (0..1 + random.below(5)).map(|_| random.below(most)).collect();
+    let mut pieces: Vec<_> = (0..1 + random.below(5))
+        .map(|_| random.below(most))
+        .collect();
     pieces.push(1 + random.below(most));
     pieces
 }
@@ -361,7 +466,9 @@ fn zlib(input: &[u8], length: usize) -> Option<(Vec<u8>, usize)> {
 /// processes, each of which begins with stream `MESHMAP_INFLATE_FIRST`.
 fn streams() -> u64 {
     let wanted = std::env::var("MESHMAP_INFLATE_STREAMS").ok();
-    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(if cfg!(miri) { 3 } else { 1000 })
+    wanted
+        .and_then(|wanted| wanted.parse().ok())
+        .unwrap_or(if cfg!(miri) { 3 } else { 1000 })
 }
 
 #[test]
@@ -370,13 +477,33 @@ fn generated_streams_are_inflated_in_pieces_of_any_size() {
     for seed in 0..streams() {
         let random = &mut Random::new(seed);
         let (stream, content) = generator::stream(random);
-        let expected =
-            Outcome { produced: content.len() as u64, consumed: Some(stream.len()), content, kind: None };
-        let whole = in_pieces(&mut decoders, &stream, Decoder::Fast, &[expected.content.len() + 1]);
-        assert!(whole == expected, "{seed}: {:?} {} {}", whole.kind, whole.produced, expected.produced);
+        let expected = Outcome {
+            produced: content.len() as u64,
+            consumed: Some(stream.len()),
+            content,
+            kind: None,
+        };
+        let whole = in_pieces(
+            &mut decoders,
+            &stream,
+            Decoder::Fast,
+            &[expected.content.len() + 1],
+        );
+        assert!(
+            whole == expected,
+            "{seed}: {:?} {} {}",
+            whole.kind,
+            whole.produced,
+            expected.produced
+        );
         let pieces = random_pieces(random, expected.content.len());
         let parts = in_pieces(&mut decoders, &stream, Decoder::Fast, &pieces);
-        assert!(parts == expected, "{seed} {pieces:?}: {:?} {}", parts.kind, parts.produced);
+        assert!(
+            parts == expected,
+            "{seed} {pieces:?}: {:?} {}",
+            parts.kind,
+            parts.produced
+        );
     }
 }
 
@@ -402,19 +529,45 @@ fn decoders_agree_on_damaged_streams() {
         let lacks_end = fast.kind == Some(ErrorKind::Corrupt(table::NO_END));
         // The other one need not have come to what is wrong.
         let is_verdict_kept_back = lacks_end && second.content.len() > MOST;
-        assert!(fast.kind.is_none() == second.kind.is_none() || is_verdict_kept_back, "{}", about());
+        assert!(
+            fast.kind.is_none() == second.kind.is_none() || is_verdict_kept_back,
+            "{}",
+            about()
+        );
         assert_eq!(fast.consumed, second.consumed, "{}", about());
         let is_prefix = second.content.starts_with(&fast.content);
-        assert!(if lacks_end { is_prefix } else { fast.content == second.content }, "{}", about());
+        assert!(
+            if lacks_end {
+                is_prefix
+            } else {
+                fast.content == second.content
+            },
+            "{}",
+            about()
+        );
         if fast.content.len() > MOST {
             continue;
         }
-        let whole = in_pieces(&mut decoders, &stream, Decoder::Fast, &[fast.content.len() + 1]);
-        assert!((&whole.kind, &whole.content) == (&fast.kind, &fast.content), "{} {:?}", about(), whole.kind);
+        let whole = in_pieces(
+            &mut decoders,
+            &stream,
+            Decoder::Fast,
+            &[fast.content.len() + 1],
+        );
+        assert!(
+            (&whole.kind, &whole.content) == (&fast.kind, &fast.content),
+            "{} {:?}",
+            about(),
+            whole.kind
+        );
         let zlib = zlib(&stream, content.len().max(whole.content.len()) + 70_000);
         assert_eq!(zlib.is_some(), fast.kind.is_none(), "{}", about());
         if let Some((content, consumed)) = zlib {
-            assert!(content == fast.content && Some(consumed) == fast.consumed, "{}", about());
+            assert!(
+                content == fast.content && Some(consumed) == fast.consumed,
+                "{}",
+                about()
+            );
         }
     }
 }

@@ -36,6 +36,10 @@ impl RawDecoder for Reference {
             | TINFLStatus::FailedCannotMakeProgress => Status::Continues,
             _ => Status::Damaged,
         };
-        Decoded { consumed, produced, status }
+        Decoded {
+            consumed,
+            produced,
+            status,
+        }
     }
 }

@@ -116,7 +116,10 @@ pub(crate) fn serve(
                     log.lock().unwrap().extend(request.lines.iter().cloned());
                     let number = requests.fetch_add(1, Ordering::SeqCst);
                     let length = bytes.len() as u64;
-                    let range = request.range.clone().map(|range| range.start..range.end.min(length));
+                    let range = request
+                        .range
+                        .clone()
+                        .map(|range| range.start..range.end.min(length));
                     let act = choose(number, &range.clone().unwrap_or(0..length));
                     let answered = match lie(&stream, &bytes, range.clone(), act, &sent) {
                         None => answer(&stream, &bytes, &request, range, act),
@@ -129,7 +132,13 @@ pub(crate) fn serve(
             });
         }
     });
-    Server { address, requests, connections, lines, sent }
+    Server {
+        address,
+        requests,
+        connections,
+        lines,
+        sent,
+    }
 }
 
 struct Request {
@@ -140,7 +149,12 @@ struct Request {
 }
 
 fn read(lines: &mut impl BufRead) -> Option<Request> {
-    let mut request = Request { is_head: false, range: None, if_match: None, lines: Vec::new() };
+    let mut request = Request {
+        is_head: false,
+        range: None,
+        if_match: None,
+        lines: Vec::new(),
+    };
     let mut line = String::new();
     lines.read_line(&mut line).ok().filter(|count| *count > 0)?;
     request.is_head = line.starts_with("HEAD");
@@ -149,7 +163,9 @@ fn read(lines: &mut impl BufRead) -> Option<Request> {
         line.clear();
         lines.read_line(&mut line).ok().filter(|count| *count > 0)?;
         request.lines.push(line.trim_end().to_owned());
-        let Some((name, value)) = line.trim_end().split_once(": ") else { return Some(request) };
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            return Some(request);
+        };
         match name.to_ascii_lowercase().as_str() {
             "range" => {
                 let (start, last) = value.strip_prefix("bytes=")?.split_once('-')?;
@@ -170,7 +186,9 @@ fn lie(
     sent: &AtomicUsize,
 ) -> Option<Option<()>> {
     let total = bytes.len() as u64;
-    let range = range.filter(|range| range.start < total).unwrap_or(0..total);
+    let range = range
+        .filter(|range| range.start < total)
+        .unwrap_or(0..total);
     let body = &bytes[range.start as usize..range.end as usize];
     let mut put = |part: &[u8]| {
         sent.fetch_add(part.len(), Ordering::Relaxed);
@@ -297,12 +315,18 @@ fn answer(
         let head = format!("HTTP/1.1 403 x\r\nContent-Length: {}\r\n\r\n", body.len());
         return stream.write_all((head + &body).as_bytes()).ok();
     }
-    if request.if_match.as_ref().is_some_and(|wanted| wanted != tag) {
+    if request
+        .if_match
+        .as_ref()
+        .is_some_and(|wanted| wanted != tag)
+    {
         return stream.write_all(status(412).as_bytes()).ok();
     }
     let total = bytes.len() as u64;
     let mut range = range;
-    if let Some(range) = range.as_mut().filter(|range| act == Act::OtherRange && range.end - range.start > 1)
+    if let Some(range) = range
+        .as_mut()
+        .filter(|range| act == Act::OtherRange && range.end - range.start > 1)
     {
         range.start += 1;
     }
@@ -311,22 +335,33 @@ fn answer(
     }
     let (head, mut body) = match range.filter(|_| act != Act::Whole) {
         Some(range) => {
-            let said = if act == Act::OtherTotal { total + 1 } else { total };
+            let said = if act == Act::OtherTotal {
+                total + 1
+            } else {
+                total
+            };
             let head = format!(
                 "HTTP/1.1 206 x\r\nContent-Range: bytes {}-{}/{said}\r\n",
                 range.start,
                 range.end - 1
             );
-            (head, bytes[range.start as usize..range.end as usize].to_vec())
+            (
+                head,
+                bytes[range.start as usize..range.end as usize].to_vec(),
+            )
         }
         None => ("HTTP/1.1 200 x\r\n".to_owned(), bytes.to_vec()),
     };
     if act == Act::OtherFile {
         body.iter_mut().for_each(|byte| *byte ^= 0xff);
     }
-    let length = if act == Act::LongLength { body.len() + 7 } else { body.len() };
-    let mut head =
-        head + &format!("Content-Length: {length}\r\nLast-Modified: Sat, 21 Nov 2026 10:00:00 GMT\r\n");
+    let length = if act == Act::LongLength {
+        body.len() + 7
+    } else {
+        body.len()
+    };
+    let mut head = head
+        + &format!("Content-Length: {length}\r\nLast-Modified: Sat, 21 Nov 2026 10:00:00 GMT\r\n");
     if act != Act::NoTag {
         head += &format!("ETag: {tag}\r\n");
     }
@@ -338,7 +373,11 @@ fn answer(
         return Some(());
     }
     if matches!(act, Act::Cut | Act::LongLength) {
-        let part = if act == Act::Cut { body.len() / 2 } else { body.len() };
+        let part = if act == Act::Cut {
+            body.len() / 2
+        } else {
+            body.len()
+        };
         stream.write_all(&body[..part]).ok()?;
         return None;
     }

@@ -66,7 +66,11 @@ impl Folder {
     /// Opens a directory that the user named, which may be a link.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let directory = system::Directory::open(or_current(path))?;
-        Ok(Self { directory, path: path.to_owned(), is_locked_by_others: AtomicBool::new(false) })
+        Ok(Self {
+            directory,
+            path: path.to_owned(),
+            is_locked_by_others: AtomicBool::new(false),
+        })
     }
 
     /// Opens a directory in this one, and creates it before if `creates`.
@@ -80,7 +84,11 @@ impl Folder {
             opened => opened,
         };
         let directory = directory.map_err(|error| self.not_a_folder(name, error))?;
-        Ok(Self { directory, path, is_locked_by_others: AtomicBool::new(false) })
+        Ok(Self {
+            directory,
+            path,
+            is_locked_by_others: AtomicBool::new(false),
+        })
     }
 
     /// Creates a directory, unless another process just did.
@@ -98,10 +106,15 @@ impl Folder {
             Some(Kind::Link) => {
                 "a link to another folder, which is not followed: name that folder as the output, or remove the link"
             }
-            Some(Kind::File | Kind::Other) => "not a folder, so that nothing can be written below it",
+            Some(Kind::File | Kind::Other) => {
+                "not a folder, so that nothing can be written below it"
+            }
             Some(Kind::Directory) | None => return error,
         };
-        io::Error::new(io::ErrorKind::NotADirectory, format!("{} is {why}", path.display()))
+        io::Error::new(
+            io::ErrorKind::NotADirectory,
+            format!("{} is {why}", path.display()),
+        )
     }
 
     /// The kind of the file of this name. `None` if there is none.
@@ -222,7 +235,9 @@ impl Folder {
 /// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) for anything but a regular file.
 pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
-    let Some(name) = path.file_name() else { return Err(refused("a directory")) };
+    let Some(name) = path.file_name() else {
+        return Err(refused("a directory"));
+    };
     Folder::open(path.parent().unwrap_or(path))?.open_regular(name, Access::Read)
 }
 
@@ -233,5 +248,9 @@ fn refused(found: &str) -> io::Error {
 
 /// A folder. An empty path, such as the parent of a name, is the current one.
 pub(crate) fn or_current(folder: &Path) -> &Path {
-    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+    if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    }
 }

@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RawMode, flock, fstat, fsync, mkdirat, open,
-    openat, renameat, statat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RawMode, flock, fstat, fsync, mkdirat,
+    open, openat, renameat, statat, unlinkat,
 };
 
 use super::{Access, Entry, Identity, Kind};
@@ -23,7 +23,9 @@ pub(super) struct Directory(OwnedFd);
 #[derive(Debug)]
 pub(crate) struct Lock(OwnedFd);
 
-const LIST_DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const LIST_DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 /// A directory that may not be listed can still be written to. Only Linux has a mode for it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -32,7 +34,9 @@ const OPEN_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlag
 const OPEN_DIRECTORY: OFlags = LIST_DIRECTORY;
 
 /// Links are not followed, and no pipe without a reader is waited for.
-const OPEN_FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const OPEN_FILE: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 /// The access that a new file or folder allows: the mask of the process takes some of it away.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
@@ -46,7 +50,12 @@ impl Directory {
 
     /// Opens a directory in this one; a link is an error.
     pub(super) fn open_below(&self, name: &OsStr) -> io::Result<Self> {
-        Ok(Self(openat(&self.0, name, OPEN_DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?))
+        Ok(Self(openat(
+            &self.0,
+            name,
+            OPEN_DIRECTORY | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )?))
     }
 
     pub(super) fn make_below(&self, name: &OsStr) -> io::Result<()> {
@@ -81,15 +90,27 @@ impl Directory {
         };
         #[allow(clippy::useless_conversion, reason = "other types on other systems")]
         let (seconds, nanoseconds) = (i64::from(stat.st_mtime), stat.st_mtime_nsec as i64);
-        let modified = seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
-        let stamp = Stamp { bytes: stat.st_size as u64, modified, file: None };
-        Ok(Entry { kind, stamp: stamp.with_file(stat.st_ino as u64) })
+        let modified = seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(nanoseconds);
+        let stamp = Stamp {
+            bytes: stat.st_size as u64,
+            modified,
+            file: None,
+        };
+        Ok(Entry {
+            kind,
+            stamp: stamp.with_file(stat.st_ino as u64),
+        })
     }
 
     /// The identity of the file of this name; links are not followed.
     pub(super) fn identity_below(&self, name: &OsStr) -> io::Result<Identity> {
         let stat = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(Identity { device: stat.st_dev as u64, file: stat.st_ino as u64 })
+        Ok(Identity {
+            device: stat.st_dev as u64,
+            file: stat.st_ino as u64,
+        })
     }
 
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
@@ -119,7 +140,10 @@ impl Directory {
 
     pub(super) fn identity(&self) -> io::Result<Identity> {
         let stat = fstat(&self.0)?;
-        Ok(Identity { device: stat.st_dev as u64, file: stat.st_ino as u64 })
+        Ok(Identity {
+            device: stat.st_dev as u64,
+            file: stat.st_ino as u64,
+        })
     }
 
     /// Opens the directory for a lock: threads that share a descriptor also share its lock.
@@ -142,7 +166,10 @@ impl Lock {
 
 pub(super) fn identity_of(file: &File) -> io::Result<Identity> {
     let metadata = file.metadata()?;
-    Ok(Identity { device: metadata.dev(), file: metadata.ino() })
+    Ok(Identity {
+        device: metadata.dev(),
+        file: metadata.ino(),
+    })
 }
 
 pub(super) fn links_of(file: &File) -> io::Result<u64> {

@@ -39,12 +39,18 @@ impl Directory {
 
     /// Opens a directory in this one; a link is an error.
     pub(super) fn open_below(&self, name: &OsStr) -> io::Result<Self> {
-        Self::open_with(self.path.join(name), FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)
+        Self::open_with(
+            self.path.join(name),
+            FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT,
+        )
     }
 
     fn open_with(path: PathBuf, flags: u32) -> io::Result<Self> {
         let mut options = File::options();
-        options.read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE).custom_flags(flags);
+        options
+            .read(true)
+            .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE)
+            .custom_flags(flags);
         let handle = options.open(&path)?;
         // False for a link that was opened itself.
         match handle.metadata()?.is_dir() {
@@ -59,7 +65,11 @@ impl Directory {
 
     /// Creates a file that does not exist yet.
     pub(super) fn create_new(&self, name: &OsStr) -> io::Result<File> {
-        File::options().read(true).write(true).create_new(true).open(self.path.join(name))
+        File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(name))
     }
 
     /// Opens a file of any kind; a link is opened itself.
@@ -71,7 +81,9 @@ impl Directory {
             Access::Write => options.write(true).create(true).truncate(false),
             Access::Lock => options.write(true),
         };
-        options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.path.join(name))
+        options
+            .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT)
+            .open(self.path.join(name))
     }
 
     /// The file of this name; links are not followed.
@@ -92,7 +104,9 @@ impl Directory {
     pub(super) fn identity_below(&self, name: &OsStr) -> io::Result<Identity> {
         let mut options = File::options();
         // Attributes can be read of a file that another program has open.
-        options.access_mode(FILE_READ_ATTRIBUTES).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+        options
+            .access_mode(FILE_READ_ATTRIBUTES)
+            .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
         identity_of(&options.open(self.path.join(name))?)
     }
 
@@ -109,7 +123,9 @@ impl Directory {
     }
 
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
-        fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name())).collect()
+        fs::read_dir(&self.path)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
     }
 
     /// Names need no further step here.
@@ -134,7 +150,10 @@ impl Lock {
 
 pub(super) fn identity_of(file: &File) -> io::Result<Identity> {
     // Files of one directory are compared, and Wine does not know the volume of a file that was renamed.
-    Ok(Identity { device: 0, file: information(file)?.file_index() })
+    Ok(Identity {
+        device: 0,
+        file: information(file)?.file_index(),
+    })
 }
 
 pub(super) fn links_of(file: &File) -> io::Result<u64> {

@@ -26,16 +26,22 @@ pub fn most_memory(limits: &Limits, stored: u64) -> u64 {
 /// Panics if a call takes more memory, in a program whose global allocator is [`Counting`](crate::allocator::Counting), or more
 /// time, three times in a row.
 pub fn assert_bounded(body: &Bytes) {
-    let limits = Limits::default().with_max_block_bytes(MIB).with_max_total_bytes(4 * MIB);
+    let limits = Limits::default()
+        .with_max_block_bytes(MIB)
+        .with_max_total_bytes(4 * MIB);
     let most = most_memory(&limits, body.len() as u64);
     // Many times what the slowest call takes under a sanitizer; without bounds it would be minutes.
-    let longest =
-        Duration::from_secs(1) + Duration::from_micros(20) * u32::try_from(body.len()).unwrap_or(u32::MAX);
+    let longest = Duration::from_secs(1)
+        + Duration::from_micros(20) * u32::try_from(body.len()).unwrap_or(u32::MAX);
     let slow_calls = || {
         let mut slow = BTreeMap::new();
         let done = |Measured { name, time, peak }| {
             let peak = u64::try_from(peak).unwrap_or(0);
-            assert!(peak <= most, "{name} takes {peak} bytes for {} stored ones, of {most}", body.len());
+            assert!(
+                peak <= most,
+                "{name} takes {peak} bytes for {} stored ones, of {most}",
+                body.len()
+            );
             if time > longest {
                 slow.insert(name, time);
             }
@@ -56,5 +62,9 @@ pub fn assert_bounded(body: &Bytes) {
         let again = slow_calls();
         slow.retain(|name, _| again.contains_key(name));
     }
-    assert!(slow.is_empty(), "more than {longest:?} for {} bytes: {slow:?}", body.len());
+    assert!(
+        slow.is_empty(),
+        "more than {longest:?} for {} bytes: {slow:?}",
+        body.len()
+    );
 }

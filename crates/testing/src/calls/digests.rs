@@ -18,7 +18,12 @@ struct Digests {
 
 impl Digests {
     fn new(most: usize) -> Self {
-        Self { most, all: Vec::new(), errors: Vec::new(), missing: None }
+        Self {
+            most,
+            all: Vec::new(),
+            errors: Vec::new(),
+            missing: None,
+        }
     }
 }
 
@@ -66,7 +71,9 @@ pub fn digests_on(
 ) -> Result<(Vec<Digest>, Vec<Error>)> {
     let mut digests = Digests::new(most);
     on(file, source, options, &mut digests);
-    digests.missing.map_or(Ok((digests.all, digests.errors)), Err)
+    digests
+        .missing
+        .map_or(Ok((digests.all, digests.errors)), Err)
 }
 
 /// `true` if a source that does not know its length sees something else in a file: if it is shorter than it declares, the end of
@@ -75,7 +82,11 @@ pub fn needs_length(file: &Result<MeshFile>) -> bool {
     match file {
         Ok(file) => {
             let is_last = |id: &str| ["trailing_bytes", "damaged_body"].contains(&id);
-            file.format() == Format::CGeo || file.findings().iter().any(|finding| is_last(finding.rule.id))
+            file.format() == Format::CGeo
+                || file
+                    .findings()
+                    .iter()
+                    .any(|finding| is_last(finding.rule.id))
         }
         Err(error) => error.format() == Some(Format::CGeo) || error.kind() == ErrorKind::Truncated,
     }
@@ -92,7 +103,10 @@ pub fn assert_same(what: &str, found: &[Digest], expected: &[Digest], knows_leng
         all.iter().filter(is_compared).cloned().collect()
     };
     let (found, expected) = (compared(found), compared(expected));
-    let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
+    let differs = found
+        .iter()
+        .zip(&expected)
+        .find(|(found, expected)| found != expected);
     assert!(differs.is_none(), "{what}: {differs:?}");
     assert_eq!(found.len(), expected.len(), "{what}: calls");
 }

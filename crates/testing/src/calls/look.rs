@@ -134,15 +134,24 @@ impl Look for Attribute {
 
 impl Look for MeshView {
     fn look(&self, at: &mut Looked) {
-        at.debug(&(self.name(), self.address(), self.role(), self.vertex_count()));
+        at.debug(&(
+            self.name(),
+            self.address(),
+            self.role(),
+            self.vertex_count(),
+        ));
         at.debug(&(self.attributes(), self.findings(), self.indices().base()));
-        self.indices().iter().for_each(|index| at.hasher.write_u32(index));
+        self.indices()
+            .iter()
+            .for_each(|index| at.hasher.write_u32(index));
     }
 }
 
 impl Look for meshmap::VertexRemap {
     fn look(&self, at: &mut Looked) {
-        self.indices().iter().for_each(|index| at.hasher.write_u32(*index));
+        self.indices()
+            .iter()
+            .for_each(|index| at.hasher.write_u32(*index));
         at.debug(&(self.vertex_count(), self.groups().len()));
     }
 }
@@ -244,7 +253,9 @@ pub struct Seen {
 impl Seen {
     /// An empty digest. Without `looks`, no value is inspected.
     pub fn new(looks: bool) -> Self {
-        Self { looked: looks.then(Looked::default) }
+        Self {
+            looked: looks.then(Looked::default),
+        }
     }
 
     /// Looks at a value.

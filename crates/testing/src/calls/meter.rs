@@ -37,7 +37,14 @@ pub struct Meter<B: FnMut(&str), D: FnMut(Measured)> {
 impl<B: FnMut(&str), D: FnMut(Measured)> Meter<B, D> {
     /// Tells of every call when it begins, and what was measured when it is done.
     pub fn new(begun: B, done: D) -> Self {
-        Self { prefix: "", skipped: HashSet::new(), most: usize::MAX, begun, done, before: live() }
+        Self {
+            prefix: "",
+            skipped: HashSet::new(),
+            most: usize::MAX,
+            begun,
+            done,
+            before: live(),
+        }
     }
 
     /// Bytes that are live now are not the file's.
@@ -61,7 +68,11 @@ impl<B: FnMut(&str), D: FnMut(Measured)> Caller for Meter<B, D> {
         let name = self.named(name)?;
         let start = ProcessTime::now();
         let (result, count) = counted_in_process(job);
-        (self.done)(Measured { name, time: start.elapsed(), peak: count.peak });
+        (self.done)(Measured {
+            name,
+            time: start.elapsed(),
+            peak: count.peak,
+        });
         result.ok()
     }
 
@@ -78,7 +89,11 @@ impl<B: FnMut(&str), D: FnMut(Measured)> Caller for Meter<B, D> {
             let (_, count) = counted_in_process(|| drop(job(item)));
             peak = peak.max(count.peak);
         }
-        (self.done)(Measured { name, time: start.elapsed(), peak });
+        (self.done)(Measured {
+            name,
+            time: start.elapsed(),
+            peak,
+        });
     }
 
     fn most(&self) -> usize {
@@ -87,6 +102,10 @@ impl<B: FnMut(&str), D: FnMut(Measured)> Caller for Meter<B, D> {
 
     fn held(&mut self, what: &str) {
         let peak = live() - self.before;
-        (self.done)(Measured { name: format!("{}held {what}", self.prefix), time: Duration::ZERO, peak });
+        (self.done)(Measured {
+            name: format!("{}held {what}", self.prefix),
+            time: Duration::ZERO,
+            peak,
+        });
     }
 }

@@ -4,7 +4,12 @@ use meshmap::{Options, Result, Scratch, Source};
 use super::caller::Caller;
 use super::look::{Look, Seen};
 
-pub(super) fn calls(bodies: &Container, source: &Source, options: &Options, caller: &mut impl Caller) {
+pub(super) fn calls(
+    bodies: &Container,
+    source: &Source,
+    options: &Options,
+    caller: &mut impl Caller,
+) {
     let looks = caller.looks();
     caller.call("Mesh::from_source", || Mesh::at(source, 0, options));
     caller.call("bodies", || {
@@ -22,11 +27,20 @@ pub(super) fn calls(bodies: &Container, source: &Source, options: &Options, call
     ) {
         caller.each(name, bodies.meshes(), job);
     }
-    each(bodies, caller, "body.items", |mesh| Ok(mesh.items().count()));
-    each(bodies, caller, "body.header", |mesh| {
-        Ok(format!("{:?} {:?} {:?} {mesh:?}", mesh.header(), mesh.method(), mesh.mg2_header()))
+    each(bodies, caller, "body.items", |mesh| {
+        Ok(mesh.items().count())
     });
-    each(bodies, caller, "body.raw_triangles", |mesh| mesh.raw_triangles());
+    each(bodies, caller, "body.header", |mesh| {
+        Ok(format!(
+            "{:?} {:?} {:?} {mesh:?}",
+            mesh.header(),
+            mesh.method(),
+            mesh.mg2_header()
+        ))
+    });
+    each(bodies, caller, "body.raw_triangles", |mesh| {
+        mesh.raw_triangles()
+    });
     each(bodies, caller, "body.comment", |mesh| mesh.comment());
     each(bodies, caller, "body.blocks", |mesh| Ok(mesh.blocks()));
     each(bodies, caller, "body.positions", |mesh| mesh.positions());

@@ -14,14 +14,23 @@ pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl C
     let open = || UploadCache::from_source(source, options);
     if let Some(cache) = caller.call("UploadCache::from_source", open) {
         let ranges = cache.ranges.iter().cloned();
-        caller.each("UploadCache, assets", ranges, |range| Asset::at(source, range, options));
+        caller.each("UploadCache, assets", ranges, |range| {
+            Asset::at(source, range, options)
+        });
     }
 }
 
 pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) {
-    caller.call("asset, shown", || Ok(format!("{} {asset:?}", asset.is_not_found())));
+    caller.call("asset, shown", || {
+        Ok(format!("{} {asset:?}", asset.is_not_found()))
+    });
     caller.call("header", || {
-        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id());
+        let _ = (
+            asset.version(),
+            asset.creator(),
+            asset.date(),
+            asset.submodel_id(),
+        );
         let mut values = 0;
         for (_, value) in asset.header() {
             values += usize::from(Reader::new(&value, &options.limits).skip_value().is_ok());
@@ -29,7 +38,9 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
         Ok((values, asset.header_range()))
     });
     caller.call("header, read by events", || {
-        let Some(range) = Some(asset.header_range()) else { return Ok(0) };
+        let Some(range) = Some(asset.header_range()) else {
+            return Ok(0);
+        };
         let bytes = asset.source().read(range)?;
         let mut reader = Reader::new(&bytes, &options.limits);
         let mut events = 0;
@@ -47,18 +58,34 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
             })
             .count())
     });
-    let names: Vec<String> =
-        asset.entries().filter_map(|entry| entry.name().to_str().map(str::to_owned)).collect();
-    caller.each("entry", few(names.len()), |index| Ok(asset.entry(&names[index]).is_some()));
-    caller.each("raw_block", few(names.len()), |index| asset.raw_block(&names[index]));
+    let names: Vec<String> = asset
+        .entries()
+        .filter_map(|entry| entry.name().to_str().map(str::to_owned))
+        .collect();
+    caller.each("entry", few(names.len()), |index| {
+        Ok(asset.entry(&names[index]).is_some())
+    });
+    caller.each("raw_block", few(names.len()), |index| {
+        asset.raw_block(&names[index])
+    });
     caller.call("blocks", || asset.blocks());
-    caller.call("meshmap::decode_all", || Ok(meshmap::decode_all(asset.source(), &asset.blocks()?, options)));
+    caller.call("meshmap::decode_all", || {
+        Ok(meshmap::decode_all(
+            asset.source(),
+            &asset.blocks()?,
+            options,
+        ))
+    });
     caller.call("decode_all", || asset.decode_all());
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
-    caller.each("lod_into", Lod::ALL, |lod| asset.lod_into(lod, &mut buffer, &mut scratch));
+    caller.each("lod_into", Lod::ALL, |lod| {
+        asset.lod_into(lod, &mut buffer, &mut scratch)
+    });
     drop((buffer, scratch));
     caller.each("lod_range", Lod::ALL, |lod| asset.lod_range(lod));
-    caller.each("triangle_estimate", Lod::ALL, |lod| Ok(asset.triangle_estimate(lod)));
+    caller.each("triangle_estimate", Lod::ALL, |lod| {
+        Ok(asset.triangle_estimate(lod))
+    });
     caller.each("best_lod", Lod::ALL, |lod| Ok(asset.best_lod(lod)));
     for lod in Lod::ALL {
         if let Some(Some(mesh)) = caller.call(&format!("lod {lod}"), || asset.lod(lod)) {
@@ -70,21 +97,37 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
     }
     caller.call("skin", || asset.skin());
     if let Some(Some(convex)) = caller.call("physics_convex", || asset.physics_convex()) {
-        caller.call("physics_convex.hulls", || Ok(convex.hull_sizes().map(|sizes| sizes.sum::<usize>())));
+        caller.call("physics_convex.hulls", || {
+            Ok(convex.hull_sizes().map(|sizes| sizes.sum::<usize>()))
+        });
         caller.call("physics_convex.hull_points", || convex.hull_points());
         caller.call("physics_convex.bounding_verts", || convex.bounding_verts());
     }
 }
 
 fn faces(mesh: &Mesh, caller: &mut impl Caller) {
-    fn each<T: Look>(mesh: &Mesh, caller: &mut impl Caller, name: &str, job: impl FnMut(Face) -> Result<T>) {
+    fn each<T: Look>(
+        mesh: &Mesh,
+        caller: &mut impl Caller,
+        name: &str,
+        job: impl FnMut(Face) -> Result<T>,
+    ) {
         caller.each(name, mesh.faces(), job);
     }
-    caller
-        .call("mesh.face", || Ok((0..mesh.faces().len()).filter_map(|index| mesh.face(index).ok()).count()));
-    each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));
+    caller.call("mesh.face", || {
+        Ok((0..mesh.faces().len())
+            .filter_map(|index| mesh.face(index).ok())
+            .count())
+    });
+    each(mesh, caller, "face.raw_field", |face| {
+        Ok(face.raw_field("NoSuchField"))
+    });
     each(mesh, caller, "face, shown", |face| {
-        let domains = (face.position_domain(), face.texcoord_domain(), face.normalized_scale());
+        let domains = (
+            face.position_domain(),
+            face.texcoord_domain(),
+            face.normalized_scale(),
+        );
         Ok(format!("{domains:?} {face:?}"))
     });
     each(mesh, caller, "face.triangles", |face| face.triangles());
@@ -94,7 +137,9 @@ fn faces(mesh: &Mesh, caller: &mut impl Caller) {
     each(mesh, caller, "face.checked_indices", |face| face.indices());
     each(mesh, caller, "face.view", |face| face.view());
     each(mesh, caller, "face.weights", |face| {
-        Ok(face.weights().map_or(0, |weights| weights.iter().map(|one| one.len()).sum::<usize>()))
+        Ok(face.weights().map_or(0, |weights| {
+            weights.iter().map(|one| one.len()).sum::<usize>()
+        }))
     });
     each(mesh, caller, "face.weights.arrays", |face| {
         Ok(face

@@ -15,13 +15,18 @@ pub fn bytes(bytes: &[u8]) -> bool {
     let open = |options: &Options| Proxy::from_source(Source::from_bytes(bytes.to_vec()), options);
     let strict = check(open(&options().with_strictness(Strictness::Strict)));
     let Some(proxy) = check(open(&options())) else {
-        assert!(strict.is_none(), "strict reading is never the more tolerant");
+        assert!(
+            strict.is_none(),
+            "strict reading is never the more tolerant"
+        );
         return false;
     };
     let findings = proxy.validate().expect("bytes in memory can be read");
     assert_eq!(
         strict.is_none(),
-        findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+        findings
+            .iter()
+            .any(|finding| finding.severity() >= Severity::Forbidden),
         "strict reading"
     );
     everything(&proxy);
@@ -36,8 +41,14 @@ fn everything(proxy: &Proxy) {
     assert!(proxy.snapshot(proxy.snapshot_count()).is_err());
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for index in 0..proxy.snapshot_count().min(MOST) {
-        let Some(snapshot) = check(proxy.snapshot(index)) else { continue };
-        let parts = (check(snapshot.positions()), check(snapshot.normals()), check(snapshot.triangles()));
+        let Some(snapshot) = check(proxy.snapshot(index)) else {
+            continue;
+        };
+        let parts = (
+            check(snapshot.positions()),
+            check(snapshot.normals()),
+            check(snapshot.triangles()),
+        );
         if check(snapshot.mesh_into(Parts::ALL, &mut mesh, &mut scratch)).is_none() {
             continue;
         }
@@ -49,9 +60,17 @@ fn everything(proxy: &Proxy) {
         assert_eq!(triangles.as_bytes(), mesh.triangles.as_bytes());
         assert_eq!(triangles.positions().len(), triangles.len());
         for channel in 0..mesh.texcoords.len().min(MOST) {
-            assert_eq!(snapshot.texcoords(channel).unwrap().len(), mesh.texcoords[channel].len());
+            assert_eq!(
+                snapshot.texcoords(channel).unwrap().len(),
+                mesh.texcoords[channel].len()
+            );
         }
-        let is_difference = check(snapshot.position_differences_into(&mut mesh.positions, &mut scratch));
-        assert_eq!(is_difference, Some(!mesh.is_complete), "the kind of a good mesh");
+        let is_difference =
+            check(snapshot.position_differences_into(&mut mesh.positions, &mut scratch));
+        assert_eq!(
+            is_difference,
+            Some(!mesh.is_complete),
+            "the kind of a good mesh"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Properties of the values that a reader returns, for any bytes.
 
 use meshmap::{
-    Address, Array, Attribute, Element, Error, ErrorKind, Finding, IndexFormat, Limits, MeshView, Options,
-    Scalar, Semantic, Text, VertexFormat,
+    Address, Array, Attribute, Element, Error, ErrorKind, Finding, IndexFormat, Limits, MeshView,
+    Options, Scalar, Semantic, Text, VertexFormat,
 };
 
 /// Parts of a kind that are looked at.
@@ -25,7 +25,10 @@ pub(crate) fn assert_array<T: Element>(array: &meshmap::Array<T>) {
     assert_eq!(array.get(len.wrapping_sub(1)).is_some(), len > 0);
     assert!(array.get(len).is_none() && array.slice(0..len + 1).is_none());
     let half = array.slice(len / 2..len).unwrap();
-    assert_eq!(half.as_bytes(), &array.as_bytes()[array.as_bytes().len() - half.as_bytes().len()..]);
+    assert_eq!(
+        half.as_bytes(),
+        &array.as_bytes()[array.as_bytes().len() - half.as_bytes().len()..]
+    );
     assert_eq!(half.clone().into_bytes().len(), half.as_bytes().len());
 }
 
@@ -43,7 +46,10 @@ pub(crate) fn assert_attribute(attribute: &Attribute) {
     assert_eq!(attribute.slice(0..len).as_ref(), Some(attribute));
     assert!(attribute.slice(0..len + 1).is_none());
     if let Some(bounds) = attribute.bounds() {
-        assert!((0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]), "{bounds:?}");
+        assert!(
+            (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]),
+            "{bounds:?}"
+        );
     }
     let own = attribute.format();
     let mut as_floats = own;
@@ -66,9 +72,13 @@ pub(crate) fn assert_attribute(attribute: &Attribute) {
     for target in [own, VertexFormat::FLOAT32X4] {
         assert_written(attribute, target, target.size().saturating_add(3));
     }
-    let narrow =
-        attribute.write_chunks(own, own.size() - 1, |_, _| -> () { panic!("nothing fits this stride") });
-    assert_eq!(narrow.map_err(seen).unwrap_err().kind(), ErrorKind::OutOfRange);
+    let narrow = attribute.write_chunks(own, own.size() - 1, |_, _| -> () {
+        panic!("nothing fits this stride")
+    });
+    assert_eq!(
+        narrow.map_err(seen).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
 }
 
 /// Whole elements, ascending, each once, and all of them.
@@ -85,7 +95,10 @@ fn assert_written(attribute: &Attribute, target: VertexFormat, stride: usize) {
         Ok(()) => assert_eq!(written, attribute.len()),
         Err(error) => {
             assert!(target != attribute.format());
-            assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::OutOfRange), "{error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::OutOfRange),
+                "{error}"
+            );
         }
     }
 }
@@ -96,11 +109,17 @@ pub(crate) fn assert_mesh(view: &MeshView) -> usize {
     let vertices = view.vertex_count();
     let _ = view.name();
     let indices = view.indices();
-    assert!(indices.iter().all(|index| (index as usize) < vertices), "an index of {vertices} or more");
+    assert!(
+        indices.iter().all(|index| (index as usize) < vertices),
+        "an index of {vertices} or more"
+    );
     let count = indices.len();
     assert!(indices.triangles().len() * 3 == count && indices.is_empty() == (count == 0));
     assert_eq!(indices.to_vec().len(), indices.len());
-    let stored = indices.stored().map(Array::len).or(indices.stored_u16().map(Array::len));
+    let stored = indices
+        .stored()
+        .map(Array::len)
+        .or(indices.stored_u16().map(Array::len));
     assert_eq!(stored, Some(indices.len()));
     let mut looked_at = indices.len() * 4;
     for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
@@ -116,7 +135,10 @@ pub(crate) fn assert_mesh(view: &MeshView) -> usize {
         }
     }
     for info in view.attributes().iter().take(MOST) {
-        let attribute = view.attribute(&info.semantic).unwrap().expect("the attribute is listed");
+        let attribute = view
+            .attribute(&info.semantic)
+            .unwrap()
+            .expect("the attribute is listed");
         assert_eq!(attribute.len(), vertices, "{info:?}");
         assert_line(&info.format.to_string());
         looked_at += attribute.as_bytes().len();
@@ -125,9 +147,16 @@ pub(crate) fn assert_mesh(view: &MeshView) -> usize {
         }
         assert_attribute(&attribute);
     }
-    assert!(view.attribute(&Semantic::TexCoord(u32::MAX)).unwrap().is_none());
+    assert!(
+        view.attribute(&Semantic::TexCoord(u32::MAX))
+            .unwrap()
+            .is_none()
+    );
     let positions = view.attribute(&Semantic::Position).unwrap();
-    assert_eq!(view.bounds().unwrap(), positions.and_then(|positions| positions.bounds()));
+    assert_eq!(
+        view.bounds().unwrap(),
+        positions.and_then(|positions| positions.bounds())
+    );
     looked_at
 }
 
@@ -135,9 +164,17 @@ pub(crate) fn assert_mesh(view: &MeshView) -> usize {
 pub fn seen(error: Error) -> Error {
     assert_line(&format!("{error:#}"));
     let is_of_a_file = error.byte_range().is_some() && error.kind() != ErrorKind::UnknownFormat;
-    assert!(error.format().is_some() || !is_of_a_file, "an error that does not name the format: {error}");
+    assert!(
+        error.format().is_some() || !is_of_a_file,
+        "an error that does not name the format: {error}"
+    );
     error.address().into_iter().for_each(assert_address);
-    assert!(error.byte_range().is_none_or(|range| range.start <= range.end), "{error}");
+    assert!(
+        error
+            .byte_range()
+            .is_none_or(|range| range.start <= range.end),
+        "{error}"
+    );
     error
 }
 
@@ -146,7 +183,13 @@ pub(crate) fn assert_finding(finding: &Finding) {
     assert_line(finding.rule.name);
     assert_line(&finding.detail);
     finding.address.iter().for_each(assert_address);
-    assert!(finding.byte_range.as_ref().is_none_or(|range| range.start <= range.end), "{finding:?}");
+    assert!(
+        finding
+            .byte_range
+            .as_ref()
+            .is_none_or(|range| range.start <= range.end),
+        "{finding:?}"
+    );
 }
 
 pub(crate) fn assert_address(address: &Address) {
@@ -156,7 +199,10 @@ pub(crate) fn assert_address(address: &Address) {
 }
 
 pub(crate) fn assert_text(text: &Text) {
-    assert!(text.to_str().is_none_or(|text_| text_ == text.to_string_lossy()));
+    assert!(
+        text.to_str()
+            .is_none_or(|text_| text_ == text.to_string_lossy())
+    );
     assert_eq!(text.is_empty(), text.as_bytes().is_empty());
     let _ = format!("{text} {text:?}");
 }

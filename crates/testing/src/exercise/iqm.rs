@@ -2,8 +2,8 @@
 
 use meshmap::iqm::{self, Matrix, Model, Trs};
 use meshmap::{
-    Address, Element, ErrorKind, Finding, Format, MeshFile, Parallelism, Result, Rule, Severity, Source,
-    Strictness,
+    Address, Element, ErrorKind, Finding, Format, MeshFile, Parallelism, Result, Rule, Severity,
+    Source, Strictness,
 };
 
 use super::check::{
@@ -22,14 +22,19 @@ fn rule(id: &str) -> Rule {
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = Source::from_bytes(bytes.to_vec());
     let file = MeshFile::from_source(source.clone(), &options()).map_err(seen);
-    let strict =
-        Model::from_source(source.clone(), &options().with_strictness(Strictness::Strict)).map_err(seen);
+    let strict = Model::from_source(
+        source.clone(),
+        &options().with_strictness(Strictness::Strict),
+    )
+    .map_err(seen);
     match Model::from_source(source, &options()).map_err(seen) {
         Ok(model) => {
             let findings = validation(&model);
             assert_eq!(
                 strict.is_err(),
-                findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+                findings
+                    .iter()
+                    .any(|finding| finding.severity() >= Severity::Forbidden),
                 "strict reading"
             );
             assert_eq!(file.unwrap().validate().unwrap(), findings);
@@ -38,7 +43,10 @@ pub fn bytes(bytes: &[u8]) -> bool {
         }
         Err(error) => {
             assert_eq!(strict.map(|_| ()).unwrap_err().kind(), error.kind());
-            assert!(!matches!(file, Ok(MeshFile::Iqm(_))), "opened as another format's reader refuses");
+            assert!(
+                !matches!(file, Ok(MeshFile::Iqm(_))),
+                "opened as another format's reader refuses"
+            );
             false
         }
     }
@@ -48,7 +56,9 @@ fn validation(model: &Model) -> Vec<Finding> {
     let findings = model.validate().expect("bytes in memory can be read");
     assert_eq!(findings[..model.findings().len()], *model.findings());
     findings.iter().for_each(assert_finding);
-    let wrong = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
+    let wrong = findings
+        .iter()
+        .any(|finding| finding.rule == rule("index_out_of_range"));
     assert_eq!(model.triangles().map_err(seen).is_err(), wrong);
     findings
 }
@@ -58,7 +68,10 @@ fn everything(model: &Model, findings: &[Finding]) {
     assert!((1..=2).contains(&model.version()));
     assert!(u64::from(model.header().filesize.get()) <= len);
     for item in MeshFile::Iqm(model.clone()).items().take(MOST) {
-        assert!(item.range.start <= item.range.end && item.range.end <= len, "{item:?}");
+        assert!(
+            item.range.start <= item.range.end && item.range.end <= len,
+            "{item:?}"
+        );
         assert_address(&item.address);
     }
     let _ = model.comment().unwrap().map(|text| assert_text(&text));
@@ -79,9 +92,16 @@ fn arrays(model: &Model) {
         let attribute = model.vertex_array(index).unwrap();
         assert_eq!(attribute.len(), vertices, "{array:?}");
         assert_eq!(attribute.format(), array.vertex_format());
-        assert!(model.vertex_array_of(&array.kind).unwrap().is_some(), "{:?}", array.kind);
+        assert!(
+            model.vertex_array_of(&array.kind).unwrap().is_some(),
+            "{:?}",
+            array.kind
+        );
         if let iqm::VertexArrayType::Custom(name) = &array.kind {
-            assert!(model.custom_array(name.as_bytes()).unwrap().is_some(), "{name:?}");
+            assert!(
+                model.custom_array(name.as_bytes()).unwrap().is_some(),
+                "{name:?}"
+            );
         }
         looked_at += attribute.as_bytes().len();
         if looked_at > MOST_BYTES {
@@ -90,7 +110,10 @@ fn arrays(model: &Model) {
         assert_attribute(&attribute);
     }
     let past = model.vertex_arrays().len();
-    assert_eq!(model.vertex_array(past).map_err(seen).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        model.vertex_array(past).map_err(seen).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     let _ = model.custom_array("no such name").unwrap();
     typed(model.positions(), vertices);
     typed(model.texcoords(0), vertices);
@@ -109,7 +132,9 @@ fn typed<T: Element + PartialEq>(array: Result<Option<meshmap::Array<T>>>, verti
 }
 
 fn triangles(model: &Model, findings: &[Finding]) {
-    let has_wrong_indices = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
+    let has_wrong_indices = findings
+        .iter()
+        .any(|finding| finding.rule == rule("index_out_of_range"));
     let triangles = model.raw_triangles().unwrap();
     assert_eq!(triangles.len(), model.triangle_count());
     assert_array(&triangles);
@@ -123,16 +148,27 @@ fn skeleton(model: &Model) {
     let joints = model.joints().len();
     assert_eq!(model.joints().len(), joints);
     for (index, joint) in model.joints().enumerate().take(MOST) {
-        assert!(joint.parent.is_none_or(|parent| (parent as usize) < index), "{joint:?}");
         assert!(
-            model.joints().position(|other| other.name == joint.name).is_some_and(|first| first <= index)
+            joint.parent.is_none_or(|parent| (parent as usize) < index),
+            "{joint:?}"
+        );
+        assert!(
+            model
+                .joints()
+                .position(|other| other.name == joint.name)
+                .is_some_and(|first| first <= index)
         );
         assert_text(&joint.name);
         let _ = iqm::invert(&joint.trs.normalized().to_matrix());
     }
-    let Some(skeleton) = model.skeleton() else { return assert_eq!(joints, 0) };
+    let Some(skeleton) = model.skeleton() else {
+        return assert_eq!(joints, 0);
+    };
     assert!(skeleton.parents().len() == joints && skeleton.parents().len() == joints);
-    assert_eq!(skeleton.bind_matrices().len(), skeleton.inverse_bind_matrices().len());
+    assert_eq!(
+        skeleton.bind_matrices().len(),
+        skeleton.inverse_bind_matrices().len()
+    );
     let rest: Vec<Trs> = model.joints().map(|joint| joint.trs).collect();
     assert_eq!(skeleton.skinning_matrices(&rest).unwrap().len(), joints);
     let few = skeleton.skinning_matrices(&rest[1..]).map_err(seen);
@@ -144,10 +180,16 @@ fn frames(model: &Model) {
     let (len, poses) = (frames.len(), frames.pose_count());
     assert!(frames.is_empty() == (len == 0) && model.poses().len() == poses);
     for (index, pose) in model.poses().enumerate().take(MOST) {
-        assert!(pose.parent.is_none_or(|parent| (parent as usize) < index), "{pose:?}");
+        assert!(
+            pose.parent.is_none_or(|parent| (parent as usize) < index),
+            "{pose:?}"
+        );
     }
     for (frame, pose) in [(len, 0), (u32::MAX, 0), (0, poses)] {
-        assert_eq!(frames.pose(frame, pose).map_err(seen).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(
+            frames.pose(frame, pose).map_err(seen).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
     }
     let mut out = vec![Trs::default(); poses];
     let parents: Vec<Option<u32>> = model.poses().map(|pose| pose.parent).collect();
@@ -160,13 +202,23 @@ fn frames(model: &Model) {
         iqm::world_matrices(&parents, &out, &mut world).unwrap();
         if let Some(skeleton) = model.skeleton() {
             let matrices: Result<Vec<Matrix>> = skeleton.skinning_matrices(&out);
-            assert_eq!(matrices.map_err(seen).is_ok(), skeleton.parents().len() == poses);
+            assert_eq!(
+                matrices.map_err(seen).is_ok(),
+                skeleton.parents().len() == poses
+            );
         }
         for fraction in [0.0, 0.25, 1.0, f32::NAN] {
-            frames.interpolate_into(frame, len - 1 - frame, fraction, &mut out).unwrap();
+            frames
+                .interpolate_into(frame, len - 1 - frame, fraction, &mut out)
+                .unwrap();
         }
         if poses > 0 {
-            assert!(frames.read_frame_into(frame, &mut out[1..]).map_err(seen).is_err());
+            assert!(
+                frames
+                    .read_frame_into(frame, &mut out[1..])
+                    .map_err(seen)
+                    .is_err()
+            );
         }
     }
     match frames.read().map_err(seen) {
@@ -194,12 +246,20 @@ fn frames(model: &Model) {
 
 fn anims(model: &Model) {
     for anim in model.anims().take(MOST) {
-        assert!(anim.frames().end <= model.frames().len() && anim.frames().start <= anim.frames().end);
+        assert!(
+            anim.frames().end <= model.frames().len() && anim.frames().start <= anim.frames().end
+        );
         assert_text(&anim.name);
         for seconds in [-1.0, 0.0, 0.3, 1e9, f64::MAX, f64::NAN] {
             if let Some((from, to, fraction)) = anim.frames_at(seconds, 24.0) {
-                assert!(anim.frames().contains(&from) && anim.frames().contains(&to), "{anim:?} {seconds}");
-                assert!((0.0..=1.0).contains(&fraction), "{anim:?} {seconds} {fraction}");
+                assert!(
+                    anim.frames().contains(&from) && anim.frames().contains(&to),
+                    "{anim:?} {seconds}"
+                );
+                assert!(
+                    (0.0..=1.0).contains(&fraction),
+                    "{anim:?} {seconds} {fraction}"
+                );
             }
         }
     }
@@ -207,38 +267,69 @@ fn anims(model: &Model) {
 
 fn extensions(model: &Model) {
     for extension in model.extensions().take(MOST) {
-        assert!(model.extension(extension.name.as_bytes()).unwrap().is_some());
+        assert!(
+            model
+                .extension(extension.name.as_bytes())
+                .unwrap()
+                .is_some()
+        );
         assert_text(&extension.name);
     }
     if let Some(meshes) = model.fte_meshes().unwrap() {
         assert_eq!(meshes.len(), model.meshes().len());
     }
     match model.fte_events().map_err(seen) {
-        Ok(events) => events.iter().flatten().take(MOST).for_each(|event| assert_text(&event.evdata)),
+        Ok(events) => events
+            .iter()
+            .flatten()
+            .take(MOST)
+            .for_each(|event| assert_text(&event.evdata)),
         Err(error) => {
-            assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::LimitExceeded), "{error}");
+            assert!(
+                matches!(
+                    error.kind(),
+                    ErrorKind::Malformed | ErrorKind::LimitExceeded
+                ),
+                "{error}"
+            );
         }
     }
     match model.fte_skins().map_err(seen) {
-        Ok(skins) => skins.iter().for_each(|skins| assert_eq!(skins.numskins.len(), model.meshes().len())),
+        Ok(skins) => skins
+            .iter()
+            .for_each(|skins| assert_eq!(skins.numskins.len(), model.meshes().len())),
         Err(error) => {
-            assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::LimitExceeded), "{error}");
+            assert!(
+                matches!(
+                    error.kind(),
+                    ErrorKind::Malformed | ErrorKind::LimitExceeded
+                ),
+                "{error}"
+            );
         }
     }
 }
 
 fn meshes(model: &Model, findings: &[Finding]) {
-    let wrong = findings.iter().any(|finding| finding.rule == rule("index_out_of_range"));
+    let wrong = findings
+        .iter()
+        .any(|finding| finding.rule == rule("index_out_of_range"));
     let count = model.meshes().len();
     let address = |index: usize| Address::field("meshes").index(index as u64);
-    assert_eq!(model.mesh_view(&address(count)).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        model.mesh_view(&address(count)).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     let mut looked_at = 0;
     for (index, mesh) in model.meshes().enumerate().take(MOST) {
         assert_text(&mesh.name);
         assert_text(&mesh.material);
         match model.mesh_view(&address(index)).map_err(seen) {
             Ok(view) => {
-                assert_eq!((view.name(), view.address()), (&*mesh.name.to_string_lossy(), &address(index)));
+                assert_eq!(
+                    (view.name(), view.address()),
+                    (&*mesh.name.to_string_lossy(), &address(index))
+                );
                 looked_at += assert_mesh(&view);
             }
             Err(error) => assert!(wrong && error.kind() == ErrorKind::Malformed, "{error}"),

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use meshmap::openctm::{Container, Mesh, MeshBuffer};
 use meshmap::{
-    Array, Decoder, Element, ErrorKind, Finding, Format, MeshFile, Options, Result, Rule, Scratch, Severity,
-    Source, Strictness,
+    Array, Decoder, Element, ErrorKind, Finding, Format, MeshFile, Options, Result, Rule, Scratch,
+    Severity, Source, Strictness,
 };
 
 use super::check::{assert_array, assert_finding, assert_mesh, options, seen};
@@ -28,7 +28,10 @@ pub fn bytes(bytes: &[u8]) -> bool {
         assert!(Mesh::at(&source, 0, &options).map_err(seen).is_err());
         return false;
     };
-    assert!(matches!(MeshFile::from_source(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
+    assert!(matches!(
+        MeshFile::from_source(source.clone(), &options),
+        Ok(MeshFile::OpenCtm(_))
+    ));
     bodies.findings().iter().for_each(assert_finding);
     let (mut end, mut buffer) = (0, MeshBuffer::default());
     for mesh in bodies.meshes().take(MOST) {
@@ -39,9 +42,11 @@ pub fn bytes(bytes: &[u8]) -> bool {
     }
     let strict = Mesh::at(&source, 0, &options.with_strictness(Strictness::Strict)).map_err(seen);
     let first = bodies.mesh(0).expect("there is always one");
-    let is_strict = first
-        .validate()
-        .is_ok_and(|findings| !findings.iter().any(|finding| finding.severity() >= Severity::Forbidden));
+    let is_strict = first.validate().is_ok_and(|findings| {
+        !findings
+            .iter()
+            .any(|finding| finding.severity() >= Severity::Forbidden)
+    });
     assert_eq!(strict.is_ok(), is_strict, "strict reading");
     true
 }
@@ -56,11 +61,20 @@ fn mesh(mesh: &Mesh, options: &Options, buffer: &mut MeshBuffer) {
     assert!(vertices > 0 && triangles > 0);
     let mut scratch = Scratch::default();
     let (indices, positions) = (check(mesh.raw_triangles()), check(mesh.positions()));
-    assert!(indices.as_ref().is_none_or(|indices| indices.len() == triangles));
-    same(positions.as_ref(), vertices, |out| mesh.positions_into(out, &mut scratch));
+    assert!(
+        indices
+            .as_ref()
+            .is_none_or(|indices| indices.len() == triangles)
+    );
+    same(positions.as_ref(), vertices, |out| {
+        mesh.positions_into(out, &mut scratch)
+    });
     let normals = check(mesh.normals());
     if let Some(Some(normals)) = &normals {
-        same(Some(normals), vertices, |out| mesh.normals_into(out, &mut scratch).map(|there| assert!(there)));
+        same(Some(normals), vertices, |out| {
+            mesh.normals_into(out, &mut scratch)
+                .map(|there| assert!(there))
+        });
     } else if normals.is_some() {
         let mut none = vec![[7.0; 3]];
         assert!(!mesh.normals_into(&mut none, &mut scratch).unwrap() && none.is_empty());
@@ -68,29 +82,53 @@ fn mesh(mesh: &Mesh, options: &Options, buffer: &mut MeshBuffer) {
     let mut all_good = indices.is_some() && positions.is_some() && normals.is_some();
     for map in mesh.uv_maps().take(MOST) {
         let coords = check(map.read());
-        same(coords.as_ref(), vertices, |out| map.read_into(out, &mut scratch));
+        same(coords.as_ref(), vertices, |out| {
+            map.read_into(out, &mut scratch)
+        });
         all_good &= coords.is_some();
     }
     for map in mesh.attribute_maps().take(MOST) {
         let values = check(map.read());
-        same(values.as_ref(), vertices, |out| map.read_into(out, &mut scratch));
+        same(values.as_ref(), vertices, |out| {
+            map.read_into(out, &mut scratch)
+        });
         all_good &= values.is_some();
     }
     let arrays = check(mesh.arrays());
     let into = check(mesh.arrays_into(buffer, &mut scratch));
     assert_eq!(arrays.is_some(), into.is_some());
     if let Some(arrays) = arrays {
-        fn from<T: Element + zerocopy::IntoBytes + zerocopy::Immutable>(vector: &mut Vec<T>) -> Array<T> {
+        fn from<T: Element + zerocopy::IntoBytes + zerocopy::Immutable>(
+            vector: &mut Vec<T>,
+        ) -> Array<T> {
             Array::from_vec(std::mem::take(vector))
         }
         assert!(all_good && Some(&arrays.positions) == positions.as_ref());
         assert_eq!(Some(&arrays.triangles), indices.as_ref());
-        assert_eq!((arrays.normals.is_some(), Some(&arrays.normals)), (mesh.has_normals(), normals.as_ref()));
+        assert_eq!(
+            (arrays.normals.is_some(), Some(&arrays.normals)),
+            (mesh.has_normals(), normals.as_ref())
+        );
         assert_eq!(from(&mut buffer.positions), arrays.positions);
         assert_eq!(from(&mut buffer.triangles), arrays.triangles);
-        assert_eq!(from(&mut buffer.normals), arrays.normals.unwrap_or_else(|| Array::from_vec(Vec::new())));
-        assert_eq!(buffer.texcoords.iter_mut().map(from).collect::<Vec<_>>(), arrays.texcoords);
-        assert_eq!(buffer.attribute_maps.iter_mut().map(from).collect::<Vec<_>>(), arrays.attribute_maps);
+        assert_eq!(
+            from(&mut buffer.normals),
+            arrays
+                .normals
+                .unwrap_or_else(|| Array::from_vec(Vec::new()))
+        );
+        assert_eq!(
+            buffer.texcoords.iter_mut().map(from).collect::<Vec<_>>(),
+            arrays.texcoords
+        );
+        assert_eq!(
+            buffer
+                .attribute_maps
+                .iter_mut()
+                .map(from)
+                .collect::<Vec<_>>(),
+            arrays.attribute_maps
+        );
         // The next round overwrites these.
         buffer.positions.resize(2 * vertices, [7.0; 3]);
         buffer.normals.resize(2 * vertices, [7.0; 3]);
@@ -124,8 +162,15 @@ fn same<T: Element + Default + Debug + zerocopy::IntoBytes + zerocopy::Immutable
 fn reference_decoder(mesh: &Mesh, options: &Options) {
     let mut scratch = Scratch::default();
     for block in mesh.blocks().iter().take(MOST) {
-        let mut decode = |options: Options| block.decode(mesh.source(), &options, &mut scratch).map_err(seen);
-        match (decode(*options), decode(options.with_decoder(Decoder::Reference))) {
+        let mut decode = |options: Options| {
+            block
+                .decode(mesh.source(), &options, &mut scratch)
+                .map_err(seen)
+        };
+        match (
+            decode(*options),
+            decode(options.with_decoder(Decoder::Reference)),
+        ) {
             (Ok(one), Ok(other)) => assert!(one == other, "the decoders differ"),
             (one, other) => assert_eq!(one.is_err(), other.is_err(), "{one:?}, {other:?}"),
         }
@@ -141,7 +186,9 @@ fn view(mesh: &Mesh, findings: Option<&[Finding]>) {
         }
         Err(error) if error.what() == rule("index_out_of_range").name => {
             assert_eq!(error.kind(), ErrorKind::Malformed);
-            assert!(findings.is_none_or(|all| all.iter().any(|f| f.rule == rule("index_out_of_range"))));
+            assert!(
+                findings.is_none_or(|all| all.iter().any(|f| f.rule == rule("index_out_of_range")))
+            );
         }
         Err(error) => assert!(findings.is_none(), "{}", seen(error)),
     }

@@ -2,7 +2,9 @@
 
 use meshmap::slmesh::llsd::{Event, Reader};
 use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
-use meshmap::{ErrorKind, Format, Limits, Options, Result, Rule, Scratch, Severity, Source, Strictness};
+use meshmap::{
+    ErrorKind, Format, Limits, Options, Result, Rule, Scratch, Severity, Source, Strictness,
+};
 
 use super::check::{assert_finding, assert_mesh, bits, options, seen};
 
@@ -19,10 +21,18 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = || Source::from_bytes(bytes.to_vec());
-    let open = |options: &Options| Asset::from_source(source(), &options.with_slmesh_max_version(i32::MAX));
+    let open = |options: &Options| {
+        Asset::from_source(source(), &options.with_slmesh_max_version(i32::MAX))
+    };
     if let Some(cache) = check(UploadCache::from_source(&source(), &options())) {
-        cache.ranges.iter().for_each(|range| assert!(range.start <= range.end));
-        let asset = cache.ranges.first().map(|range| Asset::at(&source(), range.clone(), &options()));
+        cache
+            .ranges
+            .iter()
+            .for_each(|range| assert!(range.start <= range.end));
+        let asset = cache
+            .ranges
+            .first()
+            .map(|range| Asset::at(&source(), range.clone(), &options()));
         if let Some(asset) = asset.and_then(check) {
             everything(&asset);
         }
@@ -32,7 +42,10 @@ pub fn bytes(bytes: &[u8]) -> bool {
     }
     let strict = check(open(&options().with_strictness(Strictness::Strict)));
     let Some(asset) = check(open(&options())) else {
-        assert!(strict.is_none(), "strict reading is never the more tolerant");
+        assert!(
+            strict.is_none(),
+            "strict reading is never the more tolerant"
+        );
         return false;
     };
     if let Some(findings) = check(asset.validate()) {
@@ -40,7 +53,9 @@ pub fn bytes(bytes: &[u8]) -> bool {
         assert_eq!(findings[..asset.findings().len()], *asset.findings());
         assert_eq!(
             strict.is_none(),
-            findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+            findings
+                .iter()
+                .any(|finding| finding.severity() >= Severity::Forbidden),
             "strict reading"
         );
     } else {
@@ -91,13 +106,20 @@ fn everything(asset: &Asset) {
         }
         let best = asset.best_lod(lod);
         assert!(best.is_none_or(|lod| asset.lod_range(lod).unwrap().is_some()));
-        assert!(asset.triangle_estimate(lod).is_none_or(|triangles| triangles > 0));
+        assert!(
+            asset
+                .triangle_estimate(lod)
+                .is_none_or(|triangles| triangles > 0)
+        );
     }
     if let Some(Some(mesh)) = check(asset.physics_mesh()) {
         self::mesh(&mesh);
     }
     if let Some(Some(convex)) = check(asset.physics_convex()) {
-        let sizes: Vec<_> = convex.hull_sizes().map(Iterator::collect).unwrap_or_default();
+        let sizes: Vec<_> = convex
+            .hull_sizes()
+            .map(Iterator::collect)
+            .unwrap_or_default();
         let points = convex.raw_hull_points().map_or(0, |points| points.len());
         assert!(sizes.iter().sum::<usize>() <= points);
     }
@@ -111,24 +133,52 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
             bits(face.positions().unwrap().to_vec().as_flattened()),
             bits(buffer.positions.as_flattened())
         );
-        let normals = face.normals().unwrap().map(|array| array.to_vec()).unwrap_or_default();
-        assert_eq!(bits(normals.as_flattened()), bits(buffer.normals.as_flattened()));
-        let tex_coords = face.texcoords(0).unwrap().map(|array| array.to_vec()).unwrap_or_default();
-        assert_eq!(bits(tex_coords.as_flattened()), bits(buffer.texcoords.as_flattened()));
+        let normals = face
+            .normals()
+            .unwrap()
+            .map(|array| array.to_vec())
+            .unwrap_or_default();
+        assert_eq!(
+            bits(normals.as_flattened()),
+            bits(buffer.normals.as_flattened())
+        );
+        let tex_coords = face
+            .texcoords(0)
+            .unwrap()
+            .map(|array| array.to_vec())
+            .unwrap_or_default();
+        assert_eq!(
+            bits(tex_coords.as_flattened()),
+            bits(buffer.texcoords.as_flattened())
+        );
         assert_eq!(face.raw_indices().to_vec(), buffer.indices);
-        let arrays = face.weights().map(|weights| weights.arrays(WeightScale::Stored).unwrap());
-        let joints = arrays.as_ref().map(|arrays| arrays.joints.to_vec()).unwrap_or_default();
+        let arrays = face
+            .weights()
+            .map(|weights| weights.arrays(WeightScale::Stored).unwrap());
+        let joints = arrays
+            .as_ref()
+            .map(|arrays| arrays.joints.to_vec())
+            .unwrap_or_default();
         assert_eq!(joints, buffer.joints);
-        let weights = arrays.map(|arrays| arrays.weights.to_vec()).unwrap_or_default();
-        assert_eq!(bits(weights.as_flattened()), bits(buffer.weights.as_flattened()));
+        let weights = arrays
+            .map(|arrays| arrays.weights.to_vec())
+            .unwrap_or_default();
+        assert_eq!(
+            bits(weights.as_flattened()),
+            bits(buffer.weights.as_flattened())
+        );
     }
 }
 
 fn mesh(mesh: &Mesh) {
-    assert_eq!(mesh.face(mesh.faces().len()).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        mesh.face(mesh.faces().len()).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     assert!((0..mesh.faces().len()).all(|index| mesh.face(index).unwrap().index() == index));
-    let faces =
-        mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangle_count()));
+    let faces = mesh.faces().fold((0, 0), |sum, face| {
+        (sum.0 + face.vertex_count(), sum.1 + face.triangle_count())
+    });
     assert_eq!(faces, (mesh.vertex_count(), mesh.triangle_count()));
     mesh.faces().take(MOST).for_each(|face| self::face(&face));
 }
@@ -137,8 +187,14 @@ fn face(face: &Face) {
     let count = face.vertex_count();
     assert!(face.has_geometry() || count == 0 && face.raw_indices().is_empty());
     assert_eq!(face.raw_positions().len(), count);
-    assert!(face.raw_normals().is_none_or(|normals| normals.len() == count));
-    assert!(face.raw_texcoords().is_none_or(|tex_coords| tex_coords.len() == count));
+    assert!(
+        face.raw_normals()
+            .is_none_or(|normals| normals.len() == count)
+    );
+    assert!(
+        face.raw_texcoords()
+            .is_none_or(|tex_coords| tex_coords.len() == count)
+    );
     assert_eq!(face.triangle_count() * 3, face.raw_indices().len());
     if let Some(weights) = face.weights() {
         assert_eq!(weights.len(), count);
@@ -157,7 +213,10 @@ fn face(face: &Face) {
             assert_mesh(&view);
         }
         (Err(_), Err(error)) => {
-            assert!(error.decoded_range().is_some() && error.what() == "TriangleList", "{error}");
+            assert!(
+                error.decoded_range().is_some() && error.what() == "TriangleList",
+                "{error}"
+            );
         }
         _ => panic!("{:?}", rule("index_out_of_range")),
     }
@@ -191,6 +250,9 @@ pub fn llsd(bytes: &[u8]) {
     };
     assert!(read.is_err() || open == 0);
     let mut skipping = Reader::new(bytes, &Limits::default());
-    let skipped = skipping.skip_value().map(|()| skipping.position()).map_err(|error| error.to_string());
+    let skipped = skipping
+        .skip_value()
+        .map(|()| skipping.position())
+        .map_err(|error| error.to_string());
     assert_eq!(read, skipped);
 }

@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement};
-use meshmap::{Address, ErrorKind, Format, MeshView, Options, Result, Rule, Severity, Source, Strictness};
+use meshmap::{
+    Address, ErrorKind, Format, MeshView, Options, Result, Rule, Severity, Source, Strictness,
+};
 
 use super::check::{assert_finding, assert_mesh, options, seen};
 
@@ -20,17 +22,23 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
-    let open = |options: &Options| Document::from_source(Source::from_bytes(bytes.to_vec()), options);
+    let open =
+        |options: &Options| Document::from_source(Source::from_bytes(bytes.to_vec()), options);
     let strict = check(open(&options.with_strictness(Strictness::Strict)));
     let Some(document) = check(open(&options)) else {
-        assert!(strict.is_none(), "strict reading is never the more tolerant");
+        assert!(
+            strict.is_none(),
+            "strict reading is never the more tolerant"
+        );
         return false;
     };
     let findings = document.validate().expect("bytes in memory can be read");
     findings.iter().for_each(assert_finding);
     assert_eq!(
         strict.is_none(),
-        findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+        findings
+            .iter()
+            .any(|finding| finding.severity() >= Severity::Forbidden),
         "strict reading"
     );
     for mesh in document.meshes().take(MOST) {
@@ -41,12 +49,18 @@ pub fn bytes(bytes: &[u8]) -> bool {
             Err(error) if error.kind() == ErrorKind::LimitExceeded => {}
             Err(error) => {
                 let wrong = [rule("index_out_of_range"), rule("index_too_large")];
-                assert!(findings.iter().any(|finding| wrong.contains(&finding.rule)), "{error}");
+                assert!(
+                    findings.iter().any(|finding| wrong.contains(&finding.rule)),
+                    "{error}"
+                );
             }
         }
     }
     let none = Address::field("meshes").index(document.meshes().len() as u64);
-    assert_eq!(document.mesh_view(&none).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        document.mesh_view(&none).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     true
 }
 
@@ -55,7 +69,10 @@ fn check<T>(result: Result<T>) -> Option<T> {
 }
 
 fn mesh(mesh: &Mesh) {
-    assert!(mesh.segments().all(|segment| segment.data.end == segment.range.end));
+    assert!(
+        mesh.segments()
+            .all(|segment| segment.data.end == segment.range.end)
+    );
     assert!(check(mesh.load()).is_some());
     packed(mesh.positions());
     packed(mesh.normals());
@@ -65,7 +82,12 @@ fn mesh(mesh: &Mesh) {
     packed(mesh.normal_indices());
     packed(mesh.texcoord_indices());
     packed(mesh.tangent_indices());
-    for custom in mesh.custom().expect("names were read when opening").into_iter().take(MOST) {
+    for custom in mesh
+        .custom()
+        .expect("names were read when opening")
+        .into_iter()
+        .take(MOST)
+    {
         match custom.values {
             CustomValues::Index(values) | CustomValues::Integer(values) => packed(Some(values)),
             CustomValues::Float(values) => packed(Some(values)),
@@ -80,7 +102,9 @@ fn mesh(mesh: &Mesh) {
 fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     let Some(array) = array else { return };
     assert!(array.shares(&array.clone()) && array.get(array.len()).unwrap().is_none());
-    let Some(whole) = check(array.read()) else { return };
+    let Some(whole) = check(array.read()) else {
+        return;
+    };
     let len = whole.len();
     assert_eq!(len, array.len());
     for index in (0..len).take(MOST).chain(len.saturating_sub(MOST)..len) {
@@ -90,12 +114,25 @@ fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     let part = len / 3..len - len / 5;
     let mut out = vec![T::default(); part.len()];
     array.read_range_into(part.clone(), &mut out).unwrap();
-    assert_eq!(format!("{out:?}"), format!("{:?}", whole.slice(part).unwrap().to_vec()));
+    assert_eq!(
+        format!("{out:?}"),
+        format!("{:?}", whole.slice(part).unwrap().to_vec())
+    );
     let iterated: Vec<T> = array.iter().take(3000).collect::<Result<_>>().unwrap();
-    assert_eq!(format!("{iterated:?}"), format!("{:?}", whole.slice(0..len.min(3000)).unwrap().to_vec()));
+    assert_eq!(
+        format!("{iterated:?}"),
+        format!("{:?}", whole.slice(0..len.min(3000)).unwrap().to_vec())
+    );
     let mut longer = vec![T::default(); len + 1];
-    let too_many = [array.read_range_into(0..len + 1, &mut longer), array.read_into(&mut longer)];
-    assert!(too_many.into_iter().all(|result| result.unwrap_err().kind() == ErrorKind::OutOfRange));
+    let too_many = [
+        array.read_range_into(0..len + 1, &mut longer),
+        array.read_into(&mut longer),
+    ];
+    assert!(
+        too_many
+            .into_iter()
+            .all(|result| result.unwrap_err().kind() == ErrorKind::OutOfRange)
+    );
 }
 
 fn view(view: &MeshView) {

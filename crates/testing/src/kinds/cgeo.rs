@@ -3,7 +3,8 @@ use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
 
 use super::kind::Kind;
 use crate::fixtures::cgeo::{
-    Mesh, Snapshot, compress, file, header, long_names, naming_one as one_snapshot, snapshot, snapshot_bytes,
+    Mesh, Snapshot, compress, file, header, long_names, naming_one as one_snapshot, snapshot,
+    snapshot_bytes,
 };
 
 /// Nearly as many sections and map channels of a snapshot as are read.
@@ -13,28 +14,42 @@ const CHANNELS: usize = 4000;
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "snapshots, stored", |n| snapshots(n, Codec::Stored)),
     Kind::new("cgeo", "snapshots, zlib", |n| snapshots(n, Codec::Zlib)),
-    Kind::new("cgeo", "snapshots of changing triangles", changing_triangles),
-    Kind::new("cgeo", "boxes in a snapshot", |n| sections(n, raw::TAG_BOUNDING_BOX, SizeMeaning::Stored))
-        .at_most(SECTIONS),
-    Kind::new("cgeo", "clouds in a snapshot", |n| sections(n, raw::TAG_POINTCLOUD, SizeMeaning::Stored))
-        .at_most(SECTIONS),
+    Kind::new(
+        "cgeo",
+        "snapshots of changing triangles",
+        changing_triangles,
+    ),
+    Kind::new("cgeo", "boxes in a snapshot", |n| {
+        sections(n, raw::TAG_BOUNDING_BOX, SizeMeaning::Stored)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "clouds in a snapshot", |n| {
+        sections(n, raw::TAG_POINTCLOUD, SizeMeaning::Stored)
+    })
+    .at_most(SECTIONS),
     Kind::new("cgeo", "meshes in a snapshot, stored size", |n| {
         sections(n, raw::TAG_MESH_DATA, SizeMeaning::Stored)
     })
     .at_most(SECTIONS),
-    Kind::new("cgeo", "meshes in a snapshot, stored size with header", |n| {
-        sections(n, raw::TAG_MESH_DATA, SizeMeaning::StoredWithHeader)
-    })
+    Kind::new(
+        "cgeo",
+        "meshes in a snapshot, stored size with header",
+        |n| sections(n, raw::TAG_MESH_DATA, SizeMeaning::StoredWithHeader),
+    )
     .at_most(SECTIONS),
     Kind::new("cgeo", "meshes in a snapshot, inflated size", |n| {
         sections(n, raw::TAG_MESH_DATA, SizeMeaning::Inflated)
     })
     .at_most(SECTIONS),
-    Kind::new("cgeo", "unknown sections in a snapshot", |n| sections(n, 7, SizeMeaning::Stored))
-        .at_most(SECTIONS),
-    Kind::new("cgeo", "unknown sections in a snapshot, inflated size", |n| {
-        sections(n, 7, SizeMeaning::Inflated)
+    Kind::new("cgeo", "unknown sections in a snapshot", |n| {
+        sections(n, 7, SizeMeaning::Stored)
     })
+    .at_most(SECTIONS),
+    Kind::new(
+        "cgeo",
+        "unknown sections in a snapshot, inflated size",
+        |n| sections(n, 7, SizeMeaning::Inflated),
+    )
     .at_most(SECTIONS),
     Kind::new("cgeo", "sections x bytes behind them, stored size", |n| {
         sections_and_bytes(n, SizeMeaning::Stored)
@@ -44,44 +59,96 @@ pub(super) const KINDS: &[Kind] = &[
         sections_and_bytes(n, SizeMeaning::Inflated)
     })
     .at_most(SECTIONS),
-    Kind::new("cgeo", "snapshots x sections of each", |n| snapshots_and_sections(n.isqrt().max(1))),
+    Kind::new("cgeo", "snapshots x sections of each", |n| {
+        snapshots_and_sections(n.isqrt().max(1))
+    }),
     Kind::new("cgeo", "snapshots x sections of each, inflated size", |n| {
         let few = vec![section(7); n.isqrt().clamp(1, SECTIONS)];
-        file(&vec![[few, whole()].concat(); n.isqrt().max(1)], zlib(SizeMeaning::Inflated))
+        file(
+            &vec![[few, whole()].concat(); n.isqrt().max(1)],
+            zlib(SizeMeaning::Inflated),
+        )
     }),
-    Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),
-    Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
-        .shared(),
+    Kind::new("cgeo", "entries of the table that name one snapshot", |n| {
+        naming_one(n, 1)
+    })
+    .shared(),
+    Kind::new(
+        "cgeo",
+        "entries that name one snapshot x its sections",
+        |n| naming_one(n, n.min(SECTIONS)),
+    )
+    .shared(),
     // As many arrays, triangles or bytes of names together as items.
-    Kind::new("cgeo", "entries that name one snapshot x its map channels", |n| {
-        let side = n.isqrt();
-        naming(side, &Mesh { texcoords: vec![Vec::new(); side.min(CHANNELS)], ..Mesh::sheet(2, 0, 0.0) })
-    })
+    Kind::new(
+        "cgeo",
+        "entries that name one snapshot x its map channels",
+        |n| {
+            let side = n.isqrt();
+            naming(
+                side,
+                &Mesh {
+                    texcoords: vec![Vec::new(); side.min(CHANNELS)],
+                    ..Mesh::sheet(2, 0, 0.0)
+                },
+            )
+        },
+    )
     .shared(),
-    Kind::new("cgeo", "entries that name one snapshot x its triangles", |n| {
-        naming(n.isqrt(), &Mesh::sheet((n.isqrt().isqrt() + 2) as u32, 1, 0.0))
-    })
+    Kind::new(
+        "cgeo",
+        "entries that name one snapshot x its triangles",
+        |n| {
+            naming(
+                n.isqrt(),
+                &Mesh::sheet((n.isqrt().isqrt() + 2) as u32, 1, 0.0),
+            )
+        },
+    )
     .shared(),
-    Kind::new("cgeo", "snapshots x names of the header", |n| long_names(10 * n.isqrt(), n.isqrt().max(1))),
-    Kind::new("cgeo", "entries that name one snapshot x bytes of names", |n| long_names(n, n / 8 + 1))
-        .shared(),
+    Kind::new("cgeo", "snapshots x names of the header", |n| {
+        long_names(10 * n.isqrt(), n.isqrt().max(1))
+    }),
+    Kind::new(
+        "cgeo",
+        "entries that name one snapshot x bytes of names",
+        |n| long_names(n, n / 8 + 1),
+    )
+    .shared(),
     Kind::new("cgeo", "snapshots x materials", |n| {
-        let side = (1..).take_while(|side| side * side * side <= n).last().unwrap_or(1);
+        let side = (1..)
+            .take_while(|side| side * side * side <= n)
+            .last()
+            .unwrap_or(1);
         let triangles = 2 * side * side;
         let snapshots: Vec<Snapshot> = (0..side)
             .map(|first| {
-                let materials = (first..first + triangles).map(|id| (id % 60_000) as u16).collect();
-                let mesh = Mesh { materials, ..Mesh::sheet(side as u32 + 1, 0, 0.0) };
+                let materials = (first..first + triangles)
+                    .map(|id| (id % 60_000) as u16)
+                    .collect();
+                let mesh = Mesh {
+                    materials,
+                    ..Mesh::sheet(side as u32 + 1, 0, 0.0)
+                };
                 snapshot(&mesh, mesh.complete())
             })
             .collect();
         file(&snapshots, zlib(SizeMeaning::Stored))
     }),
     Kind::new("cgeo", "empty map channels", |n| channels(n, 1)),
-    Kind::new("cgeo", "empty map channels x differences", |n| channels(n.min(64), n)).shared(),
-    Kind::new("cgeo", "properties of the header", |n| properties(n, "Some property: 7\n")),
-    Kind::new("cgeo", "lines of the header without a colon", |n| properties(n, "text\n")),
-    Kind::new("cgeo", "equal bad properties", |n| properties(n, "Scale: what\n")),
+    Kind::new("cgeo", "empty map channels x differences", |n| {
+        channels(n.min(64), n)
+    })
+    .shared(),
+    Kind::new("cgeo", "properties of the header", |n| {
+        properties(n, "Some property: 7\n")
+    }),
+    Kind::new("cgeo", "lines of the header without a colon", |n| {
+        properties(n, "text\n")
+    }),
+    Kind::new("cgeo", "equal bad properties", |n| {
+        properties(n, "Scale: what\n")
+    }),
 ];
 
 fn stored() -> Dialect {
@@ -107,7 +174,11 @@ fn raw_file(
     out.resize(at + snapshots.len() * 8, 0);
     out.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
     for bytes in snapshots {
-        let tag = if dialect.offset == OffsetTarget::StartTag { 0 } else { 4 };
+        let tag = if dialect.offset == OffsetTarget::StartTag {
+            0
+        } else {
+            4
+        };
         let offset = out.len() as u64 + tag;
         out[at..at + 8].copy_from_slice(&offset.to_le_bytes());
         at += 8;
@@ -122,7 +193,13 @@ fn snapshots(n: usize, codec: Codec) -> Vec<u8> {
     let mesh = Mesh::sheet(2, 0, 0.0);
     let first = snapshot_bytes(&whole(), dialect);
     let second = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), dialect);
-    let all = (0..n).map(|index| if index == 0 { first.clone() } else { second.clone() });
+    let all = (0..n).map(|index| {
+        if index == 0 {
+            first.clone()
+        } else {
+            second.clone()
+        }
+    });
     raw_file(header(n, dialect), all, dialect)
 }
 
@@ -133,7 +210,13 @@ fn changing_triangles(n: usize) -> Vec<u8> {
         snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored())
     };
     let [small, large] = [bytes(2), bytes(3)];
-    let all = (0..n).map(|index| if index % 2 == 0 { small.clone() } else { large.clone() });
+    let all = (0..n).map(|index| {
+        if index % 2 == 0 {
+            small.clone()
+        } else {
+            large.clone()
+        }
+    });
     raw_file(header(n, stored()), all, stored())
 }
 
@@ -149,7 +232,11 @@ fn section(tag: u32) -> (u32, Vec<u8>) {
 }
 
 fn sections(n: usize, tag: u32, size: SizeMeaning) -> Vec<u8> {
-    let dialect = if size == SizeMeaning::Inflated { zlib(size) } else { stored().with_size(size) };
+    let dialect = if size == SizeMeaning::Inflated {
+        zlib(size)
+    } else {
+        stored().with_size(size)
+    };
     file(&[[whole(), vec![section(tag); n]].concat()], dialect)
 }
 
@@ -168,7 +255,10 @@ fn sections_and_bytes(n: usize, size: SizeMeaning) -> Vec<u8> {
 }
 
 fn snapshots_and_sections(n: usize) -> Vec<u8> {
-    let bytes = snapshot_bytes(&[vec![section(7); n.min(SECTIONS)], whole()].concat(), stored());
+    let bytes = snapshot_bytes(
+        &[vec![section(7); n.min(SECTIONS)], whole()].concat(),
+        stored(),
+    );
     raw_file(header(n, stored()), (0..n).map(|_| bytes.clone()), stored())
 }
 
@@ -182,10 +272,20 @@ fn naming(n: usize, mesh: &Mesh) -> Vec<u8> {
 
 /// `count` snapshots with `n` empty map channels; all except the first are differences.
 pub fn channels(n: usize, count: usize) -> Vec<u8> {
-    let mesh = Mesh { triangles: Vec::new(), texcoords: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
+    let mesh = Mesh {
+        triangles: Vec::new(),
+        texcoords: vec![Vec::new(); n],
+        ..Mesh::sheet(2, 0, 0.0)
+    };
     let whole = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
     let difference = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), stored());
-    let all = (0..count).map(|index| if index == 0 { whole.clone() } else { difference.clone() });
+    let all = (0..count).map(|index| {
+        if index == 0 {
+            whole.clone()
+        } else {
+            difference.clone()
+        }
+    });
     raw_file(header(count, stored()), all, stored())
 }
 
@@ -205,9 +305,22 @@ fn properties(n: usize, line: &str) -> Vec<u8> {
 /// A small mesh, and `count` others of `vertices` vertices, all of them zero.
 pub fn small_before_large(count: usize, vertices: usize) -> Vec<u8> {
     let dialect = zlib(SizeMeaning::Stored);
-    let large = Mesh { positions: vec![[0.0; 3]; vertices], ..Mesh::default() };
+    let large = Mesh {
+        positions: vec![[0.0; 3]; vertices],
+        ..Mesh::default()
+    };
     let [first, others] = [whole(), snapshot(&large, large.complete())];
     let [first, others] = [first, others].map(|sections| snapshot_bytes(&sections, dialect));
-    let all = (0..=count).map(|index| if index == 0 { first.clone() } else { others.clone() });
-    raw_file(header(count + 1, dialect), all.collect::<Vec<_>>().into_iter(), dialect)
+    let all = (0..=count).map(|index| {
+        if index == 0 {
+            first.clone()
+        } else {
+            others.clone()
+        }
+    });
+    raw_file(
+        header(count + 1, dialect),
+        all.collect::<Vec<_>>().into_iter(),
+        dialect,
+    )
 }

@@ -4,8 +4,12 @@ use crate::fixtures::iqm::{Writer, shared_vertices};
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("iqm", "empty meshes", |n| meshes(n, 0, &["a"])),
     Kind::new("iqm", "meshes of all vertices", |n| meshes(n, 3, &["a"])).shared(),
-    Kind::new("iqm", "vertex arrays of one type", |n| colors(Iqm::of_triangle(), n).finish()),
-    Kind::new("iqm", "custom vertex arrays of one name", |n| arrays(Iqm::of_triangle(), n, false).finish()),
+    Kind::new("iqm", "vertex arrays of one type", |n| {
+        colors(Iqm::of_triangle(), n).finish()
+    }),
+    Kind::new("iqm", "custom vertex arrays of one name", |n| {
+        arrays(Iqm::of_triangle(), n, false).finish()
+    }),
     Kind::new("iqm", "custom vertex arrays of different names", |n| {
         arrays(Iqm::of_triangle(), n, true).finish()
     }),
@@ -26,12 +30,20 @@ pub(super) const KINDS: &[Kind] = &[
         file.joints(n, |joint| joint as u32);
         file.finish()
     }),
-    Kind::new("iqm", "comment", |n| Iqm::default().with(NUM_COMMENT, &vec![b'x'; n], n).finish()),
+    Kind::new("iqm", "comment", |n| {
+        Iqm::default().with(NUM_COMMENT, &vec![b'x'; n], n).finish()
+    }),
     Kind::new("iqm", "anims", |n| anims(n, 1).finish()),
     Kind::new("iqm", "anims x frames", |n| anims(n, n).finish()),
-    Kind::new("iqm", "frames x bytes of the name of the animation and a joint", |n| {
-        Writer::sheets(1, 2, 2).frozen_as(&"x".repeat(n), 1, 1, (n / 4) as u32).to_bytes()
-    }),
+    Kind::new(
+        "iqm",
+        "frames x bytes of the name of the animation and a joint",
+        |n| {
+            Writer::sheets(1, 2, 2)
+                .frozen_as(&"x".repeat(n), 1, 1, (n / 4) as u32)
+                .to_bytes()
+        },
+    ),
     Kind::new("iqm", "anims x frames x poses", |n| {
         let mut file = anims(n, n);
         file.poses(n);
@@ -41,7 +53,10 @@ pub(super) const KINDS: &[Kind] = &[
         let n = n as u32;
         Writer::sheets(1, 2, 2).frozen(n, n, n).to_bytes()
     }),
-    Kind::new("iqm", "meshes x shared vertices", |n| shared_vertices(n as u32, n as u32)).shared(),
+    Kind::new("iqm", "meshes x shared vertices", |n| {
+        shared_vertices(n as u32, n as u32)
+    })
+    .shared(),
     Kind::new("iqm", "frames x poses without channels", |n| {
         let mut file = anims(1, n);
         file.poses(n);
@@ -59,13 +74,17 @@ pub(super) const KINDS: &[Kind] = &[
             .flat_map(f32::to_le_bytes)
             .collect();
         let weights = [[255, 0, 0, 0]; 3].concat();
-        let [position, indices, weights] = [&corners[..], &[0; 12], &weights].map(|bytes| file.append(bytes));
+        let [position, indices, weights] =
+            [&corners[..], &[0; 12], &weights].map(|bytes| file.append(bytes));
         let mut arrays = Vec::new();
         words(&mut arrays, [0, 0, 7, 3, position]);
         words(&mut arrays, [4, 0, 1, 4, indices]);
         words(&mut arrays, [5, 0, 1, 4, weights]);
         file.section(NUM_VERTEXARRAYS, &arrays, 3);
-        let triangle: Vec<u8> = [0_u32, 1, 2].into_iter().flat_map(u32::to_le_bytes).collect();
+        let triangle: Vec<u8> = [0_u32, 1, 2]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
         file.section(NUM_TRIANGLES, &triangle, 1);
         file.meshes(1, 1, |_| 0);
         file.joints(n, |_| 0);
@@ -83,8 +102,14 @@ pub(super) const KINDS: &[Kind] = &[
         file.poses(n);
         file.finish()
     }),
-    Kind::new("iqm", "extensions of one name", |n| extensions(n.min(64), false)).at_most(64),
-    Kind::new("iqm", "extensions of different names", |n| extensions(n.min(64), true)).at_most(64),
+    Kind::new("iqm", "extensions of one name", |n| {
+        extensions(n.min(64), false)
+    })
+    .at_most(64),
+    Kind::new("iqm", "extensions of different names", |n| {
+        extensions(n.min(64), true)
+    })
+    .at_most(64),
     Kind::new("iqm", "triangles out of range", |n| {
         let mut file = Iqm::of_triangle();
         file.section(NUM_TRIANGLES, &vec![9; n * 12], n as u32);
@@ -158,7 +183,11 @@ impl Iqm {
     fn section(&mut self, num: usize, bytes: &[u8], count: u32) {
         let offset = self.append(bytes);
         self.fields[num] = count;
-        self.fields[if num == NUM_VERTEXARRAYS { num + 2 } else { num + 1 }] = offset;
+        self.fields[if num == NUM_VERTEXARRAYS {
+            num + 2
+        } else {
+            num + 1
+        }] = offset;
     }
 
     fn with(mut self, num: usize, bytes: &[u8], count: usize) -> Self {
@@ -189,7 +218,10 @@ impl Iqm {
         let mut bytes = Vec::new();
         let vertices = self.fields[NUM_VERTEXES];
         for mesh in 0..n {
-            words(&mut bytes, [name(mesh), name(mesh), 0, vertices, 0, triangles]);
+            words(
+                &mut bytes,
+                [name(mesh), name(mesh), 0, vertices, 0, triangles],
+            );
         }
         self.section(NUM_MESHES, &bytes, n as u32);
     }
@@ -197,7 +229,19 @@ impl Iqm {
     fn joints(&mut self, n: usize, name: impl Fn(usize) -> u32) {
         let mut bytes = Vec::new();
         for joint in 0..n {
-            words(&mut bytes, [name(joint), (joint as u32).wrapping_sub(1), 0, 0, 0, 0, 0, 0]);
+            words(
+                &mut bytes,
+                [
+                    name(joint),
+                    (joint as u32).wrapping_sub(1),
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                ],
+            );
             words(&mut bytes, [1.0_f32.to_bits(); 4]);
         }
         self.section(NUM_JOINTS, &bytes, n as u32);
@@ -242,7 +286,10 @@ fn arrays(mut file: Iqm, n: usize, different: bool) -> Iqm {
     let names = file.names(n);
     let data = file.append(&[0; 36]);
     let mut bytes = Vec::new();
-    for name in names.iter().map(|name| if different { *name } else { names[0] }) {
+    for name in names
+        .iter()
+        .map(|name| if different { *name } else { names[0] })
+    {
         words(&mut bytes, [CUSTOM + name, 0, UBYTE, 4, data]);
     }
     file.section(NUM_VERTEXARRAYS, &bytes, n as u32);
@@ -284,8 +331,15 @@ fn extensions(n: usize, different: bool) -> Vec<u8> {
     let first = file.at();
     let mut bytes = Vec::new();
     for index in 0..n {
-        let next = if index + 1 < n { first + (index as u32 + 1) * 16 } else { 0 };
-        words(&mut bytes, [names[if different { index } else { 0 }], 0, 0, next]);
+        let next = if index + 1 < n {
+            first + (index as u32 + 1) * 16
+        } else {
+            0
+        };
+        words(
+            &mut bytes,
+            [names[if different { index } else { 0 }], 0, 0, next],
+        );
     }
     file.section(NUM_EXTENSIONS, &bytes, n as u32);
     file.finish()

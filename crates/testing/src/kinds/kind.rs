@@ -20,8 +20,20 @@ pub struct Kind {
 }
 
 impl Kind {
-    pub(super) const fn new(format: &'static str, name: &'static str, build: fn(usize) -> Vec<u8>) -> Self {
-        Self { format, name, build, most: usize::MAX, shared: false, headers: None, max_total_bytes: None }
+    pub(super) const fn new(
+        format: &'static str,
+        name: &'static str,
+        build: fn(usize) -> Vec<u8>,
+    ) -> Self {
+        Self {
+            format,
+            name,
+            build,
+            most: usize::MAX,
+            shared: false,
+            headers: None,
+            max_total_bytes: None,
+        }
     }
 
     pub(super) const fn at_most(self, most: usize) -> Self {
@@ -29,15 +41,24 @@ impl Kind {
     }
 
     pub(super) const fn shared(self) -> Self {
-        Self { shared: true, ..self }
+        Self {
+            shared: true,
+            ..self
+        }
     }
 
     pub(super) const fn with_headers(self, headers: fn(usize) -> usize) -> Self {
-        Self { headers: Some(headers), ..self }
+        Self {
+            headers: Some(headers),
+            ..self
+        }
     }
 
     pub(super) const fn with_max_total_bytes(self, max_total_bytes: u64) -> Self {
-        Self { max_total_bytes: Some(max_total_bytes), ..self }
+        Self {
+            max_total_bytes: Some(max_total_bytes),
+            ..self
+        }
     }
 }
 

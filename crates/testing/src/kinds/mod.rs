@@ -16,7 +16,14 @@ pub use slmesh::one_block_of_zeros;
 
 /// Every kind of every format.
 pub fn all() -> Vec<Kind> {
-    [cgeo::KINDS, iqm::KINDS, openctm::KINDS, slmesh::KINDS, tmf::KINDS].concat()
+    [
+        cgeo::KINDS,
+        iqm::KINDS,
+        openctm::KINDS,
+        slmesh::KINDS,
+        tmf::KINDS,
+    ]
+    .concat()
 }
 
 #[cfg(test)]
@@ -32,12 +39,17 @@ mod tests {
             .iter()
             .flat_map(|kind| [1, 9, 70].map(|n| (kind, n)))
             .filter_map(|(kind, n)| {
-                let file = MeshFile::from_source(Source::from_bytes((kind.build)(n)), &Options::default());
-                file.err().map(|error| format!("{}/{} of {n}: {error}", kind.format, kind.name))
+                let file =
+                    MeshFile::from_source(Source::from_bytes((kind.build)(n)), &Options::default());
+                file.err()
+                    .map(|error| format!("{}/{} of {n}: {error}", kind.format, kind.name))
             })
             .collect();
         // An upload cache is not an asset.
-        let wrong: Vec<_> = wrong.iter().filter(|text| !text.contains("upload cache")).collect();
+        let wrong: Vec<_> = wrong
+            .iter()
+            .filter(|text| !text.contains("upload cache"))
+            .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

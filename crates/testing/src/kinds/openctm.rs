@@ -2,27 +2,52 @@ use super::kind::Kind;
 use crate::fixtures::openctm::{Body, MG1, MG2, RAW};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind::new("openctm", "bodies, RAW", |n| body(RAW, 0, 0, true).repeat(n)),
-    Kind::new("openctm", "bodies, MG1", |n| body(MG1, 0, 0, true).repeat(n)),
-    Kind::new("openctm", "bodies, MG2", |n| body(MG2, 0, 0, true).repeat(n)),
-    Kind::new("openctm", "uv maps of different names", |n| body(RAW, n, 0, true)),
+    Kind::new("openctm", "bodies, RAW", |n| {
+        body(RAW, 0, 0, true).repeat(n)
+    }),
+    Kind::new("openctm", "bodies, MG1", |n| {
+        body(MG1, 0, 0, true).repeat(n)
+    }),
+    Kind::new("openctm", "bodies, MG2", |n| {
+        body(MG2, 0, 0, true).repeat(n)
+    }),
+    Kind::new("openctm", "uv maps of different names", |n| {
+        body(RAW, n, 0, true)
+    }),
     Kind::new("openctm", "uv maps of one name", |n| body(RAW, n, 0, false)),
-    Kind::new("openctm", "attribute maps of different names", |n| body(RAW, 0, n, true)),
-    Kind::new("openctm", "attribute maps of one name", |n| body(RAW, 0, n, false)),
-    Kind::new("openctm", "uv maps x attribute maps", |n| body(RAW, n, n, true)),
-    Kind::new("openctm", "uv maps x attribute maps of one name", |n| body(RAW, n, n, false)),
+    Kind::new("openctm", "attribute maps of different names", |n| {
+        body(RAW, 0, n, true)
+    }),
+    Kind::new("openctm", "attribute maps of one name", |n| {
+        body(RAW, 0, n, false)
+    }),
+    Kind::new("openctm", "uv maps x attribute maps", |n| {
+        body(RAW, n, n, true)
+    }),
+    Kind::new("openctm", "uv maps x attribute maps of one name", |n| {
+        body(RAW, n, n, false)
+    }),
     Kind::new("openctm", "uv maps, MG1", |n| packed(MG1, n)),
     Kind::new("openctm", "uv maps, MG2", |n| packed(MG2, n)),
-    Kind::new("openctm", "bodies x maps", |n| body(RAW, n.isqrt(), n.isqrt(), true).repeat(n.isqrt().max(1))),
+    Kind::new("openctm", "bodies x maps", |n| {
+        body(RAW, n.isqrt(), n.isqrt(), true).repeat(n.isqrt().max(1))
+    }),
     Kind::new("openctm", "comment", |n| {
         let mut body = Body::sheet(RAW, 2);
         body.comment = vec![b'x'; n];
         body.to_bytes()
     }),
     // As many as are kept when they have been decoded. More of them are decoded by each call.
-    Kind::new("openctm", "bodies that make 200 times their size", |n| bomb(16_000).repeat(n)).at_most(1024),
-    Kind::new("openctm", "bodies that make 200 times their size, not kept", |n| bomb(16_000).repeat(n))
-        .with_max_total_bytes(16 << 20),
+    Kind::new("openctm", "bodies that make 200 times their size", |n| {
+        bomb(16_000).repeat(n)
+    })
+    .at_most(1024),
+    Kind::new(
+        "openctm",
+        "bodies that make 200 times their size, not kept",
+        |n| bomb(16_000).repeat(n),
+    )
+    .with_max_total_bytes(16 << 20),
     Kind::new("openctm", "comments that fill the file", |n| {
         let mut body = Body::sheet(RAW, 2);
         body.comment = vec![b'x'; n * 16];
@@ -44,7 +69,13 @@ fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u
     let mut out = body.to_bytes();
     out[20..24].copy_from_slice(&(uv as u32).to_le_bytes());
     out[24..28].copy_from_slice(&(attributes as u32).to_le_bytes());
-    let name = |number: usize| if different { format!("{number}") } else { "m".to_owned() };
+    let name = |number: usize| {
+        if different {
+            format!("{number}")
+        } else {
+            "m".to_owned()
+        }
+    };
     let text = |out: &mut Vec<u8>, text: &str| {
         out.extend((text.len() as u32).to_le_bytes());
         out.extend(text.bytes());

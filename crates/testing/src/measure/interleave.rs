@@ -13,7 +13,10 @@ pub struct Times {
 impl Times {
     /// The times of both jobs, one after the other.
     pub fn and(self, other: Self) -> Self {
-        Self { least: self.least + other.least, median: self.median + other.median }
+        Self {
+            least: self.least + other.least,
+            median: self.median + other.median,
+        }
     }
 
     /// The shortest time, in seconds.
@@ -39,7 +42,10 @@ pub fn interleave<const N: usize>(rounds: usize, mut jobs: [&mut dyn FnMut(); N]
     }
     times.map(|mut times| {
         times.sort_unstable();
-        Times { least: times[0], median: times[rounds / 2] }
+        Times {
+            least: times[0],
+            median: times[rounds / 2],
+        }
     })
 }
 
@@ -62,23 +68,59 @@ struct Row {
 
 impl Table {
     /// A row that says how many times as fast ours is: at least `bar`.
-    pub fn faster(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
+    pub fn faster(
+        &mut self,
+        ours: &'static str,
+        theirs: &'static str,
+        times: [Times; 2],
+        bar: f64,
+    ) {
         let [of_least, of_median] = ratios(times[1], times[0]);
         let (bar, reached) = (format!(">= {bar:?}"), Some(of_least >= bar));
-        self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
+        self.rows.push(Row {
+            ours,
+            theirs,
+            times,
+            of_least,
+            of_median,
+            bar,
+            reached,
+        });
     }
 
     /// A row that says how many times as fast ours is, whatever that may be.
     pub fn beside(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2]) {
         let [of_least, of_median] = ratios(times[1], times[0]);
-        self.rows.push(Row { ours, theirs, times, of_least, of_median, bar: String::new(), reached: None });
+        self.rows.push(Row {
+            ours,
+            theirs,
+            times,
+            of_least,
+            of_median,
+            bar: String::new(),
+            reached: None,
+        });
     }
 
     /// A row that says how many times as long ours takes: at most `bar`.
-    pub fn slower(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
+    pub fn slower(
+        &mut self,
+        ours: &'static str,
+        theirs: &'static str,
+        times: [Times; 2],
+        bar: f64,
+    ) {
         let [of_least, of_median] = ratios(times[0], times[1]);
         let (bar, reached) = (format!("<= {bar:?}"), Some(of_least <= bar));
-        self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
+        self.rows.push(Row {
+            ours,
+            theirs,
+            times,
+            of_least,
+            of_median,
+            bar,
+            reached,
+        });
     }
 }
 
@@ -88,7 +130,10 @@ fn ratios(of: Times, to: Times) -> [f64; 2] {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| work | compared with | ratio of minima | ratio of medians | target | | minima, ms |")?;
+        writeln!(
+            f,
+            "| work | compared with | ratio of minima | ratio of medians | target | | minima, ms |"
+        )?;
         writeln!(f, "|---|---|--:|--:|--:|---|--:|")?;
         for row in &self.rows {
             let [ours, theirs] = row.times.map(|times| times.least.as_secs_f64() * 1e3);

@@ -16,9 +16,10 @@ pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
         return (large.join("large_mesh.iqm"), large.join("large_anim.iqm"));
     }
     let files = (folder.join("mesh.iqm"), folder.join("animation.iqm"));
-    for (path, writer) in
-        [(&files.0, Writer::sheets(4, 500, 100)), (&files.1, Writer::sheets(1, 20, 20).animated(120, 2000))]
-    {
+    for (path, writer) in [
+        (&files.0, Writer::sheets(4, 500, 100)),
+        (&files.1, Writer::sheets(1, 20, 20).animated(120, 2000)),
+    ] {
         fs::write(path, writer.to_bytes()).expect("room for temporary files");
         let strict = Options::default().with_strictness(Strictness::Strict);
         let model = Source::open(path).and_then(|source| Model::from_source(source, &strict));
@@ -30,7 +31,9 @@ pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
 
 /// A loop without a library: the channels in the order in which they are stored.
 pub fn plain_loop(poses: &[Pose], stored: &[u8], out: &mut [Trs]) {
-    let mut stored = stored.chunks_exact(2).map(|channel| u16::from_le_bytes([channel[0], channel[1]]));
+    let mut stored = stored
+        .chunks_exact(2)
+        .map(|channel| u16::from_le_bytes([channel[0], channel[1]]));
     for frame in out.chunks_exact_mut(poses.len()) {
         for (trs, pose) in frame.iter_mut().zip(poses) {
             let mut channels = pose.channeloffset;

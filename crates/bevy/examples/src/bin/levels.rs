@@ -17,9 +17,17 @@ fn main() {
     let path = AssetPath::from_path(&name).into_owned();
     let handle: Handle<MeshmapFile> = server.load_builder().with_settings(settings).load(path);
     load(&mut app, &handle);
-    let file = app.world().resource::<Assets<MeshmapFile>>().get(&handle).expect("the file is loaded");
+    let file = app
+        .world()
+        .resource::<Assets<MeshmapFile>>()
+        .get(&handle)
+        .expect("the file is loaded");
     for mesh in &file.meshes {
-        let mesh = app.world().resource::<Assets<MeshmapMesh>>().get(mesh).expect("the mesh is loaded");
+        let mesh = app
+            .world()
+            .resource::<Assets<MeshmapMesh>>()
+            .get(mesh)
+            .expect("the mesh is loaded");
         println!("{}: level {:?}", mesh.address, mesh.lod);
     }
     let scene = file.scene.clone();
@@ -29,7 +37,10 @@ fn main() {
     // The unit of the file is the size of the object: here each is 1 long.
     for place in 1..5 {
         let offset = Vec3::new(1.2, 0.0, -1.4) * place as f32;
-        app.world_mut().spawn((WorldAssetRoot(scene.clone()), Transform::from_translation(offset)));
+        app.world_mut().spawn((
+            WorldAssetRoot(scene.clone()),
+            Transform::from_translation(offset),
+        ));
     }
     run(&mut app, 3);
     look(&mut app, min, max + Vec3::X * 1.5, Vec3::new(0.1, 0.5, 1.0));

@@ -16,4 +16,5 @@ pub use scratch::Scratch;
 pub(crate) use block::lzma_into;
 pub(crate) use content::{Content, Decoders};
 pub(crate) use help::Help;
+pub(crate) use scratch::Context;
 pub(crate) use slot::{Slot, lasting};

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::content::Decoders;
 use crate::codec::lzma::Lzma;
-use crate::limits::job;
+use crate::limits::{Meter, job};
 use crate::options::{Options, Parallelism};
 
 /// Working memory of decoders, reused so that later decodes allocate nothing.
@@ -20,6 +20,18 @@ pub struct Scratch {
     pub(crate) frames: [Vec<[f32; 3]>; 2],
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     pub(crate) is_parallel: bool,
+}
+
+/// What a decode works with: the meter that it is charged to, and its working memory.
+pub(crate) struct Context<'a> {
+    pub(crate) meter: &'a Meter<'a>,
+    pub(crate) scratch: &'a mut Scratch,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(meter: &'a Meter<'_>, scratch: &'a mut Scratch) -> Self {
+        Self { meter, scratch }
+    }
 }
 
 impl Default for Scratch {

@@ -16,7 +16,7 @@ use super::rules::FILE;
 use super::skin::Skin;
 use crate::bytes::Source;
 use crate::codec::Codec;
-use crate::decode::{Block, Scratch};
+use crate::decode::{Block, Context, Scratch};
 use crate::limits::Meter;
 use crate::num::Span;
 use crate::report::{ErrorKind, Place, Result};
@@ -35,7 +35,7 @@ impl Asset {
         self.mesh_from(
             self.source(),
             MeshKey::Lod(lod),
-            (&self.meter(), &mut Scratch::default()),
+            Context::new(&self.meter(), &mut Scratch::default()),
         )
     }
 
@@ -91,7 +91,7 @@ impl Asset {
         self.mesh_from(
             self.source(),
             MeshKey::Physics,
-            (&self.meter(), &mut Scratch::default()),
+            Context::new(&self.meter(), &mut Scratch::default()),
         )
     }
 
@@ -103,7 +103,10 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod), and [`Malformed`](ErrorKind::Malformed) for fewer points than the hulls have.
     pub fn physics_convex(&self) -> Result<Option<PhysicsConvex>> {
-        self.convex_from(self.source(), (&self.meter(), &mut Scratch::default()))
+        self.convex_from(
+            self.source(),
+            Context::new(&self.meter(), &mut Scratch::default()),
+        )
     }
 
     /// The skin, decoded; `Ok(None)` if the asset has no skin.
@@ -112,7 +115,10 @@ impl Asset {
     ///
     /// Returns the errors of [`lod`](Self::lod).
     pub fn skin(&self) -> Result<Option<Skin>> {
-        self.skin_from(self.source(), (&self.meter(), &mut Scratch::default()))
+        self.skin_from(
+            self.source(),
+            Context::new(&self.meter(), &mut Scratch::default()),
+        )
     }
 
     /// Any block of the header, inflated; `Ok(None)` if it is absent.
@@ -123,10 +129,11 @@ impl Asset {
     ///
     /// Returns the errors of [`Block::decode`].
     pub fn raw_block(&self, name: &str) -> Result<Option<Bytes>> {
-        let call = (&self.meter(), &mut Scratch::default());
-        Ok(self
-            .content(self.source(), name, call)?
-            .map(|(_, content)| content))
+        let meter = self.meter();
+        let mut scratch = Scratch::default();
+        let context = Context::new(&meter, &mut scratch);
+        let content = self.content(self.source(), name, context)?;
+        Ok(content.map(|(_, bytes)| bytes))
     }
 
     /// The blocks that are there, in the order of [`entries`](Self::entries).
@@ -175,37 +182,30 @@ impl Asset {
         &self,
         source: &Source,
         key: MeshKey,
-        (meter, scratch): (&Meter, &mut Scratch),
+        context: Context<'_>,
     ) -> Result<Option<Mesh>> {
-        Mesh::of_block(
-            key,
-            self.content(source, key.name(), (meter, scratch)),
-            meter,
-        )
+        let meter = context.meter;
+        Mesh::of_block(key, self.content(source, key.name(), context), meter)
     }
 
     pub(crate) fn convex_from(
         &self,
         source: &Source,
-        call: (&Meter, &mut Scratch),
+        context: Context<'_>,
     ) -> Result<Option<PhysicsConvex>> {
-        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, call))
+        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, context))
     }
 
-    pub(crate) fn skin_from(
-        &self,
-        source: &Source,
-        call: (&Meter, &mut Scratch),
-    ) -> Result<Option<Skin>> {
-        Skin::new(self.content(source, SKIN, call))
+    pub(crate) fn skin_from(&self, source: &Source, context: Context<'_>) -> Result<Option<Skin>> {
+        Skin::new(self.content(source, SKIN, context))
     }
 
     /// A block, inflated.
-    fn content(&self, source: &Source, name: &str, call: (&Meter, &mut Scratch)) -> Content {
+    fn content(&self, source: &Source, name: &str, context: Context<'_>) -> Content {
         let Some((block, stored)) = self.stored_block(source, name)? else {
             return Ok(None);
         };
-        self.inflate(block, stored, call).map(Some)
+        self.inflate(block, stored, context).map(Some)
     }
 
     /// The content of a block, whose bytes these are.
@@ -213,8 +213,9 @@ impl Asset {
         &self,
         block: Block,
         stored: Bytes,
-        (meter, scratch): (&Meter, &mut Scratch),
+        context: Context<'_>,
     ) -> Result<(BlockPlace, Bytes)> {
+        let Context { meter, scratch } = context;
         meter.count_read(&block.range);
         let content = block.decode_stored(stored, self.options(), meter, scratch);
         let content = content.map_err(|error| self.source().locate(FILE.locate(error)))?;

@@ -12,7 +12,7 @@ use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::bytes::Array;
 use crate::codec::dequant::dequantize;
-use crate::decode::Scratch;
+use crate::decode::{Context, Scratch};
 use crate::num::{as_u64, decimal, interval};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
@@ -35,7 +35,7 @@ impl Asset {
         let mut broken = Vec::new();
         let skin = sound(
             SKIN,
-            self.skin_from(&source, (&meter, &mut scratch)),
+            self.skin_from(&source, Context::new(&meter, &mut scratch)),
             &mut broken,
         )?;
         // If a skin cannot be read, it is unknown what belongs to it.
@@ -44,7 +44,11 @@ impl Asset {
         for lod in Lod::ALL {
             // The skin stays; one mesh takes the place of the other.
             let part = meter.part();
-            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&part, &mut scratch));
+            let mesh = self.mesh_from(
+                &source,
+                MeshKey::Lod(lod),
+                Context::new(&part, &mut scratch),
+            );
             let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else {
                 continue;
             };
@@ -69,14 +73,15 @@ impl Asset {
             higher = Some((lod, mesh.face_count(), triangles));
         }
         let part = meter.part();
-        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&part, &mut scratch));
+        let physics_mesh =
+            self.mesh_from(&source, MeshKey::Physics, Context::new(&part, &mut scratch));
         let has_mesh =
             sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
                 faces(&mesh, None, false, &mut findings);
                 true
             });
         drop(part);
-        let convex = self.convex_from(&source, (&meter, &mut scratch));
+        let convex = self.convex_from(&source, Context::new(&meter, &mut scratch));
         if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
             check_convex(&convex, has_mesh, &mut findings);
         }

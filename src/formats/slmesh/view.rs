@@ -9,7 +9,7 @@ use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::{Block, Scratch, Slot, lasting};
+use crate::decode::{Block, Context, Scratch, Slot, lasting};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts,
@@ -92,7 +92,7 @@ impl Asset {
         let decode = || {
             let maker = meter.maker();
             let (place, content) =
-                self.inflate(block, stored, (&maker, &mut Scratch::default()))?;
+                self.inflate(block, stored, Context::new(&maker, &mut Scratch::default()))?;
             Mesh::new(key, content, place, &maker)
         };
         let keep = |mesh: &Result<Mesh>| {

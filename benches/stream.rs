@@ -115,8 +115,8 @@ mod linux {
 
     fn open(path: &Path, is_mapped: bool) -> Proxy {
         #[allow(unsafe_code, reason = "maps are what is measured")]
-        // SAFETY: nobody changes the file while this runs.
         let source = if is_mapped {
+            // SAFETY: nobody changes the file while this runs.
             unsafe { Source::map(path) }
         } else {
             Source::open(path)

@@ -124,7 +124,7 @@ impl Proxy {
         let mut known: HashMap<u64, (usize, Vec<Result<ArrayEntry>>)> = HashMap::new();
         Box::new(indices.flat_map(move |index| {
             let start = match proxy.snapshot(index) {
-                Ok(snapshot) => snapshot.extent.start,
+                Ok(snapshot) => snapshot.stored.extent.start,
                 Err(error) => return vec![Err(error)],
             };
             if !repeated.contains(&start) {
@@ -309,10 +309,10 @@ impl Proxy {
 
 impl Listed {
     fn entry(&self, which: Which) -> ArrayEntry {
-        let (address, range) = (which.address(self.snapshot.index), self.mesh.clone());
+        let (address, range) = (which.address(self.snapshot.index()), self.mesh.clone());
         let absent = no_array(FILE, &address);
         let snapshot = self.snapshot.clone();
-        let codec = snapshot.proxy.dialect().codec;
+        let codec = snapshot.stored.file.dialect.codec;
         let stored = if self.is_complete {
             Encoding::Plain
         } else {

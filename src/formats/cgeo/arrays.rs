@@ -1,11 +1,18 @@
-//! The arrays of a mesh, as its stream has them.
+//! The arrays of a mesh, as its stream has them. Knows lengths and names; reads nothing.
 
-use super::base::BaseArray;
+use super::first_mesh::BaseArray;
 use super::mesh::Mesh;
 use super::parts::MeshArray;
 use super::triangles::Counts;
 use crate::bytes::Array;
 use crate::num::as_usize;
+
+/// An array of the stream, and its number of elements.
+#[derive(Clone, Copy)]
+pub(super) struct StoredArray {
+    pub(super) part: MeshArray,
+    pub(super) count: u64,
+}
 
 /// The origin of the lengths of the arrays.
 #[derive(Clone, Copy)]
@@ -20,8 +27,8 @@ pub(crate) enum MeshForm<'a> {
 
 impl MeshArray {
     /// The name that errors give the array.
-    pub(super) fn name(self, arrays: MeshForm<'_>) -> &'static str {
-        match (self, arrays) {
+    pub(super) fn name(self, form: MeshForm<'_>) -> &'static str {
+        match (self, form) {
             (Self::Positions, MeshForm::Complete(_)) => "Vertex Count",
             (Self::Positions, _) => "Vertex Differences",
             (Self::Normals, MeshForm::Complete(_)) => "Normal Count",
@@ -54,32 +61,39 @@ impl<'a> MeshForm<'a> {
         as_usize(self.counts().texcoord_sets)
     }
 
-    /// The length of a map channel, where the stream does not say it.
+    /// The length of a map channel; `None` for a complete mesh, whose stream has it.
     pub(super) fn map_channel(self, channel: usize) -> Option<u64> {
         match self {
             Self::Complete(_) => None,
             Self::Difference(_, base) => {
                 Some(base.texcoords.get(channel).map_or(0, Array::len_u64))
             }
-            // All channels before the one that is wanted as if they were the first: nothing lies between them.
-            Self::DifferenceOf(_, part, base) => Some(match channel {
-                _ if part == MeshArray::MapChannel(channel) => base.array.len_u64(),
-                0 => base.before,
-                _ => 0,
-            }),
+            // The channels before the one that is wanted count as one, because nothing lies between them: their lengths are
+            // known only in sum, if none of them has been decoded.
+            Self::DifferenceOf(_, wanted, base) => {
+                if wanted == MeshArray::MapChannel(channel) {
+                    Some(base.array.len_u64())
+                } else if channel == 0 {
+                    Some(base.before)
+                } else {
+                    Some(0)
+                }
+            }
         }
     }
 
     /// The array of the base that a difference is added to.
     pub(super) fn base(self, part: MeshArray) -> Option<&'a Array<[f32; 3]>> {
-        match (self, part) {
-            (Self::Complete(_), _) | (_, MeshArray::Triangles) => None,
-            (Self::Difference(_, base), MeshArray::Positions) => Some(&base.positions),
-            (Self::Difference(_, base), MeshArray::Normals) => Some(&base.normals),
-            (Self::Difference(_, base), MeshArray::MapChannel(channel)) => {
-                base.texcoords.get(channel)
-            }
-            (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
+        match self {
+            Self::Complete(_) => None,
+            Self::Difference(_, base) => match part {
+                MeshArray::Positions => Some(&base.positions),
+                MeshArray::Normals => Some(&base.normals),
+                MeshArray::MapChannel(channel) => base.texcoords.get(channel),
+                MeshArray::Triangles => None,
+            },
+            Self::DifferenceOf(_, wanted, base) if part == wanted => Some(&base.array),
+            Self::DifferenceOf(..) => None,
         }
     }
 }

@@ -4,16 +4,18 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::base;
 use super::cached_meshes::{CachedMeshes, Key};
+use super::file::StoredSnapshot;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
-use super::stream::{Identify, no_base};
+use super::stream::Identify;
 use super::time::{Timing, Wrap};
 use crate::bytes::Array;
-use crate::decode::{Scratch, Slot};
+use crate::decode::{Context, Scratch, Slot};
 use crate::limits::{Meter, job};
 use crate::num::{as_u64, size_u64};
 use crate::report::Result;
@@ -194,8 +196,15 @@ impl SnapshotCache {
                 None => mesh,
             })
         };
-        let made =
-            job::unmetered(|| snapshot.mesh_once(&flight.mesh, missing, &mut scratch, finish));
+        let made = job::unmetered(|| {
+            make_mesh_once(
+                &snapshot.stored,
+                &flight.mesh,
+                missing,
+                &mut scratch,
+                finish,
+            )
+        });
         let mut shared = self.lock();
         shared.scratches.push(scratch);
         let mesh = made?;
@@ -488,59 +497,64 @@ impl Shared {
     }
 }
 
-impl Snapshot {
-    /// Makes these parts of the mesh, once for all threads.
-    fn mesh_once<T: Clone>(
-        &self,
-        slot: &Slot<Result<T>>,
-        parts: Parts,
-        scratch: &mut Scratch,
-        mut finish: impl FnMut(Mesh) -> T,
-    ) -> Result<T> {
-        let meter = self.meter();
-        let begun = self.begin_mesh(Some(self.last_of(parts)), scratch)?;
-        let is_complete = self.begins_complete(&begun, &meter, scratch)?;
-        let base = if is_complete {
-            None
-        } else {
-            Some(self.proxy.base_within(parts, &meter)?)
-        };
-        // With which the triangles are compared.
-        let is_compared = is_complete && parts.contains(Parts::TRIANGLES) && !self.is_first();
-        let first = if is_compared {
-            self.proxy.first_hash()?
-        } else {
-            None
-        };
-        self.make_once(
-            slot,
-            begun,
-            |_| true,
-            (&meter, scratch),
-            |section, stream, skipped| {
-                let offset = section.range.start;
-                let (id, mut out) = (self.stored_topology(offset), MeshBuffer::default());
-                let base = |_| {
-                    base.clone()
-                        .ok_or_else(|| no_base(self.index, &section.content))
-                };
-                let known = self.proxy.known_hash(offset);
-                let identify = if is_compared && known.is_none() {
-                    Identify::IfWanted
-                } else {
-                    Identify::No
-                };
-                let seen = stream.mesh(parts, &base, skipped, &mut out, id, identify)?;
-                if let Some(seen) = seen {
-                    self.proxy.remember_hash(offset, seen);
-                }
-                if let Some(hash) = known.or(seen).filter(|_| is_compared) {
-                    out.topology = Some(self.proxy.topology_beside(hash, first));
-                }
-                Ok(finish(out.into_mesh(id)))
-            },
-        )
-    }
+/// Makes these parts of the mesh of a snapshot, once for all threads.
+fn make_mesh_once(
+    snapshot: &StoredSnapshot,
+    slot: &Slot<Result<Arc<Mesh>>>,
+    parts: Parts,
+    scratch: &mut Scratch,
+    mut finish: impl FnMut(Mesh) -> Arc<Mesh>,
+) -> Result<Arc<Mesh>> {
+    let file = &snapshot.file;
+    let meter = snapshot.meter();
+    // All that is read from the file is read before other threads wait for the mesh.
+    let begun = snapshot.begin_mesh(Some(snapshot.last_of(parts)), scratch)?;
+    let is_complete = snapshot.begins_complete(&begun, Context::new(&meter, scratch))?;
+    let base = if is_complete {
+        None
+    } else {
+        Some(base::parts(file, parts, &meter)?)
+    };
+    let is_compared = is_complete && parts.contains(Parts::TRIANGLES) && !snapshot.is_first();
+    let first_hash = if is_compared {
+        base::triangle_hash(file)?
+    } else {
+        None
+    };
+    let context = Context::new(&meter, scratch);
+    snapshot.make_once(
+        slot,
+        begun,
+        |_| true,
+        context,
+        |stream| {
+            let offset = stream.offset();
+            let id = snapshot.stored_topology(offset);
+            let mut out = MeshBuffer::default();
+            stream.begin_parts(parts, &mut out);
+            if !stream.is_complete()? {
+                let base = base.as_ref().ok_or_else(|| stream.no_base())?;
+                stream.difference_parts(parts, base, &mut out)?;
+                return Ok(finish(out.into_mesh(id)));
+            }
+            let known = file.known_hash(offset);
+            let identify = if is_compared && known.is_none() {
+                Identify::IfWanted
+            } else {
+                Identify::No
+            };
+            let seen = stream.complete_parts(parts, &mut out, id, identify)?;
+            if let Some(seen) = seen {
+                file.remember_hash(offset, seen);
+            }
+            if let Some(hash) = known.or(seen)
+                && is_compared
+            {
+                out.topology = Some(file.topology_beside(hash, first_hash));
+            }
+            Ok(finish(out.into_mesh(id)))
+        },
+    )
 }
 
 /// Positions of meshes in a cache.
@@ -559,7 +573,7 @@ impl Frames for Cached<'_> {
         _: Option<Self::Frame>,
     ) -> Result<(Self::Frame, TopologyId)> {
         let mesh = self.cache.snapshot(snapshot, self.part)?;
-        self.meter.count_read(&snapshot.extent);
+        self.meter.count_read(&snapshot.stored.extent);
         let topology = self.cache.seen(snapshot, mesh.topology)?;
         let array = if self.part == Parts::NORMALS {
             &mesh.normals

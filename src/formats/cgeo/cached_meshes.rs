@@ -18,8 +18,8 @@ pub(super) struct Key {
 impl Key {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
         Self {
-            file: Arc::clone(snapshot.proxy.key()),
-            offset: snapshot.extent.start,
+            file: Arc::clone(&snapshot.stored.file.key),
+            offset: snapshot.stored.extent.start,
         }
     }
 

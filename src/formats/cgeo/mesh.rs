@@ -1,6 +1,6 @@
 //! A decoded mesh.
 
-use super::parts::Parts;
+use super::parts::{MeshArray, Parts};
 use super::triangle_hash::TriangleHash;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
@@ -207,6 +207,22 @@ impl MeshBuffer {
         triples
             .saturating_mul(12)
             .saturating_add(as_u64(self.triangles.as_bytes().len()))
+    }
+
+    /// The vector of an array that is among these parts.
+    pub(super) fn array_of(
+        &mut self,
+        array: MeshArray,
+        parts: Parts,
+    ) -> Option<&mut Vec<[f32; 3]>> {
+        match array {
+            MeshArray::Positions if parts.contains(Parts::POSITIONS) => Some(&mut self.positions),
+            MeshArray::Normals if parts.contains(Parts::NORMALS) => Some(&mut self.normals),
+            MeshArray::MapChannel(channel) if parts.contains(Parts::TEXCOORDS) => {
+                self.texcoords.get_mut(channel)
+            }
+            _ => None,
+        }
     }
 
     /// Makes this number of map channels, of memory that there was before.

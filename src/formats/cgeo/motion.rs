@@ -162,7 +162,7 @@ struct Used<F> {
 
 impl<F> Used<F> {
     fn is(this: Option<&Self>, snapshot: &Snapshot) -> bool {
-        this.is_some_and(|used| used.offset == snapshot.extent.start)
+        this.is_some_and(|used| used.offset == snapshot.stored.extent.start)
     }
 }
 
@@ -190,7 +190,7 @@ impl<F> Pair<F> {
             return Err(other_triangles(snapshot));
         }
         self.older = self.newer.replace(Used {
-            offset: snapshot.extent.start,
+            offset: snapshot.stored.extent.start,
             frame,
         });
         Ok(())
@@ -292,7 +292,7 @@ pub(super) fn positions_at<S: Frames>(
         let older = pair
             .older
             .as_ref()
-            .filter(|_| from.extent.start != to.extent.start);
+            .filter(|_| from.stored.extent.start != to.stored.extent.start);
         match older.map(|used| S::array(&used.frame)) {
             None => out.extend_from_slice(&newer),
             Some(older) => {

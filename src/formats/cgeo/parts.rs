@@ -78,10 +78,12 @@ impl Parts {
 
     /// Returns the part up to which the stream of a difference is decoded: its end for map channels, which are the last.
     pub(super) fn last(self) -> MeshArray {
-        match () {
-            () if self.contains(Self::TEXCOORDS) => MeshArray::Triangles,
-            () if self.contains(Self::NORMALS) => MeshArray::Normals,
-            () => MeshArray::Positions,
+        if self.contains(Self::TEXCOORDS) {
+            MeshArray::Triangles
+        } else if self.contains(Self::NORMALS) {
+            MeshArray::Normals
+        } else {
+            MeshArray::Positions
         }
     }
 

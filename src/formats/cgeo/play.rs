@@ -1,4 +1,5 @@
-//! Playing: snapshots one after the other, in bounded memory, of which threads of a pool decode the next ones.
+//! Playing: snapshots one after the other, in bounded memory, of which threads of a pool decode the next ones. Stands on top of
+//! [`Proxy`] and [`Snapshot`](super::Snapshot).
 //!
 //! A window of jobs lies ahead of the snapshot that is played. Each has an equal share of the capacity. The thread that plays takes
 //! the first one: it decodes the snapshot itself if no other thread has begun to, and otherwise decodes others until that one is
@@ -11,15 +12,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::mesh::{Mesh, MeshBuffer, SameTriangles};
+use super::base;
+use super::mesh::{Mesh, MeshBuffer};
 use super::parts::Parts;
 use super::proxy::Proxy;
+use super::read_policy::Requests;
 use super::stream::Identify;
 use crate::bytes::is_rayon_worker;
-use crate::decode::Scratch;
-use crate::limits::{Meter, job};
+use crate::decode::{Context, Scratch};
+use crate::limits::job;
 use crate::num::{Span, as_u64, as_usize};
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{ErrorKind, Result};
 
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
@@ -164,7 +167,7 @@ impl PlayedMesh {
     /// The mesh, to be kept. It no longer counts towards the [capacity](Play::capacity).
     #[must_use]
     pub fn into_mesh(mut self) -> Mesh {
-        std::mem::take(&mut self.mesh).into_mesh(self.proxy.topology(SameTriangles::First))
+        std::mem::take(&mut self.mesh).into_mesh(self.proxy.first_topology())
     }
 }
 
@@ -191,17 +194,25 @@ impl Drop for PlayedMesh {
     }
 }
 
-/// The outcome of decoding a snapshot: its error, or the panic of a reader; `None` if it does not fit its share of the capacity.
-type Outcome = Option<std::thread::Result<Result<()>>>;
+/// A snapshot that has been decoded.
+struct Decoded {
+    mesh: MeshBuffer,
+    /// The error, or the panic of a reader.
+    outcome: std::thread::Result<Result<()>>,
+}
 
 /// A snapshot that is to be decoded, by whichever thread comes first.
+///
+/// This is not a [`Slot`](crate::decode::Slot), in which a value is made while others wait for it: a job reads, maybe through a
+/// reader of the caller that needs this very pool, so a thread may not simply wait for it. The thread that plays has to know whether
+/// a job has begun, to decode others meanwhile, and it takes the mesh out, to use its memory again.
 struct Job {
     proxy: Proxy,
     index: usize,
     parts: Parts,
-    /// The first snapshot is also decoded for the differences.
+    /// `true` if the first snapshot is also decoded for the differences.
     shares_first: bool,
-    /// The most bytes that it may hold; `None` if no other snapshot is in memory.
+    /// The maximum number of bytes that it may hold; `None` if no other snapshot is in memory.
     share: Option<u64>,
     memory: Arc<Memory>,
     state: Mutex<State>,
@@ -215,68 +226,76 @@ struct Job {
 enum State {
     Waiting,
     Running,
-    Decoded(MeshBuffer, Outcome),
+    Decoded(Decoded),
+    /// The snapshot does not fit its share of the capacity.
+    TooLarge,
     /// Its result was taken, or is not wanted any more.
     Ended,
 }
 
 impl Job {
-    /// Decodes the snapshot, unless another thread has begun to; returns whether it did.
+    /// Decodes the snapshot, unless another thread has begun to; returns `true` if it did.
     fn run(&self) -> bool {
-        {
-            let mut state = locked(&self.state);
-            if !matches!(*state, State::Waiting) {
-                return false;
-            }
-            *state = State::Running;
+        if !self.begin() {
+            return false;
         }
-        let (mesh, outcome) = self.decode();
-        *locked(&self.state) = State::Decoded(mesh, outcome);
+        let end = match self.decode() {
+            Some(decoded) => State::Decoded(decoded),
+            None => State::TooLarge,
+        };
+        *locked(&self.state) = end;
         self.decoded.notify_all();
         true
     }
 
-    /// Decodes the snapshot outside of any job, on whichever thread.
-    fn decode(&self) -> (MeshBuffer, Outcome) {
+    /// Returns `true` if no other thread has begun.
+    fn begin(&self) -> bool {
+        let mut state = locked(&self.state);
+        let is_waiting = matches!(*state, State::Waiting);
+        if is_waiting {
+            *state = State::Running;
+        }
+        is_waiting
+    }
+
+    /// Decodes the snapshot outside of any job, on whichever thread; `None` if it does not fit its share.
+    fn decode(&self) -> Option<Decoded> {
         job::unmetered(|| self.decode_unmetered())
     }
 
-    fn decode_unmetered(&self) -> (MeshBuffer, Outcome) {
-        let limits = &self.proxy.options().limits;
-        let meter = Meter::of_call(limits);
-        let meter = meter.capped(self.share.unwrap_or(u64::MAX));
+    fn decode_unmetered(&self) -> Option<Decoded> {
+        let call = self.proxy.file().meter();
+        let meter = call.capped(self.share.unwrap_or(u64::MAX));
         let mut mesh = locked(&self.memory.buffers).pop().unwrap_or_default();
-        if self.share.is_some_and(|share| mesh.memory() > share) {
+        if let Some(share) = self.share
+            && mesh.memory() > share
+        {
             mesh = MeshBuffer::default();
         }
         let mut scratch = locked(&self.memory.scratches).pop().unwrap_or_default();
-        let decode = || {
-            let snapshot = self.proxy.snapshot(self.index)?;
-            if self.shares_first && snapshot.copy_base(self.parts, &meter, &mut mesh) {
-                return Ok(());
-            }
-            snapshot
-                .mesh_into_within(
-                    self.parts,
-                    &meter,
-                    &mut mesh,
-                    &mut scratch,
-                    Identify::IfWanted,
-                )
-                .map(drop)
-        };
         // A reader that panics must not leave the thread that plays waiting.
-        let outcome = catch_unwind(AssertUnwindSafe(decode));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            self.decode_into(&mut mesh, Context::new(&meter, &mut scratch))
+        }));
         locked(&self.memory.scratches).push(scratch);
-        // A snapshot that does not fit into its share is decoded after the others.
-        let is_limit = |error: &Error| error.kind() == ErrorKind::LimitExceeded;
-        let is_refused =
-            matches!(&outcome, Ok(Err(error)) if self.share.is_some() && is_limit(error));
-        if is_refused {
-            (MeshBuffer::default(), None)
-        } else {
-            (mesh, Some(outcome))
+        if let Ok(Err(error)) = &outcome
+            && error.kind() == ErrorKind::LimitExceeded
+            && self.share.is_some()
+        {
+            // It is decoded when it is played.
+            return None;
         }
+        Some(Decoded { mesh, outcome })
+    }
+
+    fn decode_into(&self, mesh: &mut MeshBuffer, context: Context<'_>) -> Result<()> {
+        let Context { meter, scratch } = context;
+        let snapshot = self.proxy.snapshot(self.index)?;
+        if self.shares_first && snapshot.copy_base(self.parts, meter, mesh) {
+            return Ok(());
+        }
+        snapshot.mesh_into_within(self.parts, meter, mesh, scratch, Identify::IfWanted)?;
+        Ok(())
     }
 
     /// Waits until another thread has decoded the snapshot, or less long. If a caller's reader reads it, which may need this worker of a
@@ -291,20 +310,29 @@ impl Job {
         match *state {
             State::Running if is_needed => drop(self.decoded.wait_timeout(state, PAUSE)),
             State::Running => drop(self.decoded.wait(state)),
-            _ => {}
+            State::Waiting | State::Decoded(_) | State::TooLarge | State::Ended => {}
         }
     }
 
-    /// The result, if it is there.
-    fn take(&self) -> Option<(MeshBuffer, Outcome)> {
+    /// Takes the result, if it is there: [`State::Decoded`] or [`State::TooLarge`].
+    fn take(&self) -> Option<State> {
         let mut state = locked(&self.state);
-        match std::mem::replace(&mut *state, State::Ended) {
-            State::Decoded(mesh, outcome) => Some((mesh, outcome)),
-            other => {
-                *state = other;
-                None
-            }
+        if matches!(*state, State::Waiting | State::Running) {
+            return None;
         }
+        Some(std::mem::replace(&mut *state, State::Ended))
+    }
+
+    /// Ends a job that no thread has begun.
+    fn cancel(&self) {
+        let mut state = locked(&self.state);
+        if matches!(*state, State::Waiting) {
+            *state = State::Ended;
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        matches!(*locked(&self.state), State::Running)
     }
 }
 
@@ -330,7 +358,7 @@ pub struct Player<'a> {
     /// About how many bytes the next snapshot takes, if that is known.
     size: Option<u64>,
     memory: Arc<Memory>,
-    asked: ReadAhead,
+    read_ahead: ReadAhead,
 }
 
 impl<'a> Player<'a> {
@@ -345,16 +373,15 @@ impl<'a> Player<'a> {
         } else {
             None
         };
-        let (window, memory) = (VecDeque::new(), Arc::default());
         Self {
             play,
             turn: 0,
-            window,
+            window: VecDeque::new(),
             threads,
             shares_first,
             size,
-            memory,
-            asked: ReadAhead::default(),
+            memory: Arc::default(),
+            read_ahead: ReadAhead::default(),
         }
     }
 
@@ -371,36 +398,35 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Lets threads begin with the next snapshots, as far as the capacity has room for them.
+    /// Lets threads begin with the next snapshots, as many as fit the capacity.
     fn fill(&mut self) {
-        /// Snapshots for each thread. More gain nothing and take fresh memory.
+        /// Snapshots for each thread. More gain nothing and take newly allocated memory.
         const AHEAD_OF_EACH: usize = 2;
-        let fits = self
-            .size
-            .and_then(|size| self.play.capacity.checked_div(size.max(1)))
-            .unwrap_or(0);
-        // The caller has one more, and another one waits to be used again.
+        /// The snapshot that the caller has, and the one whose memory waits to be used again.
+        const OUTSIDE: u64 = 2;
+        let capacity = self.play.capacity;
+        let fitting = match self.size {
+            Some(size) => capacity.checked_div(size.max(1)).unwrap_or(0),
+            None => 0,
+        };
         let most = self
             .threads
             .saturating_mul(AHEAD_OF_EACH)
-            .min(as_usize(fits.saturating_sub(2)));
-        let share = self
-            .play
-            .capacity
-            .checked_div(as_u64(most).saturating_add(2))
-            .unwrap_or(0);
-        let shares = self
-            .window
-            .iter()
-            .filter_map(|job| job.share)
-            .fold(0, u64::saturating_add);
-        let mut left = self.play.capacity.saturating_sub(shares);
-        while self.window.len() < most
-            && self.turn.saturating_add(self.window.len()) < self.play.len()
-            && left >= share.saturating_mul(3)
-        {
+            .min(as_usize(fitting.saturating_sub(OUTSIDE)));
+        let shares = as_u64(most).saturating_add(OUTSIDE);
+        let share = capacity.checked_div(shares).unwrap_or(0);
+        let mut left = capacity;
+        for job in &self.window {
+            left = left.saturating_sub(job.share.unwrap_or(0));
+        }
+        while self.window.len() < most && left >= share.saturating_mul(OUTSIDE.saturating_add(1)) {
+            let turn = self.turn.saturating_add(self.window.len());
+            if turn >= self.play.len() {
+                return;
+            }
             left = left.saturating_sub(share);
-            let job = self.job(self.turn.saturating_add(self.window.len()), Some(share));
+            let job = self.job(turn, Some(share));
+            // The first one is decoded by the thread that plays.
             if !self.window.is_empty() {
                 self.play.spawn(&job);
             }
@@ -411,33 +437,55 @@ impl<'a> Player<'a> {
     /// Decodes the snapshot that is played next.
     fn decode(&mut self) -> (MeshBuffer, Result<()>) {
         self.fill();
-        let decoded = self.window.pop_front().map(|job| self.finish(&job));
-        let (mesh, outcome) = match decoded {
-            Some((mesh, Some(outcome))) => (mesh, outcome),
-            does_not_fit => {
-                if does_not_fit.is_some() {
+        let ahead = match self.window.pop_front() {
+            Some(job) => match self.finish(&job) {
+                State::Decoded(decoded) => Some(decoded),
+                _ => {
                     // It does not fit next to others. What comes after it is decoded once more.
                     self.clear();
+                    None
                 }
-                let (mesh, outcome) = self.job(self.turn, None).decode();
-                (mesh, outcome.unwrap_or(Ok(Ok(()))))
-            }
+            },
+            None => None,
         };
-        let outcome = outcome.unwrap_or_else(|payload| resume_unwind(payload));
+        let decoded = match ahead {
+            Some(decoded) => decoded,
+            None => self.decode_alone(),
+        };
+        let outcome = decoded
+            .outcome
+            .unwrap_or_else(|payload| resume_unwind(payload));
         if outcome.is_ok() {
-            self.size = Some(mesh.memory());
+            self.size = Some(decoded.mesh.memory());
         }
-        (mesh, outcome)
+        (decoded.mesh, outcome)
+    }
+
+    /// Decodes the snapshot that is played next, without others in memory.
+    fn decode_alone(&self) -> Decoded {
+        let decoded = self.job(self.turn, None).decode();
+        // A job without a share always fits.
+        decoded.unwrap_or_else(|| Decoded {
+            mesh: MeshBuffer::default(),
+            outcome: Ok(Ok(())),
+        })
     }
 
     /// Decodes a snapshot or, if another thread does, the ones after it until it is done.
-    fn finish(&self, job: &Job) -> (MeshBuffer, Outcome) {
+    fn finish(&self, job: &Job) -> State {
         job.run();
         loop {
-            if let Some(result) = job.take() {
-                return result;
+            if let Some(end) = job.take() {
+                return end;
             }
-            if !self.window.iter().any(|other| other.run()) {
+            let mut has_decoded_another = false;
+            for other in &self.window {
+                if other.run() {
+                    has_decoded_another = true;
+                    break;
+                }
+            }
+            if !has_decoded_another {
                 job.wait();
             }
         }
@@ -446,13 +494,10 @@ impl<'a> Player<'a> {
     /// Drops what is decoded ahead, or is to be.
     fn clear(&mut self) {
         for job in &self.window {
-            let mut state = locked(&job.state);
-            if matches!(*state, State::Waiting) {
-                *state = State::Ended;
-            }
+            job.cancel();
         }
         for job in std::mem::take(&mut self.window) {
-            while matches!(*locked(&job.state), State::Running) {
+            while job.is_running() {
                 job.wait();
             }
         }
@@ -485,20 +530,19 @@ impl Play<'_> {
 
     /// Returns `true` if the second snapshot that is played is a difference from the first one of the file.
     fn needs_first(&self) -> bool {
-        let is_complete = || {
-            self.proxy
-                .snapshot(self.at(1))?
-                .is_complete(&mut Scratch::default())
+        if self.len() < 2 {
+            return false;
+        }
+        let Ok(second) = self.proxy.snapshot(self.at(1)) else {
+            return false;
         };
-        self.len() > 1 && is_complete().is_ok_and(|is_complete| !is_complete)
+        matches!(second.is_complete(&mut Scratch::default()), Ok(false))
     }
 
     /// Returns the approximate size of a difference in bytes: the size of the arrays of the first snapshot.
     fn first_size(&self) -> Option<u64> {
-        let base = self
-            .proxy
-            .base_within(self.parts, &Meter::of_call(&self.proxy.options().limits))
-            .ok()?;
+        let file = self.proxy.file();
+        let base = base::parts(file, self.parts, &file.meter()).ok()?;
         Some(base.mesh.size_of(self.parts))
     }
 
@@ -550,12 +594,12 @@ impl Iterator for Player<'_> {
             return None;
         }
         let index = self.play.at(self.turn);
-        self.asked.play(self.turn, &self.play);
+        self.read_ahead.play(self.turn, &self.play);
         let (mesh, outcome) = self.decode();
-        // It was decoded outside of the job of this call.
-        let call = Meter::of_call(&self.play.proxy.options().limits);
-        let outcome = outcome.and_then(|()| call.work(mesh.size(), "snapshot that is played"));
         self.turn = self.turn.saturating_add(1);
+        // It was decoded outside of the job of this call.
+        let call = self.play.proxy.file().meter();
+        let outcome = outcome.and_then(|()| call.work(mesh.size(), "snapshot that is played"));
         // An error also gives the memory back.
         let mesh = PlayedMesh {
             mesh,
@@ -601,17 +645,22 @@ impl ReadAhead {
                 return;
             };
             let source = play.proxy.source();
-            let Some(ranges) = snapshot.likely_ranges(play.parts, source.is_file()) else {
+            let policy = snapshot.stored.policy();
+            let last = play.parts.last();
+            let Some(likely) = policy.likely_ranges(last, Requests::of(source)) else {
                 return;
             };
-            let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
+            let length = likely.headers.length().saturating_add(likely.mesh.length());
             self.bytes = self.bytes.saturating_add(length);
             self.lengths.push_back(length);
             self.next = self.next.saturating_add(1);
             // The space to the next snapshot of a file may be a hole of any size, which files are not asked for either.
             let most = if source.is_mapped() { AHEAD } else { u64::MAX };
-            for Range { start, end } in ranges.into_iter().filter(|range| !range.is_empty()) {
-                source.will_read(start..end.min(start.saturating_add(most)));
+            for range in [likely.headers, likely.mesh] {
+                if !range.is_empty() {
+                    let end = range.end.min(range.start.saturating_add(most));
+                    source.will_read(range.start..end);
+                }
             }
         }
     }

@@ -2,20 +2,19 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::base::FirstMesh;
+use super::base;
 use super::dialect_search;
+use super::file::{File, StoredSnapshot};
 use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
 #[cfg(feature = "cache")]
 use super::mesh::FileKey;
-use super::mesh::{FileId, SameTriangles, TopologyId};
-use super::read::Prefixes;
+use super::mesh::{Mesh, SameTriangles, TopologyId};
 use super::snapshot::Snapshot;
 use super::time::Timing;
-use super::triangle_hash::TriangleHash;
+use super::unit::UnitLength;
 use crate::bytes::{Source, Text};
 use crate::dialect::Dialect;
 use crate::format::Format;
@@ -31,45 +30,7 @@ use crate::report::{Address, Finding, Item, Result};
 /// than requested: positions need only positions. Cloning is cheap.
 #[derive(Clone)]
 pub struct Proxy {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    layout: Layout,
-    dialect: Dialect,
-    is_found: bool,
-    options: Options,
-    id: u64,
-    file: FileId,
-    /// The key of the file, for caches.
-    #[cfg(feature = "cache")]
-    key: Arc<FileKey>,
-    base: FirstMesh,
-    prefixes: Prefixes,
-    findings: Vec<Finding>,
-    /// Found in the header once: every snapshot asks for them, and a header may be long.
-    known: OnceLock<Known>,
-}
-
-/// Properties of the header that are needed again and again.
-struct Known {
-    object_name: Option<Text>,
-    timing: Option<Timing>,
-    unit: Option<UnitLength>,
-}
-
-impl Known {
-    fn of(properties: &Properties, snapshots: usize) -> Self {
-        let timing = properties.integer(names::TIME_PER_SNAPSHOT).map(|step| {
-            let start = properties.integer(names::TIME_START).unwrap_or(0);
-            Timing::of_microseconds(start, step, snapshots)
-        });
-        Self {
-            object_name: properties.get(names::OBJECT_NAME),
-            timing,
-            unit: unit_length(properties),
-        }
-    }
+    file: Arc<File>,
 }
 
 impl Proxy {
@@ -94,7 +55,6 @@ impl Proxy {
     /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading. In strict reading, returns
     /// [`Malformed`](crate::ErrorKind::Malformed) for the first finding that contradicts the published text.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let layout = Layout::read(&source)?;
         let dialect = match options.dialect {
             Some(dialect) => dialect,
@@ -102,29 +62,8 @@ impl Proxy {
         };
         let mut findings = layout.findings.clone();
         findings.extend(dialect_search::contradiction(&layout, dialect));
-        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let file = FileId::new(&layout.source, id);
-        let base = FirstMesh::new(&options.limits, layout.source.len()?.unwrap_or(0));
-        let inner = Inner {
-            layout,
-            dialect,
-            is_found: options.dialect.is_none(),
-            options: *options,
-            id,
-            file,
-            #[cfg(feature = "cache")]
-            key: Arc::new(FileKey {
-                file,
-                dialect,
-                options: *options,
-            }),
-            base,
-            prefixes: Prefixes::default(),
-            findings,
-            known: OnceLock::new(),
-        };
         let proxy = Self {
-            inner: Arc::new(inner),
+            file: Arc::new(File::new(layout, dialect, options, findings)?),
         };
         // Snapshots are far from each other: each call asks for what it needs.
         proxy.source().reads_at_random();
@@ -133,47 +72,41 @@ impl Proxy {
     }
 
     pub(crate) fn layout(&self) -> &Layout {
-        &self.inner.layout
+        &self.file.layout
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.inner.options
+        &self.file.options
     }
 
     /// Identifies this proxy and its clones within the process.
     #[must_use]
     pub fn id(&self) -> u64 {
-        self.inner.id
+        self.file.id
     }
 
     /// The choices for reading the file that the published text leaves open.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
-        self.inner.dialect
+        self.file.dialect
     }
 
     /// Returns `true` if the dialect was found in the file, rather than given by the caller.
     #[must_use]
     pub fn dialect_is_found(&self) -> bool {
-        self.inner.is_found
+        self.file.options.dialect.is_none()
     }
 
     /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
-        &self.inner.layout.source
+        self.file.source()
     }
 
     /// The properties of the header.
     #[must_use]
     pub fn properties(&self) -> &Properties {
-        &self.inner.layout.properties
-    }
-
-    fn known(&self) -> &Known {
-        self.inner
-            .known
-            .get_or_init(|| Known::of(self.properties(), self.snapshot_count()))
+        &self.file.layout.properties
     }
 
     /// "Version"; 7 is the newest that is described. `None` if it is not a whole number.
@@ -185,7 +118,7 @@ impl Proxy {
     /// "Original object name".
     #[must_use]
     pub fn object_name(&self) -> Option<Text> {
-        self.known().object_name.clone()
+        self.file.header_facts().object_name.clone()
     }
 
     /// "Original material name".
@@ -207,13 +140,13 @@ impl Proxy {
     /// whether it is complete.
     #[must_use]
     pub fn flags(&self) -> u32 {
-        self.inner.layout.flags
+        self.file.layout.flags
     }
 
     /// The number of snapshots: entries of the offset table.
     #[must_use]
     pub fn snapshot_count(&self) -> usize {
-        self.inner.layout.table.len()
+        self.file.snapshot_count()
     }
 
     /// A snapshot by its index. Reads nothing yet.
@@ -223,7 +156,7 @@ impl Proxy {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such snapshot, and
     /// [`Malformed`](crate::ErrorKind::Malformed) if its offset is not after the table and inside the file.
     pub fn snapshot(&self, index: usize) -> Result<Snapshot> {
-        Snapshot::new(self, index)
+        Ok(Snapshot::new(StoredSnapshot::new(&self.file, index)?))
     }
 
     /// The times of the snapshots, in whole microseconds; `None` if the header has no times.
@@ -232,86 +165,70 @@ impl Proxy {
     /// files without times.
     #[must_use]
     pub fn timing(&self) -> Option<Timing> {
-        self.known().timing
+        self.file.header_facts().timing
     }
 
-    /// The decoded parts of the first snapshot's mesh.
-    pub(super) fn base_slots(&self) -> &FirstMesh {
-        &self.inner.base
+    /// The mesh of the first snapshot, which differences are added to. Decoded once.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) if the mesh is a difference.
+    pub fn base(&self) -> Result<Arc<Mesh>> {
+        base::whole(&self.file)
     }
 
-    /// The lengths of differences that are read for their first arrays.
-    pub(super) fn prefixes(&self) -> &Prefixes {
-        &self.inner.prefixes
+    /// The open file, below this.
+    pub(super) fn file(&self) -> &Arc<File> {
+        &self.file
     }
 
-    pub(crate) fn topology(&self, triangles: SameTriangles) -> TopologyId {
-        TopologyId {
-            file: self.inner.file,
-            dialect: self.inner.dialect,
-            triangles,
-        }
-    }
-
-    /// The topology of triangles that have been seen.
-    pub(super) fn topology_of(&self, hash: TriangleHash) -> Result<TopologyId> {
-        Ok(self.topology_beside(hash, self.first_hash()?))
-    }
-
-    /// The topology of triangles that have been seen, by the hash of the first snapshot's triangles.
-    pub(super) fn topology_beside(
-        &self,
-        hash: TriangleHash,
-        first: Option<TriangleHash>,
-    ) -> TopologyId {
-        let is_first = first == Some(hash);
-        self.topology(if is_first {
-            SameTriangles::First
-        } else {
-            SameTriangles::Hashed(hash)
-        })
+    /// The topology of the first snapshot's triangles.
+    pub(super) fn first_topology(&self) -> TopologyId {
+        self.file.topology(SameTriangles::First)
     }
 
     /// The file and all that decoding depends on.
     #[cfg(feature = "cache")]
     pub(super) fn key(&self) -> &Arc<FileKey> {
-        &self.inner.key
+        &self.file.key
     }
 
     /// The [rules](crate::Rule) that the file breaks, as far as opening detects them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        &self.inner.findings
+        &self.file.findings
     }
 
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
-        let layout = &self.inner.layout;
-        let item =
-            |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
-                let stored = range.length();
-                Item {
-                    address,
-                    counts,
-                    stored,
-                    decoded: None,
-                    range: range.clone(),
-                }
-            };
+        let layout = &self.file.layout;
         let properties = as_u64(self.properties().iter().count());
-        let table = vec![("snapshots", layout.table.len_u64())];
         let first = [
-            item(
-                Address::field("header"),
-                &layout.header,
-                vec![("properties", properties)],
-            ),
-            item(Address::field("offset_table"), &layout.table_range, table),
+            Item {
+                address: Address::field("header"),
+                counts: vec![("properties", properties)],
+                stored: layout.header.length(),
+                decoded: None,
+                range: layout.header.clone(),
+            },
+            Item {
+                address: Address::field("offset_table"),
+                counts: vec![("snapshots", layout.table.len_u64())],
+                stored: layout.table_range.length(),
+                decoded: None,
+                range: layout.table_range.clone(),
+            },
         ];
-        let extents = (0..self.snapshot_count())
-            .filter_map(|index| Some((index, layout.extent(index).ok()?)));
-        let snapshots =
-            extents.map(move |(index, extent)| item(snapshot_address(index), &extent, Vec::new()));
+        let snapshots = (0..self.snapshot_count()).filter_map(move |index| {
+            let range = layout.extent(index).ok()?;
+            Some(Item {
+                address: snapshot_address(index),
+                counts: Vec::new(),
+                stored: range.length(),
+                decoded: None,
+                range,
+            })
+        });
         first.into_iter().chain(snapshots)
     }
 
@@ -343,30 +260,6 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// The length of a unit of the file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct UnitLength {
-    /// Millimetres in a unit.
-    pub millimeters: f64,
-    /// The evidence for the length.
-    pub evidence: UnitEvidence,
-}
-
-/// The evidence for the length of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UnitEvidence {
-    /// From the two box sizes of the header, with which its scale agrees.
-    BoxSizes,
-    /// From the two box sizes of the header. Its scale is the reciprocal of their ratio, as in the published sample.
-    BoxSizesScaleIsReciprocal,
-    /// From the two box sizes of the header, which its scale contradicts.
-    BoxSizesScaleDiffers,
-    /// From only the scale, as the published text explains it.
-    Scale,
-}
-
 impl Proxy {
     /// Millimetres per unit, and the evidence for it; `None` if the header does not define it (a scale of 0).
     ///
@@ -374,41 +267,6 @@ impl Proxy {
     /// unit, but its own sample stores the reciprocal.
     #[must_use]
     pub fn unit_length(&self) -> Option<UnitLength> {
-        self.known().unit
-    }
-}
-
-fn unit_length(properties: &Properties) -> Option<UnitLength> {
-    const CLOSE: f64 = 0.01;
-    let scale = properties.number(names::SCALE).filter(|scale| *scale > 0.0);
-    let boxes = properties
-        .triple(names::BOX_UNITS)
-        .zip(properties.triple(names::BOX_MILLIMETERS));
-    let ratio = boxes.and_then(|(units, millimeters)| {
-        let axes = units.into_iter().zip(millimeters);
-        let longest = axes
-            .filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        longest.map(|(unit, millimeters)| millimeters / unit)
-    });
-    let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
-    match (ratio, scale) {
-        (Some(ratio), scale) => {
-            let evidence = match scale {
-                None => UnitEvidence::BoxSizes,
-                Some(scale) if close(scale, ratio) => UnitEvidence::BoxSizes,
-                Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
-                Some(_) => UnitEvidence::BoxSizesScaleDiffers,
-            };
-            Some(UnitLength {
-                millimeters: ratio,
-                evidence,
-            })
-        }
-        (None, Some(millimeters)) => Some(UnitLength {
-            millimeters,
-            evidence: UnitEvidence::Scale,
-        }),
-        (None, None) => None,
+        self.file.header_facts().unit
     }
 }

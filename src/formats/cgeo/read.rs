@@ -1,95 +1,74 @@
-//! Reading the sections of a snapshot: the beginning of a section first, and more of it as long as that does not suffice.
-//!
-//! Positions come first in the stream of a mesh, then normals. A source that is not in memory is read about as far as the stream is
-//! inflated: the length is estimated from the differences before. A store, which takes long for each request, gets one request for
-//! the headers and the beginning. If the stream does not end in what was read, more is read, and decoding begins again.
+//! Reading the sections of a snapshot: the beginning of a section first, and more of it as long as that does not suffice for a job
+//! on its stream. [`ReadPolicy`](super::read_policy::ReadPolicy) decides how much. May use the open file and streams; does not know
+//! what the jobs decode.
 
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::base::Head;
-use super::parts::{MeshArray, Parts};
+use super::file::{File, StoredSnapshot};
+use super::first_mesh::{BaseArray, Head};
+use super::mesh::SameTriangles;
+use super::parts::MeshArray;
 use super::raw;
+use super::read_policy::{FAR, FirstRead, HEADERS, PIECE, Requests, TOO_SHORT};
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
-use super::snapshot::Snapshot;
 use super::stream::{Stream, Unit};
-use crate::bytes::Source;
+use crate::bytes::{Array, Source};
 use crate::codec::Codec;
-use crate::decode::{Content, Decoders, Scratch, Slot, lasting};
+use crate::decode::{Content, Context, Decoders, Scratch, Slot, lasting};
 use crate::dialect::SizeMeaning;
-use crate::limits::Meter;
+use crate::limits::{Meter, job};
 use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Checksums;
 use crate::report::{Error, ErrorKind, Result};
 
-/// The headers of the sections before the mesh, the header of the mesh, and its counts.
-const HEADERS: u64 = 4 << 10;
-
-/// The length before a stream, the header of zlib, and some bytes: fewer bytes of a section are read again with the rest.
-const LEAST: u64 = 64;
-
-const MESH: &str = "TAG_MESH_DATA";
-
-/// The least of a mesh that is read from a file at a time.
-const PIECE: u64 = 256 << 10;
-
-/// Reading this much costs no more than reading each header of a section.
-pub(super) const FAR: u64 = 8 << 20;
-
-/// The length to read after differences that needed this length: a little more. Reading on costs less in files than another request
-/// to a store.
-fn grown(length: u64, is_file: bool) -> u64 {
-    length.saturating_add(if is_file { length / 32 } else { length / 8 })
+/// A section to be read.
+pub(super) struct Query {
+    tag: u32,
+    /// The name of the tag.
+    what: &'static str,
+    /// The number of sections with this tag before it.
+    skip: usize,
+    /// The bytes that mostly have the headers of the sections up to it.
+    headers: u64,
 }
 
-/// The bytes of a mesh that the last differences needed; 0 as long as unknown.
-#[derive(Debug, Default)]
-pub(super) struct Prefixes {
-    /// The greatest lengths, which decrease slowly: after a short difference, a long one may follow.
-    positions: AtomicU64,
-    normals: AtomicU64,
-    /// The bytes of the last snapshot before its mesh.
-    before: AtomicU64,
-}
+impl Query {
+    /// Tag, a header, a compressed box, and another header.
+    const USUAL_HEADERS: u64 = 4 + 12 + 80 + 12;
 
-impl Prefixes {
-    fn of(&self, last: MeshArray) -> Option<&AtomicU64> {
-        match last {
-            MeshArray::Positions => Some(&self.positions),
-            MeshArray::Normals => Some(&self.normals),
-            MeshArray::MapChannel(_) | MeshArray::Triangles => None,
+    pub(super) const BOUNDING_BOX: Self = Self {
+        tag: raw::TAG_BOUNDING_BOX,
+        what: "TAG_BOUNDING_BOX",
+        skip: 0,
+        headers: Self::USUAL_HEADERS,
+    };
+
+    pub(super) const POINT_CLOUD: Self = Self {
+        tag: raw::TAG_POINTCLOUD,
+        what: "TAG_POINTCLOUD",
+        skip: 0,
+        headers: Self::USUAL_HEADERS,
+    };
+
+    /// The mesh of this index among the meshes of a snapshot.
+    fn mesh(sample: usize) -> Self {
+        Self {
+            tag: raw::TAG_MESH_DATA,
+            what: "TAG_MESH_DATA",
+            skip: sample,
+            headers: HEADERS,
         }
-    }
-
-    /// About how many bytes are needed.
-    fn estimate(&self, last: MeshArray, is_file: bool) -> Option<u64> {
-        let known = self.of(last)?.load(Ordering::Relaxed);
-        (known > 0).then(|| grown(known, is_file))
-    }
-
-    fn before(&self) -> u64 {
-        self.before.load(Ordering::Relaxed)
-    }
-
-    fn learn(&self, last: MeshArray, before: u64, bytes: u64) {
-        /// One part in this number is forgotten with each difference.
-        const SLOWLY: u64 = 32;
-        let Some(prefix) = self.of(last) else { return };
-        let known = prefix.load(Ordering::Relaxed);
-        prefix.store(
-            bytes.max(known.saturating_sub(known / SLOWLY)),
-            Ordering::Relaxed,
-        );
-        self.before.store(before, Ordering::Relaxed);
     }
 }
 
 /// A section, as far as it has been read.
 pub(super) struct Begun {
+    what: &'static str,
     section: Section,
     bytes: Bytes,
 }
@@ -101,6 +80,21 @@ impl Begun {
     }
 }
 
+/// The source of uncompressed arrays behind the bytes that have been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tail {
+    /// They are read directly into their memory.
+    FromSource,
+    /// None: a job that needs them ends, and begins again with more bytes.
+    Missing,
+}
+
+/// The outcome of a job on what has been read of a section.
+struct Attempt<T> {
+    result: Result<T>,
+    progress: Progress,
+}
+
 /// The progress of a job in the stream of a section.
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -110,131 +104,25 @@ struct Progress {
     wanted: Option<u64>,
 }
 
-impl Snapshot {
-    /// The byte range to fetch before a call of [`mesh_into`](Self::mesh_into) with these parts.
-    ///
-    /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the maximum length that the last decoded
-    /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_into` reads the rest. Returns `None` if there is no
-    /// estimate yet, because no snapshot after the first one has been decoded.
-    ///
-    /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated
-    /// size or, except in files, no compressed data.
-    ///
-    /// The range starts with the start tag, which in some dialects stands in the 4 bytes before the snapshot's offset.
-    #[must_use]
-    pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
-        self.likely_ranges(parts, false).map(|[_, range]| range)
-    }
-
-    /// The ranges that are read of the headers and the mesh; the first one is empty if both are read at once.
-    pub(super) fn likely_ranges(&self, parts: Parts, is_file: bool) -> Option<[Range<u64>; 2]> {
-        self.likely_ranges_to(parts.last(), is_file)
-    }
-
-    fn likely_ranges_to(&self, last: MeshArray, is_file: bool) -> Option<[Range<u64>; 2]> {
-        if !self.is_estimated(last) {
-            return Some([0..0, self.start()..self.extent.end]);
+impl StoredSnapshot {
+    /// Returns `true` if the bytes of the snapshot have been read.
+    fn is_loaded(&self) -> bool {
+        match self.read_already() {
+            Some(read) => read.loaded.get().is_some(),
+            None => false,
         }
-        let (prefixes, start) = (self.proxy.prefixes(), self.start());
-        // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
-        let length = grown(prefixes.estimate(last, is_file)?, is_file);
-        let mesh = start.saturating_add(prefixes.before());
-        let end = mesh
-            .saturating_add(length)
-            .clamp(self.extent.start, self.extent.end);
-        let is_apart = is_file && prefixes.before() > HEADERS;
-        Some(if is_apart {
-            [self.beginning(HEADERS), mesh.min(end)..end]
-        } else {
-            [0..0, start..end]
-        })
-    }
-
-    /// Returns `true` if other differences show how much of the mesh is needed for an array.
-    fn is_estimated(&self, last: MeshArray) -> bool {
-        self.index > 0 && self.may_end_before(last)
-    }
-
-    /// The start of the 4 bytes that are the start tag in some dialects.
-    fn start(&self) -> u64 {
-        self.extent.start.saturating_sub(4)
-    }
-
-    /// This number of bytes from the beginning, or all that there are.
-    fn beginning(&self, length: u64) -> Range<u64> {
-        let end = self.start().saturating_add(length);
-        self.start()..end.clamp(self.extent.start, self.extent.end)
-    }
-
-    /// Returns `true` if a mesh that is decoded up to this part can be read in part.
-    fn may_end_before(&self, last: MeshArray) -> bool {
-        let dialect = self.proxy.dialect();
-        last != MeshArray::Triangles
-            && match dialect.codec {
-                Codec::Deflate | Codec::Zlib => true,
-                // A store would get a request for the counts, and another one for the arrays.
-                Codec::Stored => self.proxy.source().is_file(),
-                _ => false,
-            }
-            && dialect.size != SizeMeaning::Inflated
-    }
-
-    /// Returns `true` if reading only a part of the snapshot saves reading the rest.
-    fn reads_partially(&self) -> bool {
-        !self.proxy.source().is_in_memory()
-            && self
-                .kept
-                .get()
-                .is_none_or(|kept| kept.loaded.get().is_none())
-            && self.proxy.dialect().size != SizeMeaning::Inflated
-    }
-
-    /// Returns how much of the mesh is read first for an array, or for the counts; `None` for all of the snapshot.
-    fn first_length(&self, last: Option<MeshArray>) -> Option<u64> {
-        /// Enough for the tables of a deflate block and a few bytes after them.
-        const COUNTS: u64 = 1024;
-        if !self.reads_partially() {
-            return None;
-        }
-        let Some(last) = last else {
-            return Some(COUNTS);
-        };
-        // A caller that requests a second part of it will also request the others.
-        if !self.may_end_before(last) || self.kept().is_read_in_part.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        let source = self.proxy.source();
-        let known = || {
-            if self.index > 0 {
-                self.proxy.prefixes().estimate(last, source.is_file())
-            } else {
-                None
-            }
-        };
-        if !source.is_file() {
-            return known().filter(|length| *length < self.extent.length());
-        }
-        if self.end(source).ok()?.saturating_sub(self.start()) <= PIECE {
-            return None;
-        }
-        // Uncompressed data needs no more than its counts: its arrays are read into their memory.
-        let is_stored = self.proxy.dialect().codec == Codec::Stored;
-        Some(if is_stored {
-            COUNTS
-        } else {
-            known().unwrap_or(0).max(PIECE)
-        })
     }
 
     /// The source, with the bytes of this snapshot read.
     pub(super) fn load(&self) -> Result<&Source> {
-        let source = self.proxy.source();
+        let source = self.file.source();
         if source.is_in_memory() {
             return Ok(source);
         }
-        let loaded = &self.kept().loaded;
+        let loaded = &self.read().loaded;
         if loaded.get().is_none() {
-            let read = self.read_ahead(source, self.start()..self.end(source)?)?;
+            let range = self.policy().start()..self.end(source)?;
+            let read = self.read_ahead(source, range)?;
             let _ = loaded.set(read);
         }
         Ok(loaded.get().unwrap_or(source))
@@ -254,41 +142,43 @@ impl Snapshot {
     /// The end of the snapshot: at the next one or, if that is far, after its own end tag. There may be a hole
     /// between them, or the rest of the file.
     fn end(&self, source: &Source) -> Result<u64> {
-        if self.extent.length() <= FAR || self.proxy.dialect().size == SizeMeaning::Inflated {
+        if self.extent.length() <= FAR || self.file.dialect.size == SizeMeaning::Inflated {
             return Ok(self.extent.end);
         }
         let mut decoders = Decoders::default();
         let mut sections = self.walk(source, &mut decoders)?;
-        while sections
-            .next()
-            .map_err(|error| self.place().locate(error))?
-            .is_some()
-        {}
-        Ok(sections.position().saturating_add(4).min(self.extent.end))
+        loop {
+            let section = sections.next();
+            if section
+                .map_err(|error| self.place().locate(error))?
+                .is_none()
+            {
+                break;
+            }
+        }
+        let end_tag = sections.position().saturating_add(4);
+        Ok(end_tag.min(self.extent.end))
     }
 
+    /// The sections, one after the other.
     pub(super) fn walk<'a>(
         &self,
         source: &'a Source,
         decoders: &'a mut Decoders,
     ) -> Result<Sections<'a>> {
-        let dialect = self.proxy.dialect();
+        let dialect = self.file.dialect;
         let region = sections::region(source, &self.extent, dialect.offset)
             .map_err(|error| self.place().locate(error))?;
-        Ok(Sections::new(
-            source,
-            region,
-            dialect,
-            self.proxy.options().decoder,
-            decoders,
-        ))
+        let decoder = self.file.options.decoder;
+        Ok(Sections::new(source, region, dialect, decoder, decoders))
     }
 
     /// All sections, of a source that has the bytes of the snapshot. They are listed once.
     pub(super) fn list(&self, source: &Source, decoders: &mut Decoders) -> Result<&[Section]> {
-        let known = &self.kept().sections;
+        let known = &self.read().sections;
         if known.get().is_none() {
-            let (mut sections, mut list) = (self.walk(source, decoders)?, Vec::new());
+            let mut list = Vec::new();
+            let mut sections = self.walk(source, decoders)?;
             while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
                 list.push(section);
             }
@@ -297,233 +187,224 @@ impl Snapshot {
         Ok(known.get().map_or(&[], Vec::as_slice))
     }
 
-    /// The section with this tag, after `skip` others with it.
-    pub(super) fn find(
-        &self,
-        source: &Source,
-        tag: u32,
-        mut skip: usize,
-        decoders: &mut Decoders,
-    ) -> Result<Option<Section>> {
-        let mut is_wanted = |section: &Section| {
-            let is_wanted = section.tag == tag && skip == 0;
-            skip = skip.saturating_sub(usize::from(section.tag == tag));
-            is_wanted
-        };
-        // The end of a section may be known when it has been inflated.
-        let is_inflated = self.proxy.dialect().size == SizeMeaning::Inflated;
-        if is_inflated
-            || self
-                .kept
-                .get()
-                .is_some_and(|kept| kept.sections.get().is_some())
-        {
-            return Ok(self
-                .list(source, decoders)?
-                .iter()
-                .find(|section| is_wanted(section))
-                .cloned());
+    /// Returns `true` if the sections have been listed.
+    fn is_listed(&self) -> bool {
+        match self.read_already() {
+            Some(read) => read.sections.get().is_some(),
+            None => false,
         }
-        let mut sections = self.walk(source, decoders)?;
-        while let Some(section) = sections
-            .next()
-            .map_err(|error| self.place().locate(error))?
-        {
-            if is_wanted(&section) {
-                return Ok(Some(section));
-            }
-        }
-        Ok(None)
     }
 
-    /// Reads the beginning of a section, whose header is mostly in the first `headers` bytes: `length` bytes of its content or, if
-    /// that is `None`, the whole snapshot.
-    fn begin(
+    /// Finds a section; `Ok(None)` if the snapshot lacks it.
+    fn find(
         &self,
-        (tag, skip, headers): (u32, usize, u64),
-        length: Option<u64>,
+        source: &Source,
+        query: &Query,
         decoders: &mut Decoders,
-    ) -> Result<Option<Begun>> {
-        let located = |error| self.place().locate(error);
-        let source = self.proxy.source();
-        let Some(length) = length else {
-            let source = self.load()?;
-            let Some(section) = self.find(source, tag, skip, decoders)? else {
+    ) -> Result<Option<Section>> {
+        let mut before = query.skip;
+        // The end of a section whose inflated size is stored is known when it has been inflated, which is done once.
+        if self.file.dialect.size == SizeMeaning::Inflated || self.is_listed() {
+            for section in self.list(source, decoders)? {
+                if section.tag != query.tag {
+                    continue;
+                }
+                if before == 0 {
+                    return Ok(Some(section.clone()));
+                }
+                before = before.saturating_sub(1);
+            }
+            return Ok(None);
+        }
+        let mut sections = self.walk(source, decoders)?;
+        loop {
+            let section = sections.next();
+            let Some(section) = section.map_err(|error| self.place().locate(error))? else {
                 return Ok(None);
             };
-            let bytes = source
-                .get(section.content.clone(), "section")
-                .map_err(located)?;
-            return Ok(Some(Begun { section, bytes }));
-        };
-        // In a file, a point cloud before the mesh is not read.
-        let before = self.proxy.prefixes().before();
-        let is_at_once = length < u64::MAX && (!source.is_file() || (1..HEADERS).contains(&before));
-        let both = if is_at_once {
-            before.saturating_add(length)
-        } else {
-            0
-        };
-        let first = self.beginning(headers.max(both));
-        let light = self.read_ahead(source, first.clone())?;
-        let Some(section) = self.find(&light, tag, skip, decoders)? else {
+            if section.tag != query.tag {
+                continue;
+            }
+            if before == 0 {
+                return Ok(Some(section));
+            }
+            before = before.saturating_sub(1);
+        }
+    }
+
+    /// Reads the beginning of a section; `Ok(None)` if the snapshot lacks it.
+    fn begin(
+        &self,
+        query: &Query,
+        first: FirstRead,
+        decoders: &mut Decoders,
+    ) -> Result<Option<Begun>> {
+        if first == FirstRead::Snapshot {
+            return self.begin_in_snapshot(query, decoders);
+        }
+        let source = self.file.source();
+        let headers = self.policy().header_read(query.headers, first);
+        let light = self.read_ahead(source, headers.range.clone())?;
+        let Some(section) = self.find(&light, query, decoders)? else {
             return Ok(None);
         };
         let content = section.content.clone();
         // The section is read in part, and counts as a whole.
-        let last = content.end.saturating_sub(1)..content.end;
-        source.require(&[last], "section").map_err(located)?;
-        let there = content.start..first.end.min(content.end);
-        let bytes = if is_at_once && there.length() > LEAST {
+        let last_byte = content.end.saturating_sub(1)..content.end;
+        source
+            .require(&[last_byte], "section")
+            .map_err(|error| self.place().locate(error))?;
+        let there = content.start..headers.range.end.min(content.end);
+        let bytes = if headers.has_content && there.length() > TOO_SHORT {
             light.get(there, "section")
         } else {
-            let wanted = content.start..content.start.saturating_add(length).min(content.end);
-            self.read_ahead(&light, wanted.clone())?
-                .get(wanted, "section")
+            let length = match first {
+                FirstRead::Beginning(length) => length,
+                FirstRead::Section | FirstRead::Snapshot => u64::MAX,
+            };
+            let end = content.start.saturating_add(length).min(content.end);
+            let with_content = self.read_ahead(&light, content.start..end)?;
+            with_content.get(content.start..end, "section")
         };
         Ok(Some(Begun {
+            what: query.what,
             section,
-            bytes: bytes.map_err(located)?,
+            bytes: bytes.map_err(|error| self.place().locate(error))?,
         }))
     }
 
-    /// Reads more of a section, of which about `wanted` bytes are needed: from a store, all of it.
-    fn read_on(&self, begun: &mut Begun, wanted: u64) -> Result<()> {
-        let (source, content) = (self.proxy.source(), &begun.section.content);
-        let there = as_u64(begun.bytes.len());
-        let length = if source.is_file() {
-            wanted.max(there.saturating_add(PIECE / 4))
-        } else {
-            u64::MAX
+    /// Reads the whole snapshot, for a section.
+    fn begin_in_snapshot(&self, query: &Query, decoders: &mut Decoders) -> Result<Option<Begun>> {
+        let source = self.load()?;
+        let Some(section) = self.find(source, query, decoders)? else {
+            return Ok(None);
         };
+        let bytes = source
+            .get(section.content.clone(), "section")
+            .map_err(|error| self.place().locate(error))?;
+        Ok(Some(Begun {
+            what: query.what,
+            section,
+            bytes,
+        }))
+    }
+
+    /// Reads more of a section, of which about `wanted` bytes are needed.
+    fn read_on(&self, begun: &mut Begun, wanted: u64) -> Result<()> {
+        let content = &begun.section.content;
+        let there = as_u64(begun.bytes.len());
+        let length = self.policy().next_length(there, wanted);
         let start = content.start.saturating_add(there);
-        let range = start..content.start.saturating_add(length).min(content.end);
+        let end = content.start.saturating_add(length).min(content.end);
         let more = self
-            .read_ahead(source, range.clone())?
-            .get(range, "section");
-        let more = more.map_err(|error| self.place().locate(error))?;
+            .read_ahead(self.file.source(), start..end)?
+            .get(start..end, "section")
+            .map_err(|error| self.place().locate(error))?;
         begun.bytes = [&*begun.bytes, &*more].concat().into();
         Ok(())
     }
 
-    /// Runs a job on the whole content of the first section with this tag; `Ok(None)` if the snapshot lacks it.
+    /// Runs a job on the whole content of a section; `Ok(None)` if the snapshot lacks it.
     pub(super) fn with_section<T>(
         &self,
-        (tag, what): (u32, &'static str),
+        query: &Query,
         scratch: &mut Scratch,
         job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        /// Tag, a header, a compressed box, and another header.
-        const USUALLY: u64 = 4 + 12 + 80 + 12;
-        let length = self.reads_partially().then_some(u64::MAX);
-        let begun = self.begin((tag, 0, USUALLY), length, &mut scratch.decoders)?;
-        let Some(begun) = begun else { return Ok(None) };
-        if self.proxy.source().is_mapped() {
+        let first = if self.policy().may_read_in_part() && !self.is_loaded() {
+            FirstRead::Section
+        } else {
+            FirstRead::Snapshot
+        };
+        let Some(begun) = self.begin(query, first, &mut scratch.decoders)? else {
+            return Ok(None);
+        };
+        if self.file.source().is_mapped() {
             // A box is short, whatever its section claims.
-            let most = if tag == raw::TAG_BOUNDING_BOX {
+            let most = if query.tag == raw::TAG_BOUNDING_BOX {
                 PIECE
             } else {
                 u64::MAX
             };
-            self.announce(&begun, most);
+            self.advise_content(&begun, most);
         }
-        self.decode(
-            &begun,
-            what,
-            false,
-            (&self.meter(), scratch),
-            |_, stream, _| job(stream),
-        )
-        .0
-        .map(Some)
+        let meter = self.meter();
+        let context = Context::new(&meter, scratch);
+        let attempt = self.attempt(&begun, Tail::Missing, context, job);
+        attempt.result.map(Some)
     }
 
-    /// Runs a job on the stream of the mesh up to an array, or on its counts, with memory for the bytes that it skips. The job begins
-    /// again if more has to be read.
+    /// Runs a job on the stream of the mesh up to an array, or on its counts. The job begins again if more has to be read.
     pub(super) fn with_mesh<T>(
         &self,
         last: Option<MeshArray>,
         meter: &Meter,
         scratch: &mut Scratch,
-        mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
+        mut job: impl FnMut(&mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
         let mut begun = self.begin_mesh(last, scratch)?;
         loop {
-            let attempt = meter.part();
-            let (result, progress) = self.decode(&begun, MESH, true, (&attempt, scratch), &mut job);
+            let part = meter.part();
+            let context = Context::new(&part, scratch);
+            let Attempt { result, progress } =
+                self.attempt(&begun, Tail::FromSource, context, &mut job);
             let Some(wanted) = progress.wanted else {
-                if let Some(last) = last.filter(|_| result.is_ok() && self.index > 0) {
-                    let before = begun.section.content.start.saturating_sub(self.start());
-                    self.proxy.prefixes().learn(last, before, progress.used);
+                if let Some(last) = last
+                    && result.is_ok()
+                    && self.index > 0
+                {
+                    let content = &begun.section.content;
+                    let before_mesh = content.start.saturating_sub(self.policy().start());
+                    self.file.lengths.learn(last, before_mesh, progress.used);
                 }
-                attempt.keep();
+                part.keep();
                 return result;
             };
-            drop(attempt);
+            drop(part);
             self.read_on(&mut begun, wanted)?;
         }
     }
 
-    /// Makes a value of the mesh, of which as much as that has been read, once for all threads. Nothing is read while others wait.
+    /// Makes a value of the mesh, as far as it has been read, once for all threads. Nothing is read while others wait.
     pub(super) fn make_once<T: Clone>(
         &self,
         slot: &Slot<Result<T>>,
         mut begun: Begun,
         keep: impl Fn(&T) -> bool,
-        (meter, scratch): (&Meter, &mut Scratch),
-        mut job: impl FnMut(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
+        context: Context<'_>,
+        mut job: impl FnMut(&mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
+        let Context { meter, scratch } = context;
         loop {
-            let (mut more, attempt) = (None, meter.part());
+            let part = meter.part();
+            let mut wanted = None;
             let make = || {
-                let (made, progress) =
-                    self.decode(&begun, MESH, false, (&attempt, scratch), &mut job);
-                more = progress.wanted;
-                if more.is_some() {
-                    made.map(Ok)
+                let context = Context::new(&part, scratch);
+                let attempt = self.attempt(&begun, Tail::Missing, context, &mut job);
+                wanted = attempt.progress.wanted;
+                if wanted.is_some() {
+                    attempt.result.map(Ok)
                 } else {
-                    lasting(made)
+                    lasting(attempt.result)
                 }
             };
             let made = slot.get_or_try_make(make, |made| made.as_ref().map_or(true, &keep));
-            let Some(wanted) = more else {
-                attempt.keep();
+            let Some(wanted) = wanted else {
+                part.keep();
                 return made?;
             };
-            drop(attempt);
+            drop(part);
             self.read_on(&mut begun, wanted)?;
         }
     }
 
     /// Returns `true` if the mesh is complete, by its first byte.
     #[cfg(feature = "cache")]
-    pub(super) fn begins_complete(
-        &self,
-        begun: &Begun,
-        meter: &Meter,
-        scratch: &mut Scratch,
-    ) -> Result<bool> {
-        self.decode(begun, MESH, false, (meter, scratch), |_, stream, _| {
+    pub(super) fn begins_complete(&self, begun: &Begun, context: Context<'_>) -> Result<bool> {
+        let attempt = self.attempt(begun, Tail::Missing, context, |stream| {
             stream.in_part().is_complete()
-        })
-        .0
-    }
-
-    /// Has the system read what is likely needed of a map, in which it does not read ahead; returns `true` if it is known.
-    fn advise(&self, last: MeshArray) -> bool {
-        let source = self.proxy.source();
-        let likely = self
-            .is_estimated(last)
-            .then(|| self.likely_ranges_to(last, true))
-            .flatten();
-        match &likely {
-            Some(ranges) => ranges
-                .iter()
-                .filter(|range| !range.is_empty())
-                .for_each(|range| source.will_read(range.clone())),
-            None => source.will_read(self.beginning(PIECE)),
-        }
-        likely.is_some()
+        });
+        attempt.result
     }
 
     /// Reads the beginning of the mesh for an array, or for the counts.
@@ -532,14 +413,12 @@ impl Snapshot {
         last: Option<MeshArray>,
         scratch: &mut Scratch,
     ) -> Result<Begun> {
-        let length = self.first_length(last);
-        let last = last.filter(|_| self.proxy.source().is_mapped());
-        let is_known = last.is_none_or(|last| self.advise(last));
-        let begun = self.begin(
-            (raw::TAG_MESH_DATA, self.sample, HEADERS),
-            length,
-            &mut scratch.decoders,
-        )?;
+        let first = self.first_read(last);
+        let unadvised = match last {
+            Some(last) if self.file.source().is_mapped() && !self.advise_likely(last) => Some(last),
+            _ => None,
+        };
+        let begun = self.begin(&Query::mesh(self.sample), first, &mut scratch.decoders)?;
         let begun = begun.ok_or_else(|| {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
             self.place()
@@ -547,133 +426,274 @@ impl Snapshot {
                 .expected(format!("mesh section {}", self.sample))
                 .found("none")
         })?;
-        if let Some(last) = last.filter(|_| !is_known) {
-            self.announce(&begun, self.most(last));
+        if let Some(last) = unadvised {
+            self.advise_content(&begun, self.most_content(last));
         }
         Ok(begun)
     }
 
-    /// Has the system read the beginning of a section of a map: at most this number of bytes.
-    fn announce(&self, begun: &Begun, most: u64) {
-        let Range { start, end } = begun.section.content;
-        self.proxy
-            .source()
-            .will_read(start..start.saturating_add(most).min(end));
+    /// The first request for an array, or for the counts.
+    fn first_read(&self, last: Option<MeshArray>) -> FirstRead {
+        let policy = self.policy();
+        if !policy.may_read_in_part() || self.is_loaded() {
+            return FirstRead::Snapshot;
+        }
+        let Some(last) = last else {
+            return policy.first_read_of_counts();
+        };
+        if !policy.may_end_before(last) {
+            return FirstRead::Snapshot;
+        }
+        // A caller that requests a second part of it will also request the others.
+        if self.read().is_read_in_part.swap(true, Ordering::Relaxed) {
+            return FirstRead::Snapshot;
+        }
+        let source = self.file.source();
+        if source.is_file() {
+            // If the end is not found, reading the whole snapshot reports why.
+            let Ok(end) = self.end(source) else {
+                return FirstRead::Snapshot;
+            };
+            if end.saturating_sub(policy.start()) <= PIECE {
+                return FirstRead::Snapshot;
+            }
+        }
+        policy.first_read(last)
     }
 
-    /// The most bytes of the mesh to the end of an array, by the counts of the first snapshot: of one that is compressed, all.
-    fn most(&self, last: MeshArray) -> u64 {
+    /// Advises the system to read what is likely needed of a map, in which it does not read ahead; returns `true` if that is known.
+    fn advise_likely(&self, last: MeshArray) -> bool {
+        let source = self.file.source();
+        let policy = self.policy();
+        let likely = if policy.is_learned_from_others(last) {
+            policy.likely_ranges(last, Requests::Cheap)
+        } else {
+            None
+        };
+        let Some(likely) = likely else {
+            source.will_read(policy.beginning(PIECE));
+            return false;
+        };
+        for range in [likely.headers, likely.mesh] {
+            if !range.is_empty() {
+                source.will_read(range);
+            }
+        }
+        true
+    }
+
+    /// Advises the system to read the beginning of a section of a map: at most this number of bytes.
+    fn advise_content(&self, begun: &Begun, most: u64) {
+        let Range { start, end } = begun.section.content;
+        let range = start..start.saturating_add(most).min(end);
+        self.file.source().will_read(range);
+    }
+
+    /// The maximum number of bytes of the mesh up to the end of an array, by the counts of the first snapshot. If the mesh is
+    /// compressed, all of it.
+    fn most_content(&self, last: MeshArray) -> u64 {
         let is_counted = matches!(last, MeshArray::Positions | MeshArray::Normals);
-        if !is_counted || self.proxy.dialect().codec != Codec::Stored {
+        if !is_counted || self.file.dialect.codec != Codec::Stored {
             return u64::MAX;
         }
-        let Ok(Head { counts, .. }) = self.proxy.base_head(true) else {
+        let Ok(Head { counts, .. }) = head_before_arrays(&self.file) else {
             return u64::MAX;
         };
-        let normals = if last == MeshArray::Normals {
-            counts.normals.into()
-        } else {
-            0
-        };
-        u64::from(counts.vertices)
-            .saturating_add(normals)
-            .saturating_mul(12)
-            .saturating_add(LEAST)
+        let mut elements = u64::from(counts.vertices);
+        if last == MeshArray::Normals {
+            elements = elements.saturating_add(counts.normals.into());
+        }
+        elements.saturating_mul(12).saturating_add(TOO_SHORT)
     }
 
-    /// Runs a job on the stream of a section, with memory for the bytes that it skips. `reads` allows that uncompressed arrays are
-    /// read behind the bytes that are there.
-    fn decode<T>(
+    /// Runs a job on the stream of a section, as far as that has been read.
+    fn attempt<T>(
         &self,
         begun: &Begun,
-        what: &'static str,
-        reads: bool,
-        (meter, scratch): (&Meter, &mut Scratch),
-        job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
-    ) -> (Result<T>, Progress) {
+        tail: Tail,
+        context: Context<'_>,
+        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
+    ) -> Attempt<T> {
         const SKIPPED_AT_ONCE: usize = 32 << 10;
-        let Begun { section, bytes } = begun;
-        let mut progress = Progress::default();
+        let Context { meter, scratch } = context;
         let mut skipped = std::mem::take(&mut scratch.bytes);
-        if self.proxy.dialect().codec != Codec::Stored {
+        if self.file.dialect.codec != Codec::Stored {
             skipped.resize(SKIPPED_AT_ONCE, 0);
         }
-        let source = self.proxy.source();
-        let result = self.stream(section, bytes).and_then(|input| {
-            let (dialect, options) = (self.proxy.dialect(), scratch.within(self.proxy.options()));
-            let (input, range) = (bytes.slice_ref(input), section.content.clone());
-            let start = range.start.saturating_add(as_u64(dialect.prefix.size()));
-            let stored = range.end.saturating_sub(start);
-            let Scratch {
-                decoders, cancel, ..
-            } = scratch;
-            meter.count_read(&range);
-            let work = |units| {
-                let counted = meter.work(units, what);
-                counted.map_err(|error| self.place().locate(error.at(section.content.clone())))
-            };
-            work(0)?;
-            let content = Content::new(
-                decoders,
-                &input,
-                dialect.codec,
-                options.decoder,
-                cancel.as_deref(),
-            );
-            let mut content = content.map_err(|fault| {
-                self.place()
-                    .locate(Error::stream(fault, what).at(range.clone()))
-            })?;
-            if options.checksums == Checksums::Ignore {
-                content.ignore_checksum();
-            }
-            let failed = OnceLock::new();
-            let read_at = |offset: usize, out: &mut [u8]| {
-                let range = span(start.saturating_add(as_u64(offset)), as_u64(out.len()));
-                source
-                    .read_to(range, what, out)
-                    .map_err(|error| failed.set(self.place().locate(error)))
-                    .is_ok()
-            };
-            let is_partial = begun.is_partial();
-            if is_partial && reads {
-                content.set_tail(as_usize(stored), &read_at);
-            }
-            let unit = Unit {
-                what,
-                range,
-                snapshot: self.index,
-                codec: dialect.codec,
-                stored,
-            };
-            let mut stream = Stream::new(content, input.clone(), unit, &options, meter);
-            let result = job(section, &mut stream, &mut skipped);
-            let prefix = as_u64(dialect.prefix.size());
-            progress.used = stream.used().saturating_add(prefix);
-            progress.wanted = stream.wanted().filter(|_| is_partial && result.is_err());
-            progress.wanted = progress.wanted.map(|wanted| wanted.saturating_add(prefix));
-            let worked = work(stream.worked());
-            let result = result.and_then(|value| worked.map(|()| value));
-            failed
-                .get()
-                .cloned()
-                .map_or(result, Err)
-                .map_err(|error| source.locate(error))
-        });
+        let mut progress = Progress::default();
+        let context = Context::new(meter, scratch);
+        let result = self.run_job(begun, tail, context, &mut skipped, &mut progress, job);
         scratch.bytes = skipped;
-        (result, progress)
+        Attempt { result, progress }
+    }
+
+    fn run_job<T>(
+        &self,
+        begun: &Begun,
+        tail: Tail,
+        context: Context<'_>,
+        skipped: &mut [u8],
+        progress: &mut Progress,
+        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let what = begun.what;
+        let source = self.file.source();
+        let dialect = self.file.dialect;
+        let Context { meter, scratch } = context;
+        let options = scratch.within(&self.file.options);
+        let input = self.without_prefix(begun)?;
+        let range = begun.section.content.clone();
+        let prefix = as_u64(dialect.prefix.size());
+        let start = range.start.saturating_add(prefix);
+        let stored = range.end.saturating_sub(start);
+        meter.count_read(&range);
+        self.count_work(meter, 0, begun)?;
+        let content = Content::new(
+            &mut scratch.decoders,
+            &input,
+            dialect.codec,
+            options.decoder,
+            scratch.cancel.as_deref(),
+        );
+        let mut content = content.map_err(|fault| {
+            let error = Error::stream(fault, what).at(range.clone());
+            self.place().locate(error)
+        })?;
+        if options.checksums == Checksums::Ignore {
+            content.ignore_checksum();
+        }
+        let failure = OnceLock::new();
+        let read_at = |offset: usize, out: &mut [u8]| {
+            let range = span(start.saturating_add(as_u64(offset)), as_u64(out.len()));
+            let read = source.read_to(range, what, out);
+            read.map_err(|error| failure.set(self.place().locate(error)))
+                .is_ok()
+        };
+        let is_partial = begun.is_partial();
+        if is_partial && tail == Tail::FromSource {
+            content.set_tail(as_usize(stored), &read_at);
+        }
+        let unit = Unit {
+            what,
+            offset: begun.section.range.start,
+            range,
+            snapshot: self.index,
+            codec: dialect.codec,
+            stored,
+        };
+        let mut stream = Stream::new(content, input.clone(), unit, skipped, &options, meter);
+        let result = job(&mut stream);
+        progress.used = stream.used().saturating_add(prefix);
+        if is_partial
+            && result.is_err()
+            && let Some(wanted) = stream.wanted()
+        {
+            progress.wanted = Some(wanted.saturating_add(prefix));
+        }
+        let counted = self.count_work(meter, stream.worked(), begun);
+        let result = match (failure.get(), result) {
+            (Some(failure), _) => Err(failure.clone()),
+            (None, Ok(value)) => counted.map(|()| value),
+            (None, Err(error)) => Err(error),
+        };
+        result.map_err(|error| source.locate(error))
+    }
+
+    /// Counts work on a section.
+    fn count_work(&self, meter: &Meter, units: u64, begun: &Begun) -> Result<()> {
+        meter.work(units, begun.what).map_err(|error| {
+            let error = error.at(begun.section.content.clone());
+            self.place().locate(error)
+        })
     }
 
     /// The stream of a section, without the length that may precede it.
-    fn stream<'a>(&self, section: &Section, bytes: &'a [u8]) -> Result<&'a [u8]> {
-        let prefix = self.proxy.dialect().prefix;
-        bytes.get(prefix.size()..).ok_or_else(|| {
-            let error = FILE
-                .error(ErrorKind::Truncated, "length before a stream")
-                .at(section.content.clone());
-            self.place()
-                .locate(error)
-                .truncated(as_u64(prefix.size()), as_u64(bytes.len()))
-        })
+    fn without_prefix(&self, begun: &Begun) -> Result<Bytes> {
+        let prefix = self.file.dialect.prefix.size();
+        if prefix <= begun.bytes.len() {
+            return Ok(begun.bytes.slice(prefix..));
+        }
+        let error = FILE
+            .error(ErrorKind::Truncated, "length before a stream")
+            .at(begun.section.content.clone());
+        let found = as_u64(begun.bytes.len());
+        Err(self.place().locate(error).truncated(as_u64(prefix), found))
     }
+
+    /// An array of a complete mesh that the source has in memory as it is.
+    pub(super) fn in_place(
+        &self,
+        part: MeshArray,
+        meter: &Meter,
+        scratch: &mut Scratch,
+    ) -> Result<Option<BaseArray>> {
+        let source = self.file.source();
+        if self.file.dialect.codec != Codec::Stored || !source.is_in_memory() {
+            return Ok(None);
+        }
+        let located = self.with_mesh(Some(part), meter, scratch, |stream| {
+            if !stream.is_complete()? {
+                return Ok(None);
+            }
+            let counts = stream.counts()?;
+            stream.locate_alone(&counts, part).map(Some)
+        })?;
+        let Some(located) = located else {
+            return Ok(None);
+        };
+        let bytes = source
+            .get(located.range, "TAG_MESH_DATA")
+            .map_err(|error| self.place().locate(error))?;
+        Ok(Some(BaseArray {
+            array: Array::new(bytes),
+            before: located.before,
+            memory: 0,
+        }))
+    }
+}
+
+/// The first snapshot. From a store, all of it is read, because its arrays follow each other, and each request takes long.
+pub(super) fn first_snapshot(file: &Arc<File>) -> Result<StoredSnapshot> {
+    let first = StoredSnapshot::new(file, 0)?;
+    if file.source().is_in_memory() || file.source().is_file() {
+        return Ok(first);
+    }
+    match file.first_mesh.loaded() {
+        Some(loaded) => drop(first.read().loaded.set(loaded)),
+        None => {
+            let loaded = first.load()?;
+            file.first_mesh.keep_loaded(loaded, first.extent.length());
+        }
+    }
+    Ok(first)
+}
+
+/// The beginning of the first snapshot's mesh, for a caller that needs no more of it.
+pub(super) fn head_alone(file: &Arc<File>) -> Result<Head> {
+    match file.first_mesh.head.get() {
+        Some(head) => Ok(*head),
+        None => read_head(&StoredSnapshot::new(file, 0)?),
+    }
+}
+
+/// The beginning of the first snapshot's mesh, for a caller that needs arrays of it.
+pub(super) fn head_before_arrays(file: &Arc<File>) -> Result<Head> {
+    match file.first_mesh.head.get() {
+        Some(head) => Ok(*head),
+        None => read_head(&first_snapshot(file)?),
+    }
+}
+
+fn read_head(first: &StoredSnapshot) -> Result<Head> {
+    // It is made for all calls, and charged to none.
+    let counts = job::unmetered(|| {
+        first.with_mesh(None, &first.meter(), &mut Scratch::default(), |stream| {
+            stream.in_part().complete_counts()
+        })
+    })?;
+    let head = Head {
+        counts,
+        topology: first.file.topology(SameTriangles::First),
+    };
+    Ok(*first.file.first_mesh.head.get_or_init(|| head))
 }

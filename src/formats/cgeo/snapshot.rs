@@ -1,88 +1,78 @@
-//! A snapshot: its sections, each read and decoded on demand.
+//! A snapshot, as users see it: its sections and arrays, each read and decoded on demand. On top of `read`, `base` and `stream`;
+//! knows nothing of [`Proxy`](super::Proxy), which makes it.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 use super::arrays::MeshForm;
-use super::base::BaseArray;
-use super::layout::snapshot_address;
+use super::base;
+use super::file::StoredSnapshot;
 use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
 use super::parts::{MeshArray, Parts};
-use super::proxy::Proxy;
 use super::raw;
-use super::rules::FILE;
+use super::read::{Query, head_alone, head_before_arrays};
+use super::read_policy::Requests;
 use super::sections::Section;
 use super::stream::Identify;
-use super::triangles::Counts;
-use super::triangles::Triangles;
-use crate::bytes::{Array, Out, Source, Text};
-use crate::codec::Codec;
+use super::triangles::{Counts, Triangles};
+use crate::bytes::{Array, Out, Text};
 use crate::decode::{Block, Decoders, Scratch};
+use crate::dialect::SizeMeaning;
 use crate::limits::{Limits, Meter};
 use crate::mesh::Bounds;
-use crate::num::{as_u64, as_usize};
+use crate::num::{Span, as_u64, as_usize};
 use crate::report::{Address, Place, Result};
 
-/// A snapshot of a [`Proxy`]. Everything is read on demand.
+/// A snapshot of a [`Proxy`](super::Proxy). Everything is read on demand.
 ///
 /// From a lazy source, the bounding box and the point cloud are read separately. The first call for positions or normals reads as
 /// much of the snapshot as these need; any other call reads the whole snapshot, once. Cloning is cheap; a clone shares the data
 /// that has been read, and so do [samples](Self::sample).
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    pub(super) proxy: Proxy,
-    pub(super) index: usize,
-    /// The index among its meshes.
-    pub(super) sample: usize,
-    pub(super) extent: Range<u64>,
-    /// Made when it is needed: the sections of most snapshots are few, and in memory.
-    pub(super) kept: OnceLock<Arc<LoadedSnapshot>>,
-}
-
-/// The data of a snapshot that has been read.
-#[derive(Debug, Default)]
-pub(super) struct LoadedSnapshot {
-    /// The source, with the bytes of the snapshot.
-    pub(super) loaded: OnceLock<Source>,
-    /// `true` if a part of it has been read separately. The next read is of the whole.
-    pub(super) is_read_in_part: AtomicBool,
-    /// Its sections, once they have been listed.
-    pub(super) sections: OnceLock<Vec<Section>>,
+    pub(super) stored: StoredSnapshot,
 }
 
 impl Snapshot {
-    pub(crate) fn new(proxy: &Proxy, index: usize) -> Result<Self> {
-        let extent = proxy.layout().extent(index)?;
-        Ok(Self {
-            proxy: proxy.clone(),
-            index,
-            sample: 0,
-            extent,
-            kept: OnceLock::new(),
-        })
-    }
-
-    pub(super) fn kept(&self) -> &LoadedSnapshot {
-        self.kept.get_or_init(Arc::default)
+    pub(super) fn new(stored: StoredSnapshot) -> Self {
+        Self { stored }
     }
 
     /// The index in the offset table.
     #[must_use]
     pub fn index(&self) -> usize {
-        self.index
+        self.stored.index
     }
 
     /// Its bytes: from its offset to the next one in the table, or to the end of the file.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
-        self.extent.clone()
+        self.stored.extent.clone()
+    }
+
+    /// The byte range to fetch before a call of [`mesh_into`](Self::mesh_into) with these parts.
+    ///
+    /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the maximum length that the last decoded
+    /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_into` reads the rest. Returns `None` if there is no
+    /// estimate yet, because no snapshot after the first one has been decoded.
+    ///
+    /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated
+    /// size or, except in files, no compressed data.
+    ///
+    /// The range starts with the start tag, which in some dialects stands in the 4 bytes before the snapshot's offset.
+    #[must_use]
+    pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
+        let ranges = self
+            .stored
+            .policy()
+            .likely_ranges(parts.last(), Requests::Dear)?;
+        Some(ranges.mesh)
     }
 
     /// The time of the snapshot in seconds; `None` if the header has no times.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
-        self.proxy.timing().map(|timing| timing.time_of(self.index))
+        let timing = self.stored.file.header_facts().timing?;
+        Some(timing.time_of(self.stored.index))
     }
 
     /// All sections, known or not, in the order of the file.
@@ -91,8 +81,9 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
-        self.list(self.load()?, &mut Decoders::default())
-            .map(<[Section]>::to_vec)
+        let source = self.stored.load()?;
+        let sections = self.stored.list(source, &mut Decoders::default())?;
+        Ok(sections.to_vec())
     }
 
     /// The first sections, at most `most`, of which only the headers are read, except in dialects that store the inflated size. For
@@ -103,7 +94,9 @@ impl Snapshot {
     /// Returns the errors of [`sections`](Self::sections).
     pub fn section_headers(&self, most: usize) -> Result<Vec<Section>> {
         let mut decoders = Decoders::default();
-        let (mut sections, mut list) = (self.walk(self.proxy.source(), &mut decoders)?, Vec::new());
+        let source = self.stored.file.source();
+        let mut sections = self.stored.walk(source, &mut decoders)?;
+        let mut list = Vec::new();
         while list.len() < most
             && let Some(section) = sections.next().map_err(|error| error.of(self.address()))?
         {
@@ -119,24 +112,29 @@ impl Snapshot {
     ///
     /// Returns the errors of [`sections`](Self::sections).
     pub fn blocks(&self) -> Result<Vec<Block>> {
-        let prefix = as_u64(self.proxy.dialect().prefix.size());
-        let block = |section: Section| {
+        let dialect = self.stored.file.dialect;
+        let prefix = as_u64(dialect.prefix.size());
+        let mut blocks = Vec::new();
+        for section in self.sections()? {
             let what = match section.tag {
                 raw::TAG_BOUNDING_BOX => "TAG_BOUNDING_BOX",
                 raw::TAG_POINTCLOUD => "TAG_POINTCLOUD",
                 raw::TAG_MESH_DATA => "TAG_MESH_DATA",
-                _ => return None,
+                _ => continue,
             };
-            Some(Block {
+            let decoded_len = match dialect.size {
+                SizeMeaning::Inflated => Some(section.size),
+                _ => None,
+            };
+            blocks.push(Block {
                 what,
                 address: self.address(),
                 range: section.content.start.saturating_add(prefix)..section.content.end,
-                codec: self.proxy.dialect().codec,
-                decoded_len: (self.proxy.dialect().size == super::SizeMeaning::Inflated)
-                    .then_some(section.size),
-            })
-        };
-        Ok(self.sections()?.into_iter().filter_map(block).collect())
+                codec: dialect.codec,
+                decoded_len,
+            });
+        }
+        Ok(blocks)
     }
 
     /// The bounding box as stored; `Ok(None)` if the snapshot has no bounding box.
@@ -145,8 +143,11 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the section does not hold six numbers, and the errors of reading.
     pub fn bounding_box(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
-        let section = (raw::TAG_BOUNDING_BOX, "TAG_BOUNDING_BOX");
-        let corners = self.with_section(section, scratch, |stream| stream.bounding_box())?;
+        let corners = self
+            .stored
+            .with_section(&Query::BOUNDING_BOX, scratch, |stream| {
+                stream.bounding_box()
+            })?;
         Ok(corners.map(|[min, max]| Bounds { min, max }))
     }
 
@@ -168,8 +169,11 @@ impl Snapshot {
     ///
     /// Returns the errors of [`point_cloud`](Self::point_cloud).
     pub fn point_cloud_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        let section = (raw::TAG_POINTCLOUD, "TAG_POINTCLOUD");
-        let found = self.with_section(section, scratch, |stream| stream.point_cloud(out))?;
+        let found = self
+            .stored
+            .with_section(&Query::POINT_CLOUD, scratch, |stream| {
+                stream.point_cloud(out)
+            })?;
         Ok(found.is_some())
     }
 
@@ -181,16 +185,18 @@ impl Snapshot {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, and the errors of reading.
     pub fn counts(&self, scratch: &mut Scratch) -> Result<Counts> {
-        let own = self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
-            if stream.is_complete()? {
-                stream.counts().map(Some)
-            } else {
-                Ok(None)
-            }
-        })?;
-        match own {
+        let complete = self
+            .stored
+            .with_mesh(None, &self.meter(), scratch, |stream| {
+                if stream.is_complete()? {
+                    stream.counts().map(Some)
+                } else {
+                    Ok(None)
+                }
+            })?;
+        match complete {
             Some(counts) => Ok(counts),
-            None => Ok(self.proxy.base_head(false)?.counts),
+            None => Ok(head_alone(&self.stored.file)?.counts),
         }
     }
 
@@ -200,9 +206,8 @@ impl Snapshot {
     ///
     /// Returns the errors of [`counts`](Self::counts).
     pub fn is_complete(&self, scratch: &mut Scratch) -> Result<bool> {
-        self.with_mesh(None, &self.meter(), scratch, |_, stream, _| {
-            stream.is_complete()
-        })
+        self.stored
+            .with_mesh(None, &self.meter(), scratch, |stream| stream.is_complete())
     }
 
     /// Identifies the triangles. Inflates one byte; of a complete snapshot after the first, everything, once for each of the last 65,536
@@ -213,29 +218,30 @@ impl Snapshot {
     /// Returns the errors of [`counts`](Self::counts) and, of a complete snapshot, of [`mesh`](Self::mesh).
     pub fn topology(&self, scratch: &mut Scratch) -> Result<TopologyId> {
         let meter = self.meter();
-        let complete_at = self.with_mesh(None, &meter, scratch, |section, stream, _| {
-            Ok(stream.is_complete()?.then_some(section.range.start))
+        let file = &self.stored.file;
+        let complete_at = self.stored.with_mesh(None, &meter, scratch, |stream| {
+            if stream.is_complete()? {
+                Ok(Some(stream.offset()))
+            } else {
+                Ok(None)
+            }
         })?;
         let Some(offset) = complete_at else {
-            return Ok(self.proxy.base_head(false)?.topology);
+            return Ok(head_alone(file)?.topology);
         };
         if self.is_first() {
-            return Ok(self.proxy.topology(SameTriangles::First));
+            return Ok(file.topology(SameTriangles::First));
         }
-        if let Some(hash) = self.proxy.known_hash(offset) {
-            return self.proxy.topology_of(hash);
+        if let Some(hash) = file.known_hash(offset) {
+            return base::topology_of(file, hash);
         }
-        let hash = self.with_mesh(
-            Some(MeshArray::Triangles),
-            &meter,
-            scratch,
-            |_, stream, skipped| {
-                let counts = stream.complete_counts()?;
-                stream.triangle_hash_alone(&counts, skipped)
-            },
-        )?;
-        self.proxy.remember_hash(offset, hash);
-        self.proxy.topology_of(hash)
+        let last = Some(MeshArray::Triangles);
+        let hash = self.stored.with_mesh(last, &meter, scratch, |stream| {
+            let counts = stream.complete_counts()?;
+            stream.triangle_hash_alone(&counts)
+        })?;
+        file.remember_hash(offset, hash);
+        base::topology_of(file, hash)
     }
 
     /// The topology of a mesh of this snapshot, whose triangles may not have been seen.
@@ -243,22 +249,15 @@ impl Snapshot {
         let SameTriangles::At(offset) = topology.triangles else {
             return Ok(topology);
         };
-        match self.proxy.known_hash(offset) {
-            Some(hash) => self.proxy.topology_of(hash),
+        match self.stored.file.known_hash(offset) {
+            Some(hash) => base::topology_of(&self.stored.file, hash),
             None => self.topology(scratch),
         }
     }
 
     /// Returns `true` for the mesh that differences are added to.
     pub(super) fn is_first(&self) -> bool {
-        if self.sample != 0 || self.index == 0 {
-            return self.sample == 0;
-        }
-        // Another entry of the table may name the first snapshot again.
-        self.proxy
-            .layout()
-            .extent(0)
-            .is_ok_and(|first| first.start == self.extent.start)
+        self.stored.is_first()
     }
 
     /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
@@ -296,18 +295,16 @@ impl Snapshot {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        self.with_mesh(
-            Some(MeshArray::Positions),
-            &self.meter(),
-            scratch,
-            |_, stream, _| {
+        let last = Some(MeshArray::Positions);
+        self.stored
+            .with_mesh(last, &self.meter(), scratch, |stream| {
                 if stream.in_part().is_complete()? {
                     return Ok(false);
                 }
-                stream.position_differences(&self.proxy.base_head(false)?.counts, out)?;
+                let counts = head_alone(&self.stored.file)?.counts;
+                stream.position_differences(&counts, out)?;
                 Ok(true)
-            },
-        )
+            })
     }
 
     /// The normals, as far as [`positions`](Self::positions) are inflated and shown.
@@ -379,65 +376,32 @@ impl Snapshot {
         mut out: Out<'_, [f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.with_mesh(Some(part), meter, scratch, |_, stream, skipped| {
-            if stream.in_part().is_complete()? {
-                let counts = stream.counts()?;
-                stream.array_alone(MeshForm::Complete(&counts), part, skipped, out.again())
-            } else {
-                let head = self.proxy.base_head(true)?;
+        let file = &self.stored.file;
+        self.stored
+            .with_mesh(Some(part), meter, scratch, |stream| {
+                if stream.in_part().is_complete()? {
+                    let counts = stream.counts()?;
+                    return stream.array_alone(MeshForm::Complete(&counts), part, out.again());
+                }
+                let head = head_before_arrays(file)?;
                 stream.check_channel(part, as_usize(head.counts.texcoord_sets))?;
-                let base = self.proxy.base_array(&head, part, meter)?;
-                stream.array_alone(
-                    MeshForm::DifferenceOf(&head.counts, part, &base),
-                    part,
-                    skipped,
-                    out.again(),
-                )
-            }
-        })
-        .map(drop)
+                let base = base::array(file, &head, part, meter)?;
+                let form = MeshForm::DifferenceOf(&head.counts, part, &base);
+                stream.array_alone(form, part, out.again())
+            })?;
+        Ok(())
     }
 
     /// An array, borrowed from the source if it is stored as it is.
     pub(super) fn array(&self, part: MeshArray) -> Result<Array<[f32; 3]>> {
-        let (meter, mut scratch) = (self.meter(), Scratch::default());
-        if let Some(found) = self.in_place(part, &meter, &mut scratch)? {
+        let meter = self.meter();
+        let mut scratch = Scratch::default();
+        if let Some(found) = self.stored.in_place(part, &meter, &mut scratch)? {
             return Ok(found.array);
         }
         let mut out = Vec::new();
         self.array_into(part, &meter, (&mut out).into(), &mut scratch)?;
         Ok(Array::from_vec(out))
-    }
-
-    /// An array of a complete mesh that the source has in memory as it is.
-    pub(super) fn in_place(
-        &self,
-        part: MeshArray,
-        meter: &Meter,
-        scratch: &mut Scratch,
-    ) -> Result<Option<BaseArray>> {
-        let source = &self.proxy.layout().source;
-        if self.proxy.dialect().codec != Codec::Stored || !source.is_in_memory() {
-            return Ok(None);
-        }
-        let found = self.with_mesh(Some(part), meter, scratch, |_, stream, _| {
-            if !stream.is_complete()? {
-                return Ok(None);
-            }
-            let counts = stream.counts()?;
-            stream.place_alone(&counts, part).map(Some)
-        })?;
-        let Some((place, before)) = found else {
-            return Ok(None);
-        };
-        let bytes = source
-            .get(place, "TAG_MESH_DATA")
-            .map_err(|error| self.place().locate(error))?;
-        Ok(Some(BaseArray {
-            array: Array::new(bytes),
-            before,
-            memory: 0,
-        }))
     }
 
     /// The triangles. A difference has the triangles of the first snapshot.
@@ -457,25 +421,26 @@ impl Snapshot {
     ///
     /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
-        // The system would be asked for all of a difference in a map.
-        let is_asked = self.index > 0 && self.proxy.source().is_mapped();
-        let may_be_complete = !is_asked || self.is_complete(scratch)?;
-        let is_complete = may_be_complete
-            && self.with_mesh(
-                Some(MeshArray::Triangles),
-                &self.meter(),
-                scratch,
-                |_, stream, skipped| {
-                    if !stream.is_complete()? {
-                        return Ok(false);
-                    }
-                    let counts = stream.counts()?;
-                    stream.triangles_alone(&counts, skipped, out)?;
-                    Ok(true)
-                },
-            )?;
+        let file = &self.stored.file;
+        // In a map, the system would be advised to read all of a difference, which stores no triangles.
+        let is_advised = self.stored.index > 0 && file.source().is_mapped();
+        if is_advised && !self.is_complete(scratch)? {
+            *out = base::triangles(file)?;
+            return Ok(());
+        }
+        let last = Some(MeshArray::Triangles);
+        let is_complete = self
+            .stored
+            .with_mesh(last, &self.meter(), scratch, |stream| {
+                if !stream.is_complete()? {
+                    return Ok(false);
+                }
+                let counts = stream.counts()?;
+                stream.triangles_alone(&counts, out)?;
+                Ok(true)
+            })?;
         if !is_complete {
-            *out = self.proxy.base_triangles()?;
+            *out = base::triangles(file)?;
         }
         Ok(())
     }
@@ -495,14 +460,10 @@ impl Snapshot {
 
     pub(super) fn mesh_within(&self, parts: Parts, meter: &Meter) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(
-            parts,
-            meter,
-            &mut buffer,
-            &mut Scratch::default(),
-            Identify::IfWanted,
-        )?;
-        Ok(buffer.into_mesh(self.proxy.topology(SameTriangles::First)))
+        let mut scratch = Scratch::default();
+        self.mesh_into_within(parts, meter, &mut buffer, &mut scratch, Identify::IfWanted)?;
+        let first = self.stored.file.topology(SameTriangles::First);
+        Ok(buffer.into_mesh(first))
     }
 
     /// Like [`mesh`](Self::mesh), into `out`. Allocates nothing once the memory is large enough.
@@ -516,8 +477,8 @@ impl Snapshot {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.mesh_into_within(parts, &self.meter(), out, scratch, Identify::IfWanted)
-            .map(drop)
+        self.mesh_into_within(parts, &self.meter(), out, scratch, Identify::IfWanted)?;
+        Ok(())
     }
 
     /// Reads parts of the mesh. Returns the number of bytes in the section after its stream, if all parts are read.
@@ -529,53 +490,56 @@ impl Snapshot {
         scratch: &mut Scratch,
         identify: Identify,
     ) -> Result<u64> {
+        let file = &self.stored.file;
+        let last = Some(self.stored.last_of(parts));
         let mut hash = None;
-        let unused = self.with_mesh(
-            Some(self.last_of(parts)),
-            meter,
-            scratch,
-            |section, stream, skipped| {
-                let offset = section.range.start;
-                hash = self.proxy.known_hash(offset);
-                let id = self.stored_topology(offset);
-                let identify = if hash.is_some() || self.is_first() {
-                    Identify::No
-                } else {
-                    identify
-                };
-                let base = |parts| self.proxy.base_within(parts, meter);
-                if let Some(seen) = stream.mesh(parts, &base, skipped, out, id, identify)? {
-                    self.proxy.remember_hash(offset, seen);
-                    hash = Some(seen);
-                }
-                Ok(stream.unused())
-            },
-        )?;
-        let is_asked = identify == Identify::Always || parts.contains(Parts::TRIANGLES);
-        if let Some(hash) = hash.filter(|_| out.is_complete && is_asked && !self.is_first()) {
-            out.topology = Some(self.proxy.topology_of(hash)?);
+        let unused = self.stored.with_mesh(last, meter, scratch, |stream| {
+            stream.begin_parts(parts, out);
+            if !stream.is_complete()? {
+                let base = base::parts(file, parts, meter)?;
+                stream.difference_parts(parts, &base, out)?;
+                return Ok(stream.unused());
+            }
+            let offset = stream.offset();
+            hash = file.known_hash(offset);
+            let identify = if hash.is_some() || self.is_first() {
+                Identify::No
+            } else {
+                identify
+            };
+            let id = self.stored.stored_topology(offset);
+            if let Some(seen) = stream.complete_parts(parts, out, id, identify)? {
+                file.remember_hash(offset, seen);
+                hash = Some(seen);
+            }
+            Ok(stream.unused())
+        })?;
+        let is_wanted = identify == Identify::Always || parts.contains(Parts::TRIANGLES);
+        if let Some(hash) = hash
+            && out.is_complete
+            && is_wanted
+            && !self.is_first()
+        {
+            out.topology = Some(base::topology_of(file, hash)?);
         }
         Ok(unused)
     }
 
-    /// The topology of a complete mesh at this offset, whose triangles have not been seen.
-    pub(super) fn stored_topology(&self, offset: u64) -> TopologyId {
-        self.proxy.topology(if self.is_first() {
-            SameTriangles::First
-        } else {
-            SameTriangles::At(offset)
-        })
-    }
-
-    /// The last array that is decoded for these parts.
-    pub(super) fn last_of(&self, parts: Parts) -> MeshArray {
-        // Triangles are stored in the first snapshot, and after everything else.
-        let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
-        if is_to_the_end {
-            MeshArray::Triangles
-        } else {
-            parts.last()
+    /// Copies parts of the mesh of the first snapshot, if this is it; returns `true` if it did. What differences need is decoded once.
+    pub(super) fn copy_base(&self, parts: Parts, meter: &Meter, out: &mut MeshBuffer) -> bool {
+        if self.stored.index != 0 || self.stored.sample != 0 {
+            return false;
         }
+        let part = meter.part();
+        let copied = base::parts(&self.stored.file, parts, &part).and_then(|base| {
+            let stored = self.stored.extent.length();
+            base.mesh.copy_into(parts, stored, &part, out)
+        });
+        if copied.is_err() {
+            return false;
+        }
+        part.keep();
+        true
     }
 
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.
@@ -584,10 +548,13 @@ impl Snapshot {
     ///
     /// Returns the errors of [`sections`](Self::sections).
     pub fn samples(&self, scratch: &mut Scratch) -> Result<usize> {
-        let mut sections = self.walk(self.load()?, &mut scratch.decoders)?;
+        let source = self.stored.load()?;
+        let mut sections = self.stored.walk(source, &mut scratch.decoders)?;
         let mut count: usize = 0;
         while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
-            count = count.saturating_add(usize::from(section.tag == raw::TAG_MESH_DATA));
+            if section.tag == raw::TAG_MESH_DATA {
+                count = count.saturating_add(1);
+            }
         }
         Ok(count)
     }
@@ -595,32 +562,27 @@ impl Snapshot {
     /// The snapshot with another of its meshes; the first is 0.
     #[must_use]
     pub fn sample(&self, sample: usize) -> Self {
-        // Data that is read for one sample is read for all.
-        self.kept();
-        Self {
-            sample,
-            ..self.clone()
-        }
+        Self::new(self.stored.with_sample(sample))
     }
 
     /// The meter of a call on this snapshot.
     pub(super) fn meter(&self) -> Meter<'static> {
-        Meter::of_call(&self.limits())
+        self.stored.meter()
     }
 
     pub(super) fn limits(&self) -> Limits {
-        self.proxy.options().limits
+        self.stored.file.options.limits
     }
 
     pub(crate) fn object_name(&self) -> Option<Text> {
-        self.proxy.object_name()
+        self.stored.file.header_facts().object_name.clone()
     }
 
     pub(crate) fn address(&self) -> Address {
-        snapshot_address(self.index)
+        self.stored.address()
     }
 
     pub(crate) fn place(&self) -> Place {
-        FILE.of(self.address())
+        self.stored.place()
     }
 }

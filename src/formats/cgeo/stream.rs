@@ -1,4 +1,5 @@
-//! The content of a section while it is inflated, no further than it must be.
+//! The content of a section while it is inflated, no further than necessary. Reads nothing from the source itself; may use only
+//! what is below it: the forms of a mesh, and decoders.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -7,8 +8,8 @@ use bytes::Bytes;
 use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::arrays::MeshForm;
-use super::base::BaseMesh;
+use super::arrays::{MeshForm, StoredArray};
+use super::first_mesh::BaseMesh;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, MeshBuffer, TopologyId};
 use super::parts::{MeshArray, Parts};
@@ -16,8 +17,7 @@ use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangle_hash::{TriangleHash, TriangleHasher};
-use super::triangles::Counts;
-use super::triangles::{Shape, Triangles};
+use super::triangles::{Counts, Shape, Triangles};
 use crate::bytes::{Memory, Out};
 use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help};
@@ -30,6 +30,8 @@ use crate::report::{Cause, Error, ErrorKind, Place, Result};
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) what: &'static str,
+    /// The offset of the section in the file, by which a mesh is known.
+    pub(crate) offset: u64,
     /// Its content in the file.
     pub(crate) range: Range<u64>,
     /// The snapshot that it belongs to.
@@ -43,6 +45,8 @@ pub(crate) struct Unit {
 pub(crate) struct Stream<'a> {
     content: Content<'a>,
     unit: Unit,
+    /// Memory for content that is skipped.
+    skipped: &'a mut [u8],
     /// The most bytes that a stream of this length can decode to.
     most: u64,
     input: Bytes,
@@ -55,8 +59,24 @@ pub(crate) struct Stream<'a> {
     goal: Cell<u64>,
     /// `true` if the stream ended before the content that was needed.
     is_too_short: Cell<bool>,
-    /// The number of map channels that were gone through.
+    /// The number of map channels that were traversed.
     channels: u64,
+}
+
+/// A traversal of the arrays of a mesh, in the order of the stream.
+struct Traversal<'a> {
+    form: MeshForm<'a>,
+    /// The array at which it ends.
+    last: MeshArray,
+    /// The array that has been read or skipped.
+    previous: Option<MeshArray>,
+}
+
+/// The range of an array that the file stores uncompressed.
+pub(crate) struct Uncompressed {
+    pub(crate) range: Range<u64>,
+    /// Elements of the map channels before it.
+    pub(crate) before: u64,
 }
 
 /// A number of elements: how many bytes they take, and where in the content the number is stored.
@@ -114,25 +134,11 @@ pub(crate) enum Identify {
     Always,
 }
 
-/// Gives the mesh that differences are added to, with these parts at least.
-pub(crate) type BaseProvider<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
-
 /// The range of the counts of a complete mesh in its content, after the byte that marks it as complete.
 const VERTEX_COUNT: Range<u64> = 1..5;
 const NORMAL_COUNT: Range<u64> = 5..9;
 const MAP_CHANNEL_COUNT: Range<u64> = 9..13;
 const TRIANGLE_COUNT: Range<u64> = 13..17;
-
-/// The error of a mesh section that is a difference from nothing.
-pub(super) fn no_base(snapshot: usize, range: &Range<u64>) -> Error {
-    let error = FILE
-        .of(snapshot_address(snapshot))
-        .at(range.clone())
-        .malformed("TAG_MESH_DATA");
-    error
-        .expected("a complete mesh in the first snapshot")
-        .found("a difference")
-}
 
 /// Deflate makes no more of a byte than this.
 const DEFLATE_RATIO: u64 = 1032;
@@ -146,6 +152,7 @@ impl<'a> Stream<'a> {
         content: Content<'a>,
         input: Bytes,
         unit: Unit,
+        skipped: &'a mut [u8],
         options: &Options,
         meter: &'a Meter<'a>,
     ) -> Self {
@@ -158,6 +165,7 @@ impl<'a> Stream<'a> {
         Self {
             content,
             unit,
+            skipped,
             most,
             input,
             channels: 0,
@@ -168,6 +176,11 @@ impl<'a> Stream<'a> {
             goal: Cell::new(0),
             is_too_short: Cell::new(false),
         }
+    }
+
+    /// The offset of the section in the file.
+    pub(crate) fn offset(&self) -> u64 {
+        self.unit.offset
     }
 
     /// Computes no checksum, because only a part of the content is read.
@@ -182,23 +195,24 @@ impl<'a> Stream<'a> {
         as_u64(self.content.consumed())
     }
 
-    /// About how many bytes of the stream are needed, if the job ended because it needed more than there were.
+    /// About how many bytes of the stream are needed, if the job ended because it needed more than there were: in proportion to
+    /// the bytes that have been inflated, as if the rest were compressed as well as the beginning.
     pub(crate) fn wanted(&self) -> Option<u64> {
-        let (used, produced) = (self.used(), self.content.produced());
-        let goal = u128::from(self.goal.get().max(produced.saturating_add(1)));
-        let wanted = u128::from(used)
-            .saturating_mul(goal)
+        if !self.is_too_short.get() {
+            return None;
+        }
+        let used = u128::from(self.used());
+        let produced = self.content.produced();
+        let goal = self.goal.get().max(produced.saturating_add(1));
+        let wanted = used
+            .saturating_mul(goal.into())
             .checked_div(produced.max(1).into())?;
-        // The rest is compressed about as well as the beginning.
         let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-        let margin = if self.unit.codec == Codec::Stored {
-            0
-        } else {
-            wanted / 32
-        };
-        self.is_too_short
-            .get()
-            .then(|| wanted.saturating_add(margin))
+        if self.unit.codec == Codec::Stored {
+            return Some(wanted);
+        }
+        let margin = wanted / 32;
+        Some(wanted.saturating_add(margin))
     }
 
     /// Bytes after the end of the stream, once it has ended.
@@ -237,7 +251,15 @@ impl<'a> Stream<'a> {
         if self.is_complete()? {
             return self.counts();
         }
-        Err(no_base(self.unit.snapshot, &self.unit.range))
+        Err(self.no_base())
+    }
+
+    /// The error of a difference that has no complete mesh to be added to.
+    pub(crate) fn no_base(&self) -> Error {
+        self.place()
+            .malformed("TAG_MESH_DATA")
+            .expected("a complete mesh in the first snapshot")
+            .found("a difference")
     }
 
     pub(crate) fn counts(&mut self) -> Result<Counts> {
@@ -281,102 +303,121 @@ impl<'a> Stream<'a> {
     fn triples(&mut self, out: &mut [[f32; 3]]) -> Result<()> {
         self.read(out.as_mut_bytes())?;
         if cfg!(target_endian = "big") {
-            out.as_flattened_mut()
-                .iter_mut()
-                .for_each(|number| *number = f32::from_bits(number.to_bits().swap_bytes()));
+            for number in out.as_flattened_mut() {
+                *number = f32::from_bits(number.to_bits().swap_bytes());
+            }
         }
         Ok(())
     }
 
-    /// Goes through the arrays of a mesh in the order of the stream, up to the last one that is wanted.
-    ///
-    /// `each` reads or skips the number of elements that it is called with. Tags between the arrays are checked.
-    fn walk(
-        &mut self,
-        arrays: MeshForm<'_>,
-        last: MeshArray,
-        mut each: impl FnMut(&mut Self, MeshArray, u64) -> Result<()>,
-    ) -> Result<()> {
+    /// Begins to traverse the arrays of a mesh, up to the last one that is wanted.
+    fn traverse<'f>(&self, form: MeshForm<'f>, last: MeshArray) -> Traversal<'f> {
         if last != MeshArray::Positions {
-            let all = arrays
-                .positions()
-                .saturating_add(arrays.normals())
-                .saturating_mul(12);
-            self.goal.set(self.content.produced().saturating_add(all));
+            let elements = form.positions().saturating_add(form.normals());
+            let bytes = elements.saturating_mul(12);
+            self.goal.set(self.content.produced().saturating_add(bytes));
         }
-        each(self, MeshArray::Positions, arrays.positions())?;
-        if last == MeshArray::Positions {
-            return Ok(());
+        Traversal {
+            form,
+            last,
+            previous: None,
         }
-        self.expect_tag(raw::TAG_MESH_VERTICES_END, "TAG_MESH_VERTICES_END")?;
-        each(self, MeshArray::Normals, arrays.normals())?;
-        if last == MeshArray::Normals {
-            return Ok(());
-        }
-        self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
-        for channel in 0..arrays.map_channels() {
-            self.channels = self.channels.saturating_add(1);
-            let count = arrays
-                .map_channel(channel)
-                .map_or_else(|| self.count(), Ok)?;
-            each(self, MeshArray::MapChannel(channel), count)?;
-            if last == MeshArray::MapChannel(channel) {
-                return Ok(());
-            }
-        }
-        self.expect_tag(raw::TAG_MESH_MAP_COORDS_END, "TAG_MESH_MAP_COORDS_END")
     }
 
-    /// One array of the mesh; the stream is inflated no further. `skipped` is memory for what comes before. Returns the
-    /// number of elements of the map channels before it.
+    /// The next array of the stream, which the caller reads or skips before it asks for another; `None` after the last one. Checks
+    /// the tag between two arrays.
+    fn next_array(&mut self, traversal: &mut Traversal<'_>) -> Result<Option<StoredArray>> {
+        let form = traversal.form;
+        if traversal.previous == Some(traversal.last) {
+            return Ok(None);
+        }
+        let part = match traversal.previous {
+            None => MeshArray::Positions,
+            Some(MeshArray::Positions) => {
+                self.expect_tag(raw::TAG_MESH_VERTICES_END, "TAG_MESH_VERTICES_END")?;
+                MeshArray::Normals
+            }
+            Some(MeshArray::Normals) => {
+                self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
+                self.channel_or_end(form, 0)?
+            }
+            Some(MeshArray::MapChannel(channel)) => {
+                self.channel_or_end(form, channel.saturating_add(1))?
+            }
+            Some(MeshArray::Triangles) => MeshArray::Triangles,
+        };
+        traversal.previous = Some(part);
+        let count = match part {
+            MeshArray::Positions => form.positions(),
+            MeshArray::Normals => form.normals(),
+            MeshArray::MapChannel(channel) => match form.map_channel(channel) {
+                Some(count) => count,
+                None => self.count()?,
+            },
+            MeshArray::Triangles => return Ok(None),
+        };
+        Ok(Some(StoredArray { part, count }))
+    }
+
+    /// The map channel of this index or, after the last one, the triangles, once the tag before them is checked.
+    fn channel_or_end(&mut self, form: MeshForm<'_>, channel: usize) -> Result<MeshArray> {
+        if channel < form.map_channels() {
+            self.channels = self.channels.saturating_add(1);
+            return Ok(MeshArray::MapChannel(channel));
+        }
+        self.expect_tag(raw::TAG_MESH_MAP_COORDS_END, "TAG_MESH_MAP_COORDS_END")?;
+        Ok(MeshArray::Triangles)
+    }
+
+    /// Decodes one array of the mesh; the stream is inflated no further. Returns the number of elements of the map channels
+    /// before it.
     pub(crate) fn array_alone(
         &mut self,
-        arrays: MeshForm<'_>,
+        form: MeshForm<'_>,
         wanted: MeshArray,
-        skipped: &mut [u8],
         out: Out<'_, [f32; 3]>,
     ) -> Result<u64> {
-        self.check_channel(wanted, arrays.map_channels())?;
-        let (mut before, mut out) = (0_u64, Some(out));
-        self.walk(arrays, wanted, |stream, part, count| {
-            if part == wanted {
-                return out
-                    .take()
-                    .map_or(Ok(()), |out| stream.array(arrays, part, count, out));
+        self.check_channel(wanted, form.map_channels())?;
+        let mut before: u64 = 0;
+        let mut traversal = self.traverse(form, wanted);
+        while let Some(array) = self.next_array(&mut traversal)? {
+            if array.part == wanted {
+                self.array(form, array, out)?;
+                break;
             }
-            if let MeshArray::MapChannel(_) = part {
-                before = before.saturating_add(count);
+            if let MeshArray::MapChannel(_) = array.part {
+                before = before.saturating_add(array.count);
             }
-            stream.skip(&stream.counted(arrays, part, count), skipped)
-        })?;
+            self.skip(form, array)?;
+        }
         Ok(before)
     }
 
-    /// Returns the range of an array of a complete mesh that the file stores uncompressed, and the number of elements of the map
-    /// channels before it.
-    pub(crate) fn place_alone(
+    /// Locates an array of a complete mesh that the file stores uncompressed.
+    pub(crate) fn locate_alone(
         &mut self,
         counts: &Counts,
         wanted: MeshArray,
-    ) -> Result<(Range<u64>, u64)> {
-        let arrays = MeshForm::Complete(counts);
-        self.check_channel(wanted, arrays.map_channels())?;
+    ) -> Result<Uncompressed> {
+        let form = MeshForm::Complete(counts);
+        self.check_channel(wanted, form.map_channels())?;
         let start = self.unit.range.end.saturating_sub(self.unit.stored);
-        let (mut before, mut place) = (0_u64, start..start);
-        self.walk(arrays, wanted, |stream, part, count| {
-            if let MeshArray::MapChannel(_) = part
-                && part != wanted
+        let mut found = Uncompressed {
+            range: start..start,
+            before: 0,
+        };
+        let mut traversal = self.traverse(form, wanted);
+        while let Some(array) = self.next_array(&mut traversal)? {
+            if let MeshArray::MapChannel(_) = array.part
+                && array.part != wanted
             {
-                before = before.saturating_add(count);
+                found.before = found.before.saturating_add(array.count);
             }
-            let counted = stream.counted(arrays, part, count);
-            place = span(
-                start.saturating_add(stream.content.produced()),
-                counted.bytes,
-            );
-            stream.skip(&counted, &mut [])
-        })?;
-        Ok((place, before))
+            let array_start = start.saturating_add(self.content.produced());
+            found.range = span(array_start, self.counted(form, array).bytes);
+            self.skip(form, array)?;
+        }
+        Ok(found)
     }
 
     /// The first `count` differences, as they are stored.
@@ -390,23 +431,20 @@ impl<'a> Stream<'a> {
         self.triples(out)
     }
 
-    /// The triangles of a complete mesh, to the end of the stream. `skipped` is memory for what comes before.
-    pub(crate) fn triangles_alone(
-        &mut self,
-        counts: &Counts,
-        skipped: &mut [u8],
-        out: &mut Triangles,
-    ) -> Result<()> {
-        self.skip_to_triangles(counts, skipped)?;
+    /// Decodes the triangles of a complete mesh, to the end of the stream.
+    pub(crate) fn triangles_alone(&mut self, counts: &Counts, out: &mut Triangles) -> Result<()> {
+        self.skip_to_triangles(counts)?;
         self.triangles(counts, out)
     }
 
     /// Skips what comes before the triangles of a complete mesh.
-    fn skip_to_triangles(&mut self, counts: &Counts, skipped: &mut [u8]) -> Result<()> {
-        let arrays = MeshForm::Complete(counts);
-        self.walk(arrays, MeshArray::Triangles, |stream, part, count| {
-            stream.skip(&stream.counted(arrays, part, count), skipped)
-        })
+    fn skip_to_triangles(&mut self, counts: &Counts) -> Result<()> {
+        let form = MeshForm::Complete(counts);
+        let mut traversal = self.traverse(form, MeshArray::Triangles);
+        while let Some(array) = self.next_array(&mut traversal)? {
+            self.skip(form, array)?;
+        }
+        Ok(())
     }
 
     /// Refuses a map channel that there is not.
@@ -436,121 +474,123 @@ impl<'a> Stream<'a> {
         self.finish()
     }
 
-    /// The whole mesh, which must be complete.
-    pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
-        let (snapshot, range) = (self.unit.snapshot, self.unit.range.clone());
-        let none = |_| Err(no_base(snapshot, &range));
-        self.mesh(Parts::ALL, &none, &mut [], out, id, Identify::No)
-            .map(drop)
-    }
-
-    /// Parts of the mesh, complete or the difference from the base. The stream is inflated no further, and to its end if all
-    /// parts are wanted. `skipped` is memory for what is not. A complete mesh gets this topology; the hash of its triangles is returned if it is to
-    /// be identified.
-    pub(crate) fn mesh(
-        &mut self,
-        parts: Parts,
-        base: BaseProvider<'_>,
-        skipped: &mut [u8],
-        out: &mut MeshBuffer,
-        id: TopologyId,
-        identify: Identify,
-    ) -> Result<Option<TriangleHash>> {
+    /// Begins to decode these parts of the mesh: the others are emptied. Computes a checksum only for all of them.
+    pub(crate) fn begin_parts(&mut self, parts: Parts, out: &mut MeshBuffer) {
         if parts != Parts::ALL {
             self.in_part();
         }
         out.clear_all_but(parts);
-        let of_triangles = parts.contains(Parts::TRIANGLES);
-        let mut hash = None;
-        if self.is_complete()? {
-            let counts = self.counts()?;
-            let is_to_the_end = of_triangles || identify == Identify::Always;
-            let last = if is_to_the_end {
-                Some(MeshArray::Triangles)
-            } else {
-                last_array(parts)
-            };
-            self.arrays(last, MeshForm::Complete(&counts), parts, skipped, out)?;
-            if of_triangles {
-                let triangles = out.own_triangles();
-                self.triangles(&counts, triangles)?;
-                if identify != Identify::No {
-                    hash = Some(TriangleHash::of(&counts, triangles.as_bytes()));
-                }
-            } else if is_to_the_end {
-                hash = Some(self.hash_triangles(&counts, skipped)?);
-            }
-            (out.topology, out.is_complete) = (Some(id), true);
-        } else {
-            let base = base(parts)?;
-            let (counts, base) = (base.counts, &*base.mesh);
-            let last = last_array(parts);
-            self.arrays(
-                last,
-                MeshForm::Difference(&counts, base),
-                parts,
-                skipped,
-                out,
-            )?;
-            if parts == Parts::ALL {
-                self.finish()?;
-            }
-            if of_triangles {
-                out.share_triangles(&base.triangles);
-            }
-            (out.topology, out.is_complete) = (Some(base.topology), false);
+    }
+
+    /// Decodes the whole mesh, which must be complete.
+    pub(crate) fn complete_mesh(&mut self, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
+        self.begin_parts(Parts::ALL, out);
+        if !self.is_complete()? {
+            return Err(self.no_base());
         }
+        self.complete_parts(Parts::ALL, out, id, Identify::No)?;
+        Ok(())
+    }
+
+    /// Decodes parts of a complete mesh, after its first byte. The stream is inflated no further, and to its end for the
+    /// triangles. The mesh gets this topology; returns the hash of its triangles if it is to be identified.
+    pub(crate) fn complete_parts(
+        &mut self,
+        parts: Parts,
+        out: &mut MeshBuffer,
+        id: TopologyId,
+        identify: Identify,
+    ) -> Result<Option<TriangleHash>> {
+        let counts = self.counts()?;
+        let with_triangles = parts.contains(Parts::TRIANGLES);
+        let is_to_the_end = with_triangles || identify == Identify::Always;
+        let last = if is_to_the_end {
+            Some(MeshArray::Triangles)
+        } else {
+            last_array(parts)
+        };
+        if let Some(last) = last {
+            self.arrays(last, MeshForm::Complete(&counts), parts, out)?;
+        }
+        let mut hash = None;
+        if with_triangles {
+            let triangles = out.own_triangles();
+            self.triangles(&counts, triangles)?;
+            if identify != Identify::No {
+                hash = Some(TriangleHash::of(&counts, triangles.as_bytes()));
+            }
+        } else if is_to_the_end {
+            hash = Some(self.hash_triangles(&counts)?);
+        }
+        out.topology = Some(id);
+        out.is_complete = true;
         out.parts = parts;
         Ok(hash)
     }
 
-    /// The arrays of these parts, as far as the last one that is decoded.
-    fn arrays(
+    /// Decodes parts of a difference, after its first byte, and adds them to the base, which has these parts. The stream is
+    /// inflated no further, and to its end for all parts.
+    pub(crate) fn difference_parts(
         &mut self,
-        last: Option<MeshArray>,
-        arrays: MeshForm<'_>,
         parts: Parts,
-        skipped: &mut [u8],
+        base: &BaseMesh,
         out: &mut MeshBuffer,
     ) -> Result<()> {
-        let Some(last) = last else { return Ok(()) };
-        let has = |part| parts.contains(part);
-        if has(Parts::TEXCOORDS) {
-            self.make_channels(arrays, out)?;
+        let mesh = &*base.mesh;
+        if let Some(last) = last_array(parts) {
+            let form = MeshForm::Difference(&base.counts, mesh);
+            self.arrays(last, form, parts, out)?;
         }
-        let MeshBuffer {
-            positions,
-            normals,
-            texcoords: map_channels,
-            ..
-        } = out;
-        self.walk(arrays, last, |stream, part, count| {
-            let out = match part {
-                MeshArray::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
-                MeshArray::Normals if has(Parts::NORMALS) => Some(&mut *normals),
-                MeshArray::MapChannel(channel) if has(Parts::TEXCOORDS) => {
-                    map_channels.get_mut(channel)
-                }
-                _ => None,
-            };
-            match out {
-                Some(out) => stream.array(arrays, part, count, out.into()),
-                None => stream.skip(&stream.counted(arrays, part, count), skipped),
+        if parts == Parts::ALL {
+            self.finish()?;
+        }
+        if parts.contains(Parts::TRIANGLES) {
+            out.share_triangles(&mesh.triangles);
+        }
+        out.topology = Some(mesh.topology);
+        out.is_complete = false;
+        out.parts = parts;
+        Ok(())
+    }
+
+    /// Decodes the arrays of these parts, and skips the others before the last one.
+    fn arrays(
+        &mut self,
+        last: MeshArray,
+        form: MeshForm<'_>,
+        parts: Parts,
+        out: &mut MeshBuffer,
+    ) -> Result<()> {
+        if parts.contains(Parts::TEXCOORDS) {
+            self.make_channels(form, out)?;
+        }
+        let mut traversal = self.traverse(form, last);
+        while let Some(array) = self.next_array(&mut traversal)? {
+            match out.array_of(array.part, parts) {
+                Some(out) => self.array(form, array, out.into())?,
+                None => self.skip(form, array)?,
             }
-        })
+        }
+        Ok(())
     }
 
     /// Makes a vector for each map channel.
-    fn make_channels(&mut self, arrays: MeshForm<'_>, out: &mut MeshBuffer) -> Result<()> {
-        let channels = as_u64(arrays.map_channels());
-        let at = matches!(arrays, MeshForm::Complete(_)).then_some(MAP_CHANNEL_COUNT);
-        // Each channel of a complete mesh has a count of four bytes in the stream.
-        let bytes = at.as_ref().map_or(0, |_| channels.saturating_mul(4));
-        let counted = Counted {
-            what: "Map Channel Count",
-            number: channels,
-            bytes,
-            at,
+    fn make_channels(&mut self, form: MeshForm<'_>, out: &mut MeshBuffer) -> Result<()> {
+        let channels = as_u64(form.map_channels());
+        let counted = match form {
+            // Each channel has a count of four bytes in the stream.
+            MeshForm::Complete(_) => Counted {
+                what: "Map Channel Count",
+                number: channels,
+                bytes: channels.saturating_mul(4),
+                at: Some(MAP_CHANNEL_COUNT),
+            },
+            MeshForm::Difference(..) | MeshForm::DifferenceOf(..) => Counted {
+                what: "Map Channel Count",
+                number: channels,
+                bytes: 0,
+                at: None,
+            },
         };
         self.check_plausible(&counted)?;
         self.take(&counted, |_, meter| {
@@ -558,36 +598,41 @@ impl<'a> Stream<'a> {
                 .take(channels.saturating_mul(MAP_CHANNEL), counted.what)
                 .map(Charge::keep)
         })?;
-        out.make_texcoords(arrays.map_channels());
+        out.make_texcoords(form.map_channels());
         Ok(())
     }
 
-    /// Reads an array; adds the array of the base if the mesh is a difference.
+    /// Decodes an array; adds the array of the base if the mesh is a difference.
     fn array(
         &mut self,
-        arrays: MeshForm<'_>,
-        part: MeshArray,
-        count: u64,
+        form: MeshForm<'_>,
+        array: StoredArray,
         out: Out<'_, [f32; 3]>,
     ) -> Result<()> {
-        let counted = self.counted(arrays, part, count);
+        let counted = self.counted(form, array);
         let out = match out.0 {
-            Memory::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
-            Memory::Slice(out) => self
-                .check_plausible(&counted)
-                .and_then(|()| of_length(out, counted.number))?,
+            Memory::Vec(out) => {
+                self.resize(out, &counted)?;
+                out.as_mut_slice()
+            }
+            Memory::Slice(out) => {
+                self.check_plausible(&counted)?;
+                of_length(out, counted.number)?
+            }
         };
         self.announce(out.as_bytes().len());
-        let Some(base) = arrays.base(part) else {
+        let Some(base) = form.base(array.part) else {
             return self.triples(out);
         };
         let base = base.as_slice();
         if let Some(stored) = self.content.stored(out.as_bytes().len())
             && let Ok(stored) = <[[F32; 3]]>::ref_from_bytes(stored)
         {
-            let stored = stored.as_flattened().iter().zip(base.as_flattened());
-            for (number, (stored, base)) in out.as_flattened_mut().iter_mut().zip(stored) {
-                *number = stored.get() + base.get();
+            // Uncompressed differences in memory are added where they are.
+            let sums = out.as_flattened_mut().iter_mut();
+            let terms = stored.as_flattened().iter().zip(base.as_flattened());
+            for (sum, (stored, base)) in sums.zip(terms) {
+                *sum = stored.get() + base.get();
             }
             return Ok(());
         }
@@ -601,8 +646,8 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The triangles, to the end of the stream: records as long as in version 7, or else as long as the stream's
-    /// length makes them.
+    /// Decodes the triangles, to the end of the stream. Records are as long as in version 7 or, since the published text gives no
+    /// length for older versions, as long as the length of the stream makes them.
     fn triangles(&mut self, counts: &Counts, out: &mut Triangles) -> Result<()> {
         let shape = Shape::of_version_7(counts);
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
@@ -613,18 +658,10 @@ impl<'a> Stream<'a> {
             meter.resize(records, stored, announced, counted.what)
         })?;
         self.announce(records.len());
-        let mut length = self
-            .content
-            .read(records)
-            .map_err(|fault| self.fault(fault))?;
-        let mut next = [0];
+        let mut length = self.read_up_to(records)?;
         if length == records.len() {
-            if self
-                .content
-                .read(&mut next)
-                .map_err(|fault| self.fault(fault))?
-                == 0
-            {
+            let mut next = [0];
+            if self.read_up_to(&mut next)? == 0 {
                 self.finish()?;
                 out.set_shape(shape);
                 return Ok(());
@@ -644,54 +681,54 @@ impl<'a> Stream<'a> {
                 return Ok(());
             };
             [*first] = next;
-            let more = self.content.read(rest).map_err(|fault| self.fault(fault))?;
+            let more = self.read_up_to(rest)?;
             length = length.saturating_add(1).saturating_add(more);
         }
         records.truncate(length);
-        let found = Shape::of_length(counts, as_u64(length));
-        let found = found.ok_or_else(|| self.other_length(announced, as_u64(length)))?;
+        let length = as_u64(length);
+        let Some(shape) = Shape::of_length(counts, length) else {
+            return Err(self.other_length(announced, length));
+        };
         self.finish()?;
-        out.set_shape(found);
+        out.set_shape(shape);
         Ok(())
     }
 
-    /// The hash of the triangles of a complete mesh, to the end of the stream. `skipped` is memory for what comes before.
-    pub(crate) fn triangle_hash_alone(
-        &mut self,
-        counts: &Counts,
-        skipped: &mut [u8],
-    ) -> Result<TriangleHash> {
-        self.skip_to_triangles(counts, skipped)?;
-        self.hash_triangles(counts, skipped)
+    /// The hash of the triangles of a complete mesh, to the end of the stream.
+    pub(crate) fn triangle_hash_alone(&mut self, counts: &Counts) -> Result<TriangleHash> {
+        self.skip_to_triangles(counts)?;
+        self.hash_triangles(counts)
     }
 
-    /// The hash of the triangles, to the end of the stream, in pieces of `window`.
-    fn hash_triangles(&mut self, counts: &Counts, window: &mut [u8]) -> Result<TriangleHash> {
+    /// The hash of the triangles, to the end of the stream. They are inflated in pieces, and not stored.
+    fn hash_triangles(&mut self, counts: &Counts) -> Result<TriangleHash> {
         let shape = Shape::of_version_7(counts);
         let number = u64::from(counts.triangles);
         let announced = shape.record().saturating_mul(number);
         self.check_plausible(&Counted::triangles(counts, &shape))?;
         let longest = shape.longest().saturating_mul(number).max(announced);
+        // Uncompressed content is skipped without memory, so that there is none to use here.
         let mut on_stack = [0; 4096];
-        let window = if window.is_empty() {
+        let mut skipped = std::mem::take(&mut self.skipped);
+        let piece = if skipped.is_empty() {
             &mut on_stack
         } else {
-            window
+            &mut *skipped
         };
         let mut hash = TriangleHasher::new(counts);
-        let mut length = 0_u64;
+        let mut length: u64 = 0;
         loop {
-            let count = self
-                .content
-                .read(window)
-                .map_err(|fault| self.fault(fault))?;
-            hash.add(window.get(..count).unwrap_or_default());
+            let count = self.read_up_to(piece)?;
+            hash.add(piece.get(..count).unwrap_or_default());
             length = length.saturating_add(as_u64(count));
-            if count < window.len() || length > longest {
+            if count < piece.len() || length > longest {
                 break;
             }
         }
-        if Shape::of_length(counts, length).is_none() && (length > 0 || number > 0) {
+        self.skipped = std::mem::take(&mut skipped);
+        let has_records = Shape::of_length(counts, length).is_some();
+        let is_empty = length == 0 && number == 0;
+        if !has_records && !is_empty {
             return Err(self.other_length(announced, length));
         }
         self.finish()?;
@@ -726,16 +763,22 @@ impl<'a> Stream<'a> {
             .map_err(|fault| self.fault(fault))
     }
 
-    /// Inflates and drops elements.
-    fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
-        self.check_plausible(counted)?;
+    /// Reads until `out` is full or the content ends; returns the number of bytes.
+    fn read_up_to(&mut self, out: &mut [u8]) -> Result<usize> {
+        self.content.read(out).map_err(|fault| self.fault(fault))
+    }
+
+    /// Inflates and drops an array.
+    fn skip(&mut self, form: MeshForm<'_>, array: StoredArray) -> Result<()> {
+        let counted = self.counted(form, array);
+        self.check_plausible(&counted)?;
         self.announce(as_usize(counted.bytes));
         self.content
-            .skip(counted.bytes, buffer)
+            .skip(counted.bytes, self.skipped)
             .map_err(|fault| self.fault(fault))
     }
 
-    /// Makes room for triples.
+    /// Resizes a vector to the number of triples.
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, counted: &Counted) -> Result<()> {
         self.check_plausible(counted)?;
         self.take(counted, |stored, meter| {
@@ -782,18 +825,20 @@ impl<'a> Stream<'a> {
     }
 
     /// The elements of an array, after what comes before them in the stream has been read.
-    fn counted(&self, arrays: MeshForm<'_>, part: MeshArray, number: u64) -> Counted {
-        let produced = self.content.produced();
-        let at = match (arrays, part) {
-            (MeshForm::Difference(..) | MeshForm::DifferenceOf(..), _) => None,
-            (MeshForm::Complete(_), MeshArray::Positions) => Some(VERTEX_COUNT),
-            (MeshForm::Complete(_), MeshArray::Normals) => Some(NORMAL_COUNT),
-            (MeshForm::Complete(_), MeshArray::MapChannel(_)) => {
-                Some(produced.saturating_sub(4)..produced)
-            }
-            (MeshForm::Complete(_), MeshArray::Triangles) => Some(TRIANGLE_COUNT),
+    fn counted(&self, form: MeshForm<'_>, array: StoredArray) -> Counted {
+        let at = match form {
+            MeshForm::Difference(..) | MeshForm::DifferenceOf(..) => None,
+            MeshForm::Complete(_) => Some(match array.part {
+                MeshArray::Positions => VERTEX_COUNT,
+                MeshArray::Normals => NORMAL_COUNT,
+                MeshArray::MapChannel(_) => {
+                    let produced = self.content.produced();
+                    produced.saturating_sub(4)..produced
+                }
+                MeshArray::Triangles => TRIANGLE_COUNT,
+            }),
         };
-        Counted::triples(part.name(arrays), number, at)
+        Counted::triples(array.part.name(form), array.count, at)
     }
 
     /// Refuses more elements than the rest of the stream can decode to.
@@ -804,15 +849,14 @@ impl<'a> Stream<'a> {
                 .set(self.goal.get().max(produced.saturating_add(counted.bytes)));
             return Ok(());
         }
-        let (count, needed, stored) = (counted.number, counted.bytes, self.unit.stored);
         let place = match &counted.at {
             Some(at) => self.place().decoded_at(at.clone()),
             None => self.place(),
         };
         Err(place.malformed(counted.what).because(Cause::TooLarge {
-            count,
-            needed,
-            stored,
+            count: counted.number,
+            needed: counted.bytes,
+            stored: self.unit.stored,
         }))
     }
 
@@ -846,6 +890,7 @@ impl<'a> Stream<'a> {
             .of(snapshot_address(self.unit.snapshot))
     }
 }
+
 /// The slice, unless it has another length than the array.
 fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32; 3]]> {
     if as_u64(out.len()) == number {

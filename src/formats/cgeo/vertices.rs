@@ -277,7 +277,11 @@ impl VertexWriter {
 
     /// Decodes a snapshot, unless it is there, in the place of another one than `kept`.
     fn bring(&mut self, snapshot: &Snapshot, kept: Option<usize>, meter: &Meter) -> Result<usize> {
-        let of = Some((snapshot.proxy.id(), snapshot.extent.start, snapshot.sample));
+        let of = Some((
+            snapshot.stored.file.id,
+            snapshot.stored.extent.start,
+            snapshot.stored.sample,
+        ));
         if let Some(there) = self.frames.iter().position(|frame| frame.of == of) {
             // No verdict depends on earlier calls.
             let frame = self.frames.get(there);
@@ -304,7 +308,7 @@ impl VertexWriter {
                 frame.topology = frame.mesh.topology;
             }
             Some(mesh) => {
-                meter.count_read(&snapshot.extent);
+                meter.count_read(&snapshot.stored.extent);
                 frame.topology = Some(snapshot.seen(mesh.topology, &mut self.scratch)?);
                 if mesh.positions.as_native().is_some() {
                     frame.shared = Some(mesh);
@@ -314,7 +318,7 @@ impl VertexWriter {
             }
         }
         (frame.of, frame.charged) = (of, meter.held().saturating_sub(held));
-        let end = snapshot.extent.end;
+        let end = snapshot.stored.extent.end;
         frame.read = end.saturating_sub(meter.read().saturating_sub(read))..end;
         Ok(place)
     }
@@ -337,7 +341,7 @@ impl VertexWriter {
     /// The topology of a frame, which has this snapshot.
     fn topology(&self, frame: usize, snapshot: &Snapshot) -> TopologyId {
         let topology = self.frames.get(frame).and_then(|frame| frame.topology);
-        topology.unwrap_or_else(|| snapshot.proxy.topology(SameTriangles::First))
+        topology.unwrap_or_else(|| snapshot.stored.file.topology(SameTriangles::First))
     }
 
     /// The mesh of a snapshot with all parts.

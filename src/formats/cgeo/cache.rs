@@ -590,19 +590,19 @@ impl Frames for Cached<'_> {
 
 impl Mesh {
     /// The memory that only this mesh uses in the cache, in bytes. Triangles shared with another mesh are not counted.
-    pub(super) fn size(&self) -> u64 {
+    pub(super) fn cached_size(&self) -> u64 {
         /// The overhead in bytes of an entry, and of an array for the object that owns its memory.
         const ENTRY: u64 = 512;
         const OWNER: u64 = 64;
-        let triangles = if self.is_complete {
-            as_u64(self.triangles.as_bytes().len())
+        let own_parts = if self.is_complete {
+            Parts::ALL
         } else {
-            0
+            Parts::ALL.without(Parts::TRIANGLES)
         };
         let arrays = as_u64(self.texcoords.len()).saturating_add(2);
         let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
-        self.size_of(Parts::ALL)
-            .saturating_add(triangles)
+        self.sizes()
+            .of(own_parts)
             .saturating_add(headers)
             .saturating_add(ENTRY)
     }

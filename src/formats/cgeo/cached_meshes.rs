@@ -135,7 +135,7 @@ impl CachedMeshes {
         mesh: Arc<Mesh>,
         is_repeated: bool,
     ) -> Vec<Arc<Mesh>> {
-        let size = mesh.size();
+        let size = mesh.cached_size();
         if size > self.capacity {
             return Vec::new();
         }
@@ -447,7 +447,7 @@ mod tests {
     fn entries_by_size(cache: &CachedMeshes, slots: &[usize]) -> u64 {
         slots
             .iter()
-            .map(|slot| cache.entries[*slot].mesh.as_ref().unwrap().size())
+            .map(|slot| cache.entries[*slot].mesh.as_ref().unwrap().cached_size())
             .sum()
     }
 

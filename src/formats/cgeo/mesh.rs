@@ -96,30 +96,71 @@ pub struct MeshBuffer {
 /// Memory for a map channel in addition to its coordinates, in bytes: a vector, and the array that it becomes.
 pub(super) const MAP_CHANNEL: u64 = 128;
 
-impl Mesh {
-    /// The bytes of the positions, normals and map channels that these parts hold.
-    pub(crate) fn size_of(&self, parts: Parts) -> u64 {
-        let arrays = [
-            (Parts::POSITIONS, &self.positions),
-            (Parts::NORMALS, &self.normals),
-        ];
-        let of_channels = self.texcoords.iter().map(|array| (Parts::TEXCOORDS, array));
-        let wanted = arrays
-            .into_iter()
-            .chain(of_channels)
-            .filter(|(part, _)| parts.contains(*part));
-        wanted.fold(0, |sum, (_, array)| {
-            sum.saturating_add(as_u64(array.as_bytes().len()))
-        })
+/// The sizes of the arrays of a [`Mesh`] or a [`MeshBuffer`], in bytes. What a mesh weighs is asked in one way: the bytes of its
+/// elements, for some parts; callers add what they hold besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ArraySizes {
+    positions: u64,
+    normals: u64,
+    texcoords: u64,
+    triangles: u64,
+}
+
+impl ArraySizes {
+    /// The sizes of arrays of these numbers of triples.
+    fn new(
+        positions: usize,
+        normals: usize,
+        channels: impl Iterator<Item = usize>,
+        triangles: &Triangles,
+    ) -> Self {
+        let size = |triples: usize| as_u64(triples).saturating_mul(12);
+        let mut texcoords: u64 = 0;
+        for channel in channels {
+            texcoords = texcoords.saturating_add(size(channel));
+        }
+        Self {
+            positions: size(positions),
+            normals: size(normals),
+            texcoords,
+            triangles: as_u64(triangles.as_bytes().len()),
+        }
     }
 
-    /// The memory of all arrays, triangles included, in bytes.
-    pub(crate) fn memory(&self) -> u64 {
+    /// The sum for these parts.
+    pub(super) fn of(self, parts: Parts) -> u64 {
+        let sizes = [
+            (Parts::POSITIONS, self.positions),
+            (Parts::NORMALS, self.normals),
+            (Parts::TEXCOORDS, self.texcoords),
+            (Parts::TRIANGLES, self.triangles),
+        ];
+        let mut sum: u64 = 0;
+        for (part, size) in sizes {
+            if parts.contains(part) {
+                sum = sum.saturating_add(size);
+            }
+        }
+        sum
+    }
+}
+
+impl Mesh {
+    /// The bytes of its elements.
+    pub(super) fn sizes(&self) -> ArraySizes {
+        let channels = self.texcoords.iter().map(Array::len);
+        ArraySizes::new(
+            self.positions.len(),
+            self.normals.len(),
+            channels,
+            &self.triangles,
+        )
+    }
+
+    /// The memory of the whole mesh: all elements, and the objects of the map channels.
+    pub(super) fn memory(&self) -> u64 {
         let channels = as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL);
-        let triangles = as_u64(self.triangles.as_bytes().len());
-        self.size_of(Parts::ALL)
-            .saturating_add(channels)
-            .saturating_add(triangles)
+        self.sizes().of(Parts::ALL).saturating_add(channels)
     }
 
     /// The numbers of elements of a mesh with all parts.
@@ -145,9 +186,9 @@ impl Mesh {
         out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
             meter.resize(to, stored, from.len_u64(), WHAT)?;
-            to.iter_mut()
-                .zip(from.iter())
-                .for_each(|(to, from)| *to = from);
+            for (to, from) in to.iter_mut().zip(from.iter()) {
+                *to = from;
+            }
             Ok(())
         };
         if parts.contains(Parts::POSITIONS) {
@@ -157,56 +198,51 @@ impl Mesh {
             copy(&self.normals, &mut out.normals)?;
         }
         if parts.contains(Parts::TEXCOORDS) {
-            meter
-                .take(
-                    as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL),
-                    WHAT,
-                )?
-                .keep();
-            out.make_texcoords(self.texcoords.len());
-            self.texcoords
-                .iter()
-                .zip(&mut out.texcoords)
-                .try_for_each(|(from, to)| copy(from, to))?;
+            let channels = self.texcoords.len();
+            let objects = as_u64(channels).saturating_mul(MAP_CHANNEL);
+            meter.take(objects, WHAT)?.keep();
+            out.make_texcoords(channels);
+            for (from, to) in self.texcoords.iter().zip(&mut out.texcoords) {
+                copy(from, to)?;
+            }
         }
         if parts.contains(Parts::TRIANGLES) {
             out.share_triangles(&self.triangles);
         }
-        (out.topology, out.is_complete, out.parts) = (Some(self.topology), self.is_complete, parts);
+        out.topology = Some(self.topology);
+        out.is_complete = self.is_complete;
+        out.parts = parts;
         Ok(())
     }
 }
 
 impl MeshBuffer {
+    /// The bytes of its elements, however much memory they are in.
+    pub(super) fn sizes(&self) -> ArraySizes {
+        let channels = self.texcoords.iter().map(Vec::len);
+        ArraySizes::new(
+            self.positions.len(),
+            self.normals.len(),
+            channels,
+            &self.triangles,
+        )
+    }
+
     /// The memory that it holds, used or not, in bytes. Triangles that it shares are not counted.
-    pub(crate) fn memory(&self) -> u64 {
-        let channels = self.texcoords.iter().chain(&self.spare_texcoords);
-        let arrays = [&self.positions, &self.normals].into_iter().chain(channels);
-        let triples = arrays.fold(0, |sum: u64, array| {
-            sum.saturating_add(as_u64(array.capacity()))
-        });
+    pub(super) fn memory(&self) -> u64 {
+        let mut triples = as_u64(self.positions.capacity());
+        triples = triples.saturating_add(as_u64(self.normals.capacity()));
+        for channel in self.texcoords.iter().chain(&self.spare_texcoords) {
+            triples = triples.saturating_add(as_u64(channel.capacity()));
+        }
         let channels = as_u64(self.texcoords.capacity())
-            .saturating_add(as_u64(self.spare_texcoords.capacity()));
-        let channels = channels.saturating_mul(MAP_CHANNEL);
-        let triangles = self
-            .triangles
-            .memory()
-            .saturating_add(self.spare_triangles.memory());
+            .saturating_add(as_u64(self.spare_texcoords.capacity()))
+            .saturating_mul(MAP_CHANNEL);
         triples
             .saturating_mul(12)
             .saturating_add(channels)
-            .saturating_add(triangles)
-    }
-
-    /// The bytes of its elements, however much memory they are in.
-    pub(crate) fn size(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals]
-            .into_iter()
-            .chain(&self.texcoords);
-        let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.len())));
-        triples
-            .saturating_mul(12)
-            .saturating_add(as_u64(self.triangles.as_bytes().len()))
+            .saturating_add(self.triangles.memory())
+            .saturating_add(self.spare_triangles.memory())
     }
 
     /// The vector of an array that is among these parts.
@@ -291,10 +327,12 @@ pub(crate) enum FileId {
 
 impl FileId {
     pub(super) fn new(source: &Source, proxy: u64) -> Self {
-        let identity = source
-            .identity()
-            .filter(|id| id.file_id.is_some() && id.modified.is_some());
-        identity.map_or(Self::Proxy(proxy), |identity| Self::File(*identity))
+        match source.identity() {
+            Some(identity) if identity.file_id.is_some() && identity.modified.is_some() => {
+                Self::File(*identity)
+            }
+            _ => Self::Proxy(proxy),
+        }
     }
 }
 

@@ -543,7 +543,7 @@ impl Play<'_> {
     fn first_size(&self) -> Option<u64> {
         let file = self.proxy.file();
         let base = base::parts(file, self.parts, &file.meter()).ok()?;
-        Some(base.mesh.size_of(self.parts))
+        Some(base.mesh.sizes().of(self.parts.without(Parts::TRIANGLES)))
     }
 
     /// The threads of the pool, if there are others than this one and the file's options use them.
@@ -599,7 +599,8 @@ impl Iterator for Player<'_> {
         self.turn = self.turn.saturating_add(1);
         // It was decoded outside of the job of this call.
         let call = self.play.proxy.file().meter();
-        let outcome = outcome.and_then(|()| call.work(mesh.size(), "snapshot that is played"));
+        let outcome = outcome
+            .and_then(|()| call.work(mesh.sizes().of(Parts::ALL), "snapshot that is played"));
         // An error also gives the memory back.
         let mesh = PlayedMesh {
             mesh,

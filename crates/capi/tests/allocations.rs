@@ -45,15 +45,15 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
             map(&path, None)
         } else {
             let (mut file, path) = (null_mut(), c_path(&path));
-            // SAFETY: places and text that are there.
             assert_eq!(
+                // SAFETY: places and text that are there.
                 unsafe { mm_open(path.as_ptr(), null(), &raw mut file) },
                 MM_OK
             );
             file
         };
-        // SAFETY: nobody changes the file.
         let source = if is_mapped {
+            // SAFETY: nobody changes the file.
             unsafe { Source::map(&path) }
         } else {
             Source::open(&path)
@@ -127,8 +127,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
                 .unwrap()
         });
         let c_whole = again(|i| {
-            // SAFETY: handles that are open.
             assert_eq!(
+                // SAFETY: handles that are open.
                 unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) },
                 MM_OK
             );
@@ -217,8 +217,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let layout = [MM_SEMANTIC_POSITION, MM_SEMANTIC_NORMAL]
             .map(|semantic| attribute(semantic, MM_SCALAR_F32, 3, 0));
         let mut writer = null_mut();
-        // SAFETY: places that are there.
         assert_eq!(
+            // SAFETY: places that are there.
             unsafe { mm_vertex_writer_new(layout.as_ptr(), 2, 0, &raw mut writer) },
             MM_OK
         );
@@ -251,8 +251,8 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));
         let library = again(|i| drop(library_cache.get(&proxy, i, Parts::ALL).unwrap()));
         let c = again(|i| {
-            // SAFETY: handles that are open.
             assert_eq!(
+                // SAFETY: handles that are open.
                 unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) },
                 MM_OK
             );
@@ -286,9 +286,9 @@ fn no_mask_of_parts_takes_memory_after_warm_up() {
     };
     for mask in 0..=MM_PARTS_ALL {
         let (file, scratch, place) = (map(&path, None), scratch(), place());
-        // SAFETY: handles that are open.
         let read = |i: usize, mask| {
             assert_eq!(
+                // SAFETY: handles that are open.
                 unsafe { mm_snapshot_read(file, i, 0, mask, scratch, place) },
                 MM_OK
             )
@@ -330,8 +330,8 @@ fn cached_snapshots_take_no_memory_however_many_there_are() {
     for entries in [1, 12, 1_000] {
         let cache = cache(1 << 30);
         let get = |index: usize, parts: mm_parts| {
-            // SAFETY: handles that are open.
             assert_eq!(
+                // SAFETY: handles that are open.
                 unsafe { mm_cache_get(cache, file, index, parts, place) },
                 MM_OK
             );

@@ -1254,8 +1254,8 @@ fn differences(file: *mut mm_file, scratch: *mut mm_scratch, proxy: &Proxy, inde
     let status = status!(mm_array(file, address.as_ptr(), scratch, &raw mut info));
     assert_eq!(status, if has { MM_OK } else { MM_ERROR_OUT_OF_RANGE });
     if has {
-        // SAFETY: the scratch has not been used since.
         assert_eq!(
+            // SAFETY: the scratch has not been used since.
             unsafe { shown(&info) },
             Array::from_vec(expected).as_bytes()
         );

@@ -14,8 +14,8 @@ use support::*;
 fn without_a_place_for_a_handle_none_is_made() {
     let file = open(&data::valid("cgeo", "anim_a.cgeo"));
     let mut mesh = null_mut();
-    // SAFETY: a text, and a place for the handle.
     assert_eq!(
+        // SAFETY: a text, and a place for the handle.
         unsafe { mm_mesh_at(file, c"snapshots[0]".as_ptr(), &mut mesh) },
         MM_OK
     );

@@ -291,8 +291,8 @@ fn readers_are_released_once_if_opening_fails() {
         // SAFETY: callbacks as the header wants them.
         let status = unsafe { mm_open_reader(reader, *options, &raw mut file) };
         assert_ne!(status, MM_OK);
-        // SAFETY: the counter lives as long as the test.
         assert_eq!(
+            // SAFETY: the counter lives as long as the test.
             unsafe { *user.cast::<usize>() },
             times + 1,
             "{}",

@@ -48,8 +48,8 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 barrier.wait();
                 for step in 0..SNAPSHOTS {
                     let index = (thread * 5 + step) % SNAPSHOTS;
-                    // SAFETY: handles that are open.
                     assert_eq!(
+                        // SAFETY: handles that are open.
                         unsafe { mm_cache_get(cache.get(), own, index, MM_PARTS_ALL, place) },
                         MM_OK
                     );
@@ -111,8 +111,8 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
         }
     });
     let mut stats = sized::<mm_cache_stats>();
-    // SAFETY: a place for it.
     assert_eq!(
+        // SAFETY: a place for it.
         unsafe { mm_cache_get_stats(cache.get(), &raw mut stats) },
         MM_OK
     );

@@ -38,8 +38,8 @@ pub fn text(from: *const c_char) -> String {
 pub fn options(parallelism: u32) -> mm_options {
     // SAFETY: zeros are values of it.
     let mut options = unsafe { std::mem::zeroed::<mm_options>() };
-    // SAFETY: a place for it.
     assert_eq!(
+        // SAFETY: a place for it.
         unsafe { mm_options_init(&raw mut options, size_of::<mm_options>()) },
         MM_OK
     );

@@ -172,7 +172,7 @@ impl Block {
                 .found(found))
         });
         end.map(|()| {
-            part.keep();
+            part.commit();
             out.into()
         })
     }

@@ -7,7 +7,7 @@ use super::block::{Attempt, Block};
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::Codec;
-use crate::limits::Meter;
+use crate::limits::{Charge, Meter};
 use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::Result;
@@ -56,7 +56,7 @@ fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec
         if attempt.is_refused
             || attempt.reached > meter.left()
             || meter.work(attempt.reached, block.what).is_err()
-            || !meter.admits(held)
+            || meter.take(held, block.what).map(Charge::keep).is_err()
         {
             break;
         }

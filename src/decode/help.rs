@@ -30,7 +30,7 @@ impl<'a> Help<'a> {
         let is_wanted =
             options.parallelism == Parallelism::Rayon && input.len() >= Helpers::MIN_INPUT;
         let charge = if is_wanted {
-            meter.try_take(most)
+            meter.take(most, "threads that help").ok()
         } else {
             None
         };

@@ -1,8 +1,12 @@
+//! The job that a thread runs: what cancels it, and the meter that its calls are charged to.
+
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::meter::Meter;
+use super::meter::{Meter, Outer};
+use super::settings::Limits;
 use crate::report::{Error, ErrorKind, Result};
 
 thread_local! {
@@ -48,32 +52,75 @@ pub fn cancellable<T>(cancel: &Arc<AtomicBool>, job: impl FnOnce() -> T) -> T {
     .task(job)
 }
 
+impl Meter<'static> {
+    /// A meter of a job on an open file of `stored` bytes. Files that [`MeshFile`](crate::MeshFile) opens within the job count besides.
+    ///
+    /// Inside of [`run`](Self::run) of another meter, it is a part of that job.
+    #[must_use]
+    pub fn new(limits: &Limits, stored: u64) -> Self {
+        let meter = Self::of_call(limits);
+        meter.count_file(stored);
+        meter
+    }
+
+    /// Runs a part of a job, whose calls of this library are also charged to this meter.
+    ///
+    /// These are calls on this thread, and what they split over other threads. Tasks that the job itself gives to other threads are
+    /// not, unless they run this as well. [`cgeo::Play`](crate::cgeo::Play) and [`cgeo::SnapshotCache`](crate::cgeo::SnapshotCache)
+    /// decode outside of any job.
+    pub fn run<T>(self: &Arc<Self>, part: impl FnOnce() -> T) -> T {
+        metered(Some(Arc::clone(self)), part)
+    }
+
+    /// The meter of a public call, and of the job that this thread runs.
+    pub(crate) fn of_call(limits: &Limits) -> Self {
+        let outer = match meter() {
+            Some(job) => Outer::Job(job),
+            None => Outer::None,
+        };
+        Self::within(limits, outer)
+    }
+
+    /// The meter of a call that has read a part of the file.
+    pub(crate) fn of_part(limits: &Limits, stored: &Range<u64>) -> Self {
+        let meter = Self::of_call(limits);
+        meter.count_read(stored);
+        meter
+    }
+
+    /// A meter of what a file object of `stored` bytes keeps, for whichever job.
+    pub(super) fn of_file(limits: &Limits, stored: u64) -> Self {
+        let meter = Self::within(limits, Outer::None);
+        meter.count_file(stored);
+        meter
+    }
+}
+
 /// Runs a part of a job that is charged to this meter; with `None`, only to the meters of its calls.
-pub(super) fn metered<T>(meter: Option<Arc<Meter<'static>>>, part: impl FnOnce() -> T) -> T {
+fn metered<T>(meter: Option<Arc<Meter<'static>>>, part: impl FnOnce() -> T) -> T {
     Job { meter, ..current() }.task(part)
 }
 
 /// Runs what many jobs have in common, or what is done before a job asks for it: it is charged to none of them.
 pub(crate) fn unmetered<T>(part: impl FnOnce() -> T) -> T {
     if meter().is_none() {
-        part()
-    } else {
-        metered(None, part)
+        return part();
     }
+    metered(None, part)
 }
 
 impl Job {
     /// Runs a task of this job.
     pub(crate) fn task<T>(&self, task: impl FnOnce() -> T) -> T {
-        let _outer = Outer(CURRENT.replace(self.clone()));
+        let _outer = OuterJob(CURRENT.replace(self.clone()));
         task()
     }
 }
 
 /// Restores the outer job, also after a panic.
-struct Outer(Job);
+struct OuterJob(Job);
 
-impl Drop for Outer {
+impl Drop for OuterJob {
     fn drop(&mut self) {
         CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
     }
@@ -115,18 +162,22 @@ pub(crate) fn visit(what: &'static str) -> Result<()> {
 
 /// Counts work of the job that this thread runs, if it runs one. For code that has no [`Meter`] because a single call of it is cheap.
 pub(crate) fn work(units: u64, what: &'static str) -> Result<()> {
-    meter().map_or(Ok(()), |meter| meter.work(units, what))
+    match meter() {
+        Some(meter) => meter.work(units, what),
+        None => Ok(()),
+    }
 }
 
 /// Fails if the job that this thread runs is cancelled. For loops over values, each time after some thousands.
 pub(crate) fn check(what: &'static str) -> Result<()> {
-    let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
-    let is_cancelled = CURRENT.with_borrow(|job| job.cancel.as_ref().is_some_and(is_set));
+    let is_cancelled = CURRENT.with_borrow(|job| match &job.cancel {
+        Some(flag) => flag.load(Ordering::Relaxed),
+        None => false,
+    });
     if is_cancelled {
-        Err(Error::new(ErrorKind::Cancelled, what))
-    } else {
-        Ok(())
+        return Err(Error::new(ErrorKind::Cancelled, what));
     }
+    Ok(())
 }
 
 #[cfg(test)]

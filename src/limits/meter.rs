@@ -1,14 +1,13 @@
+//! The accounting of memory and work. Knows no threads: `job` connects meters with the job that a thread runs, and `memory` allocates.
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use zerocopy::FromZeros;
-
-use super::job;
 use super::settings::Limits;
-use crate::num::{Span, as_u64, as_usize, size_u64};
-use crate::report::{Cause, Error, ErrorKind, Limit, Result};
+use crate::num::Span;
+use crate::report::{Error, Limit, Result};
 
 /// The costs of a job, and their limits: the memory that it holds, and its work.
 ///
@@ -40,120 +39,87 @@ use crate::report::{Cause, Error, ErrorKind, Limit, Result};
 /// ```
 pub struct Meter<'a> {
     limits: Limits,
-    /// The most that a part may hold.
+    /// The maximum number of bytes that a part may hold, without data that the file keeps.
     cap: u64,
     held: AtomicU64,
-    /// Bytes of it that are data that the file keeps, for which no cap counts.
-    kept: AtomicU64,
+    /// Bytes of `held` that are data which the file keeps.
+    kept_by_file: AtomicU64,
     work: AtomicU64,
     /// Stored bytes that have been read, each range as often as it was read.
     read: AtomicU64,
-    /// The end of what has been read: who reads the same bytes again and again has read no more than these.
+    /// The end of what has been read: a call that reads the same bytes again and again has read no more than these.
     end: AtomicU64,
-    within: Within<'a>,
+    outer: Outer<'a>,
 }
 
-/// The meter or job that a meter is a part of.
-enum Within<'a> {
-    Nothing,
+/// The meter that a meter is a part of.
+pub(super) enum Outer<'a> {
+    None,
+    /// The job that a call is made in, which has separate limits.
     Job(Arc<Meter<'static>>),
-    Meter(&'a Meter<'a>),
-    /// The call is charged for the work when it uses the data that is made.
+    /// The call that a part belongs to.
+    Call(&'a Meter<'a>),
+    /// The call for which data is made that the file keeps. The call counts the work when it uses the data.
     Maker(&'a Meter<'a>),
 }
 
-impl Meter<'static> {
-    /// A meter of a job on an open file of `stored` bytes. Files that [`MeshFile`](crate::MeshFile) opens within the job count besides.
-    ///
-    /// Inside of [`run`](Self::run) of another meter, it is a part of that job.
-    #[must_use]
-    pub fn new(limits: &Limits, stored: u64) -> Self {
-        let meter = Self::of_call(limits);
-        meter.count_file(stored);
-        meter
-    }
-
-    /// A meter of what a file object of `stored` bytes keeps, for whichever job.
-    pub(crate) fn of_file(limits: &Limits, stored: u64) -> Self {
-        let meter = Self::within(limits, Within::Nothing);
-        meter.count_file(stored);
-        meter
-    }
-
-    /// Counts a file that is opened.
-    pub(crate) fn count_file(&self, stored: u64) {
-        add(&self.read, stored);
-        add(&self.end, stored);
-    }
-
-    /// Runs a part of a job, whose calls of this library are also charged to this meter.
-    ///
-    /// These are calls on this thread, and what they split over other threads. Tasks that the job itself gives to other threads are
-    /// not, unless they run this as well. [`cgeo::Play`](crate::cgeo::Play) and [`cgeo::SnapshotCache`](crate::cgeo::SnapshotCache)
-    /// decode outside of any job.
-    pub fn run<T>(self: &Arc<Self>, part: impl FnOnce() -> T) -> T {
-        job::metered(Some(Arc::clone(self)), part)
-    }
-
-    /// The meter of a public call, and of the job that this thread runs.
-    pub(crate) fn of_call(limits: &Limits) -> Self {
-        Self::within(limits, job::meter().map_or(Within::Nothing, Within::Job))
-    }
-
-    /// The meter of a call that has read a part of the file.
-    pub(crate) fn of_part(limits: &Limits, stored: &Range<u64>) -> Self {
-        let meter = Self::of_call(limits);
-        meter.count_read(stored);
-        meter
-    }
-}
-
 impl<'a> Meter<'a> {
-    fn within(limits: &Limits, within: Within<'a>) -> Self {
-        Self::with_cap(limits, u64::MAX, within)
-    }
-
-    fn with_cap(limits: &Limits, cap: u64, within: Within<'a>) -> Self {
-        let [held, kept, work, read, end] = [const { AtomicU64::new(0) }; 5];
+    pub(super) fn within(limits: &Limits, outer: Outer<'a>) -> Self {
         Self {
             limits: *limits,
-            cap,
-            held,
-            kept,
-            work,
-            read,
-            end,
-            within,
+            cap: u64::MAX,
+            held: AtomicU64::new(0),
+            kept_by_file: AtomicU64::new(0),
+            work: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            outer,
         }
     }
 
-    /// A meter of a part of this job. What the part still holds when its meter is dropped, is given back.
+    /// A meter of a part of this job. What the part still holds when its meter is dropped, is given back, unless the part is
+    /// [committed](Self::commit).
     #[must_use]
     pub fn part(&self) -> Meter<'_> {
-        self.capped(u64::MAX)
+        Meter::within(&self.limits, Outer::Call(self))
     }
 
-    /// A meter of a part of this job, which holds at most `cap` bytes.
-    pub(crate) fn capped(&self, cap: u64) -> Meter<'_> {
-        Meter::with_cap(&self.limits, cap, Within::Meter(self))
+    /// A meter of a part of this job that holds at most `cap` bytes, without data that the file keeps.
+    pub(crate) fn part_of_at_most(&self, cap: u64) -> Meter<'_> {
+        let mut part = self.part();
+        part.cap = cap;
+        part
     }
 
-    /// A meter of making something for a file object to keep: see [`take_kept`](Self::take_kept).
-    pub(crate) fn maker(&self) -> Meter<'_> {
-        Meter::with_cap(&self.limits, u64::MAX, Within::Maker(self))
+    /// A meter of making data that the file keeps: see [`take_kept`](Self::take_kept).
+    pub(crate) fn part_for_file(&self) -> Meter<'_> {
+        Meter::within(&self.limits, Outer::Maker(self))
+    }
+
+    /// Ends a part that has succeeded: what it holds stays charged to the meter that it is a part of.
+    pub fn commit(self) {
+        self.held.store(0, Relaxed);
+        self.kept_by_file.store(0, Relaxed);
     }
 
     /// Charges `bytes` for memory that is about to be allocated for `what`.
     ///
     /// # Errors
     ///
-    /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if this is more than what is left, or if the job has done more work than it may.
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if this is more than what is left, or if the job has done more work than
+    /// it may.
     pub fn take(&self, bytes: u64, what: &'static str) -> Result<Charge<'_>> {
-        // A job that has done too much work ends.
-        self.work(0, what)?;
-        self.add(bytes)
-            .map_err(|meter| meter.over_total(meter.held().saturating_add(bytes), what))?;
-        Ok(Charge { meter: self, bytes })
+        let mut charge = Charge::nothing(self);
+        charge.grow(bytes, what)?;
+        Ok(charge)
+    }
+
+    /// Charges bytes of data that the file keeps, and the work of making it, as if this call had made it: no verdict depends on earlier
+    /// calls.
+    pub(crate) fn take_kept(&self, bytes: u64, what: &'static str) -> Result<()> {
+        self.count_kept(bytes);
+        self.take(bytes, what)?.keep();
+        self.work(bytes, what)
     }
 
     /// Counts work that is about to be done for `what`, or has just been: decoded bytes, written bytes, visited items.
@@ -163,20 +129,29 @@ impl<'a> Meter<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if this is more than what is left.
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if this is more than what is left.
     pub fn work(&self, units: u64, what: &'static str) -> Result<()> {
-        match &self.within {
-            Within::Nothing => {}
-            Within::Job(job) => job.work(units, what)?,
-            Within::Meter(outer) => return outer.work(units, what),
-            Within::Maker(_) => return Ok(()),
+        match &self.outer {
+            Outer::None => {}
+            Outer::Job(job) => job.work(units, what)?,
+            Outer::Call(call) => return call.work(units, what),
+            Outer::Maker(_) => return Ok(()),
         }
         let done = add(&self.work, units);
         let allowed = self.limits.work(self.read());
         if done > allowed {
-            Err(self.limits.exceeded(Limit::Work, allowed, None, what))
-        } else {
-            Ok(())
+            return Err(self.limits.exceeded(Limit::Work, allowed, None, what));
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes that may still be charged.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        let own = self.allowed().saturating_sub(self.held());
+        match self.outer() {
+            Some(outer) => own.min(outer.left()),
+            None => own,
         }
     }
 
@@ -192,121 +167,17 @@ impl<'a> Meter<'a> {
         self.call().work.load(Relaxed)
     }
 
-    /// Returns the bytes that may still be charged.
-    #[must_use]
-    pub fn left(&self) -> u64 {
-        let own = self.most().saturating_sub(self.held());
-        self.outer().map_or(own, |outer| own.min(outer.left()))
-    }
-
-    /// Keeps what a part holds charged to the meter that it is a part of.
-    pub fn keep(self) {
-        self.held.store(0, Relaxed);
-        self.kept.store(0, Relaxed);
-    }
-
-    fn outer(&self) -> Option<&Meter<'_>> {
-        match &self.within {
-            Within::Nothing => None,
-            Within::Job(job) => Some(job),
-            Within::Meter(outer) | Within::Maker(outer) => Some(outer),
-        }
-    }
-
-    /// The meter that this is a part of, if it is not the one of a call or job.
-    fn whole(&self) -> Option<&Meter<'_>> {
-        match &self.within {
-            Within::Nothing | Within::Job(_) => None,
-            Within::Meter(outer) | Within::Maker(outer) => Some(outer),
-        }
-    }
-
-    /// The meter of the call or job, which counts what is read.
-    fn call(&self) -> &Meter<'_> {
-        self.whole().map_or(self, Meter::call)
-    }
-
-    /// The most that may be held.
-    fn most(&self) -> u64 {
-        match self.whole() {
-            Some(_) => self.cap.saturating_add(self.kept.load(Relaxed)),
-            None => self.limits.total(self.read()),
-        }
-    }
-
-    /// Charges bytes; fails with the meter that has not as many left.
-    fn add(&self, bytes: u64) -> Result<(), &Meter<'_>> {
-        let most = self.most();
-        let held = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
-        self.held
-            .fetch_update(Relaxed, Relaxed, held)
-            .map_err(|_| self)?;
-        let Some(outer) = self.outer() else {
-            return Ok(());
-        };
-        outer
-            .add(bytes)
-            .inspect_err(|_| subtract(&self.held, bytes))
-    }
-
-    /// Gives back bytes whose charge was [kept](Charge::keep).
-    pub fn give_back(&self, bytes: u64) {
-        subtract(&self.held, bytes);
-        if let Some(outer) = self.outer() {
-            outer.give_back(bytes);
-        }
-    }
-
-    /// Charges bytes until this meter is dropped, or until they are given back, if there are as many left.
-    pub(crate) fn admits(&self, bytes: u64) -> bool {
-        self.try_take(bytes).map(Charge::keep).is_some()
-    }
-
-    /// Charges bytes of something that the file keeps, and the work of making it, as if this call had made it.
-    pub(crate) fn take_kept(&self, bytes: u64, what: &'static str) -> Result<()> {
-        self.count_kept(bytes);
-        self.take(bytes, what)?.keep();
-        self.work(bytes, what)
-    }
-
-    fn count_kept(&self, bytes: u64) {
-        add(&self.kept, bytes);
-        if let Some(outer) = self.whole() {
-            outer.count_kept(bytes);
-        }
-    }
-
-    fn uncount_kept(&self, bytes: u64) {
-        subtract(&self.kept, bytes);
-        if let Some(outer) = self.whole() {
-            outer.uncount_kept(bytes);
-        }
-    }
-
-    /// Charges bytes, if there are as many left.
-    pub(crate) fn try_take(&self, bytes: u64) -> Option<Charge<'_>> {
-        self.add(bytes).ok().map(|()| Charge { meter: self, bytes })
-    }
-
-    /// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
-    pub(crate) fn take_block(
-        &self,
-        stored: u64,
-        bytes: u64,
-        what: &'static str,
-    ) -> Result<Charge<'_>> {
-        job::check(what)?;
-        if bytes > self.limits.block(stored) {
-            return Err(self.over_block(stored, Some(bytes), what));
-        }
-        self.take(bytes, what)
-    }
-
-    /// Counts a part of the file that has been read. What is stored large may decode large.
+    /// Counts a part of the file that has been read. Data that is stored large may decode large.
     pub(crate) fn count_read(&self, stored: &Range<u64>) {
         let call = self.call();
         add(&call.read, stored.length());
         call.end.fetch_max(stored.end, Relaxed);
+    }
+
+    /// Counts a file that is opened.
+    pub(crate) fn count_file(&self, stored: u64) {
+        add(&self.read, stored);
+        add(&self.end, stored);
     }
 
     /// Returns the maximum number of distinct bytes of the file that the call has read.
@@ -320,84 +191,117 @@ impl<'a> Meter<'a> {
         self.limits.block(stored)
     }
 
-    /// The error of a block of `stored` bytes whose decoded size exceeds the limit: it is `bytes` or more.
+    /// Checks the size of a block that occupies `stored` bytes in the file.
+    pub(super) fn check_block(&self, stored: u64, bytes: u64, what: &'static str) -> Result<()> {
+        if bytes > self.block(stored) {
+            return Err(self.over_block(stored, Some(bytes), what));
+        }
+        Ok(())
+    }
+
+    /// The error of a block of `stored` bytes whose decoded size exceeds a limit: it is `bytes` or more.
     pub(crate) fn exceeded(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
-        if bytes > self.limits.block(stored) {
+        if bytes > self.block(stored) {
             return self.over_block(stored, None, what);
         }
-        self.limits
-            .exceeded(Limit::TotalBytes, self.call().most(), None, what)
+        let allowed = self.call().allowed();
+        self.limits.exceeded(Limit::TotalBytes, allowed, None, what)
     }
 
     fn over_block(&self, stored: u64, needed: Option<u64>, what: &'static str) -> Error {
+        let allowed = self.block(stored);
         self.limits
-            .exceeded(Limit::BlockBytes, self.limits.block(stored), needed, what)
+            .exceeded(Limit::BlockBytes, allowed, needed, what)
     }
 
-    fn over_total(&self, needed: u64, what: &'static str) -> Error {
+    /// The error of `bytes` more than are allowed.
+    fn over_total(&self, bytes: u64, what: &'static str) -> Error {
+        let needed = self.held().saturating_add(bytes);
         self.limits
-            .exceeded(Limit::TotalBytes, self.most(), Some(needed), what)
+            .exceeded(Limit::TotalBytes, self.allowed(), Some(needed), what)
     }
 
-    /// Returns zeroed elements for an array that occupies `stored` bytes in the file, charged until this meter is dropped. Their pages
-    /// are untouched pages of the system: what is never written costs nothing.
-    pub(crate) fn vec<T: FromZeros>(
-        &self,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<Vec<T>> {
-        let bytes = count.saturating_mul(size_u64::<T>());
-        self.take_block(stored, bytes, what)?.keep();
-        T::new_vec_zeroed(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))
-    }
-
-    /// Empties a vector and makes room for the given count, charged until this meter is dropped.
-    pub(crate) fn reserve<T>(
-        &self,
-        out: &mut Vec<T>,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<()> {
-        let bytes = count.saturating_mul(size_u64::<T>());
-        out.clear();
-        self.take_block(stored, bytes, what)?.keep();
-        if count > as_u64(out.capacity()) {
-            *out = Vec::new();
-            out.try_reserve_exact(as_usize(count))
-                .map_err(|_| exceeded_by_machine(bytes, what))?;
+    /// The meter that this one also charges.
+    fn outer(&self) -> Option<&Meter<'_>> {
+        match &self.outer {
+            Outer::None => None,
+            Outer::Job(job) => Some(job),
+            Outer::Call(call) | Outer::Maker(call) => Some(call),
         }
-        Ok(())
     }
 
-    /// Resizes a vector to the given count, charged until this meter is dropped. Its elements may be old ones or zero: the caller
-    /// overwrites them.
-    pub(crate) fn resize<T: FromZeros + Clone>(
-        &self,
-        out: &mut Vec<T>,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<()> {
-        if count <= as_u64(out.capacity()) {
-            self.take_block(stored, count.saturating_mul(size_u64::<T>()), what)?
-                .keep();
-            out.resize(as_usize(count), T::new_zeroed());
-        } else {
-            // The old memory goes first, so that never both are held.
-            *out = Vec::new();
-            *out = self.vec(stored, count, what)?;
+    /// The meter that this is a part of; `None` for the meter of a call or job.
+    fn whole(&self) -> Option<&Meter<'_>> {
+        match &self.outer {
+            Outer::None | Outer::Job(_) => None,
+            Outer::Call(call) | Outer::Maker(call) => Some(call),
         }
-        Ok(())
+    }
+
+    /// The meter of the call or job, which counts what is read.
+    fn call(&self) -> &Meter<'_> {
+        match self.whole() {
+            Some(whole) => whole.call(),
+            None => self,
+        }
+    }
+
+    /// The maximum number of bytes that may be held.
+    fn allowed(&self) -> u64 {
+        match self.whole() {
+            Some(_) => self.cap.saturating_add(self.kept_by_file.load(Relaxed)),
+            None => self.limits.total(self.read()),
+        }
+    }
+
+    /// Charges bytes to this meter and to those around it, or to none of them: fails with the meter that has not as many left.
+    fn add(&self, bytes: u64) -> Result<(), &Meter<'_>> {
+        let allowed = self.allowed();
+        let added = self.held.fetch_update(Relaxed, Relaxed, |held| {
+            let sum = held.checked_add(bytes)?;
+            (sum <= allowed).then_some(sum)
+        });
+        if added.is_err() {
+            return Err(self);
+        }
+        let Some(outer) = self.outer() else {
+            return Ok(());
+        };
+        let result = outer.add(bytes);
+        if result.is_err() {
+            subtract(&self.held, bytes);
+        }
+        result
+    }
+
+    /// Gives bytes back, also to the meters around this one.
+    fn give_back(&self, bytes: u64) {
+        subtract(&self.held, bytes);
+        if let Some(outer) = self.outer() {
+            outer.give_back(bytes);
+        }
+    }
+
+    fn count_kept(&self, bytes: u64) {
+        add(&self.kept_by_file, bytes);
+        if let Some(whole) = self.whole() {
+            whole.count_kept(bytes);
+        }
+    }
+
+    fn uncount_kept(&self, bytes: u64) {
+        subtract(&self.kept_by_file, bytes);
+        if let Some(whole) = self.whole() {
+            whole.uncount_kept(bytes);
+        }
     }
 }
 
 /// Gives back what a call or a part of it still holds.
 impl Drop for Meter<'_> {
     fn drop(&mut self) {
-        if let Some(outer) = self.whole() {
-            outer.uncount_kept(self.kept.load(Relaxed));
+        if let Some(whole) = self.whole() {
+            whole.uncount_kept(self.kept_by_file.load(Relaxed));
         }
         if let Some(outer) = self.outer() {
             outer.give_back(self.held());
@@ -407,25 +311,52 @@ impl Drop for Meter<'_> {
 
 impl fmt::Debug for Meter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (held, work) = (self.held(), self.work.load(Relaxed));
         f.debug_struct("Meter")
-            .field("held", &held)
-            .field("work", &work)
+            .field("held", &self.held())
+            .field("work", &self.work.load(Relaxed))
             .finish_non_exhaustive()
     }
 }
 
-/// Memory that is charged to a [`Meter`], until this is dropped.
+/// Memory that is charged to a [`Meter`]. It belongs to what owns the memory: dropping it gives the bytes back.
 #[must_use = "what is charged is given back when this is dropped"]
 #[derive(Debug)]
 pub struct Charge<'a> {
-    meter: &'a Meter<'a>,
+    meter: Charged<'a>,
     bytes: u64,
 }
 
+/// The meter of a charge.
+#[derive(Debug)]
+enum Charged<'a> {
+    Borrowed(&'a Meter<'a>),
+    Shared(Arc<Meter<'static>>),
+}
+
+impl Charge<'static> {
+    /// An empty charge for memory whose owner does not borrow the meter. It can [grow](Self::grow).
+    pub fn shared(meter: &Arc<Meter<'static>>) -> Self {
+        Self {
+            meter: Charged::Shared(Arc::clone(meter)),
+            bytes: 0,
+        }
+    }
+}
+
 impl<'a> Charge<'a> {
+    /// An empty charge.
     pub(crate) fn nothing(meter: &'a Meter<'a>) -> Self {
-        Self { meter, bytes: 0 }
+        Self {
+            meter: Charged::Borrowed(meter),
+            bytes: 0,
+        }
+    }
+
+    fn meter(&self) -> &Meter<'_> {
+        match &self.meter {
+            Charged::Borrowed(meter) => meter,
+            Charged::Shared(meter) => meter,
+        }
     }
 
     /// Returns the bytes that are charged.
@@ -439,242 +370,53 @@ impl<'a> Charge<'a> {
         self.bytes = 0;
     }
 
-    /// Charges more, if there is as much left.
+    /// Charges `bytes` more.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Meter::take`], and charges nothing more.
+    pub fn grow(&mut self, bytes: u64, what: &'static str) -> Result<()> {
+        let meter = self.meter();
+        // A job that has done too much work ends.
+        meter.work(0, what)?;
+        meter
+            .add(bytes)
+            .map_err(|refused| refused.over_total(bytes, what))?;
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// Charges `bytes` more, if there is as much left; returns `true` if there was.
     pub(crate) fn try_grow(&mut self, bytes: u64) -> bool {
-        let is_granted = self.meter.add(bytes).is_ok();
+        let is_granted = self.meter().add(bytes).is_ok();
         if is_granted {
             self.bytes = self.bytes.saturating_add(bytes);
         }
         is_granted
     }
 
-    /// Gives back all but this many bytes.
-    pub(crate) fn shrink_to(&mut self, bytes: u64) {
-        self.meter.give_back(self.bytes.saturating_sub(bytes));
+    /// Gives back all but `bytes` bytes.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let rest = self.bytes.saturating_sub(bytes);
+        self.meter().give_back(rest);
         self.bytes = self.bytes.min(bytes);
     }
 }
 
 impl Drop for Charge<'_> {
     fn drop(&mut self) {
-        self.meter.give_back(self.bytes);
+        self.meter().give_back(self.bytes);
     }
 }
 
-/// The error of memory that the limits allow and the machine does not have.
-pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
-    Error::new(ErrorKind::LimitExceeded, what).because(Cause::OutOfMemory { needed: bytes })
-}
-
-/// Adds to a count, as far as it goes. Returns the sum.
+/// Adds to a count, which stays at its maximum instead of overflowing. Returns the sum.
 fn add(count: &AtomicU64, more: u64) -> u64 {
-    let sum = |count: u64| Some(count.saturating_add(more));
-    count
-        .fetch_update(Relaxed, Relaxed, sum)
-        .unwrap_or_else(|count| count)
-        .saturating_add(more)
+    let before = count.fetch_update(Relaxed, Relaxed, |count| Some(count.saturating_add(more)));
+    // The update never fails.
+    before.unwrap_or_else(|count| count).saturating_add(more)
 }
 
 /// Subtracts bytes from a count, which stays at 0 at least.
 fn subtract(held: &AtomicU64, bytes: u64) {
     let _ = held.fetch_update(Relaxed, Relaxed, |held| Some(held.saturating_sub(bytes)));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn meters_show_what_they_hold() {
-        let meter = Meter::of_call(&Limits::default());
-        let _charge = meter.take(64, "x").unwrap();
-        assert_eq!(format!("{meter:?}"), "Meter { held: 64, work: 0, .. }");
-    }
-
-    #[test]
-    fn room_is_charged_and_memory_that_suffices_stays() {
-        let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
-        let mut out = vec![1_u32];
-        meter.reserve(&mut out, 0, 16, "x").unwrap();
-        assert!(out.is_empty() && out.capacity() >= 16);
-        assert_eq!(meter.held(), 64);
-        let place = out.as_ptr();
-        meter.reserve(&mut out, 0, 4, "x").unwrap();
-        assert_eq!((out.as_ptr(), meter.held()), (place, 80));
-        assert_eq!(
-            meter.reserve(&mut out, 0, 17, "x").unwrap_err().kind(),
-            ErrorKind::LimitExceeded
-        );
-    }
-
-    #[test]
-    fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
-        let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
-        assert_eq!(meter.vec::<u32>(0, 16, "x").unwrap(), [0; 16]);
-        for count in [17, u64::MAX / 4, u64::MAX] {
-            let error = meter.vec::<u32>(0, count, "x").unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-            let expected =
-                "above the limit of 64 bytes; raise it with Limits::with_max_block_bytes";
-            assert!(error.to_string().ends_with(expected), "{error}");
-        }
-    }
-
-    #[test]
-    fn blocks_together_are_at_most_the_total() {
-        let meter = Meter::of_call(&Limits::default().with_max_total_bytes(100));
-        let mut first = meter.take_block(0, 60, "x").unwrap();
-        let error = meter.take_block(0, 60, "x").unwrap_err();
-        let expected = "x needs 120 bytes, above the limit of 100 bytes; raise it with Limits::with_max_total_bytes";
-        assert_eq!(error.to_string(), expected);
-        assert_eq!(meter.left(), 40);
-        meter.take(30, "x").unwrap().keep();
-        assert!(meter.try_take(11).is_none() && !first.try_grow(11) && first.try_grow(10));
-        first.shrink_to(50);
-        assert_eq!((first.bytes(), meter.held()), (50, 80));
-        drop(first);
-        assert_eq!((meter.held(), meter.left()), (30, 70));
-    }
-
-    #[test]
-    fn errors_name_the_limit_that_is_exceeded() {
-        let meter = Meter::of_call(
-            &Limits::default()
-                .with_max_block_bytes(64)
-                .with_max_total_bytes(32),
-        );
-        for (bytes, limit) in [(64, "max_total_bytes"), (65, "max_block_bytes")] {
-            let error = meter.exceeded(0, bytes, "x");
-            assert!(error.to_string().contains(limit), "{error}");
-        }
-    }
-
-    #[test]
-    fn parts_give_back_what_they_do_not_keep_and_hold_no_more_than_their_cap() {
-        let meter = Meter::of_call(&Limits::default().with_max_total_bytes(100));
-        let part = meter.capped(50);
-        part.take(40, "x").unwrap().keep();
-        meter.take(30, "x").unwrap().keep();
-        assert_eq!(
-            (part.held(), part.left(), meter.held(), meter.left()),
-            (40, 10, 70, 30)
-        );
-        assert!(part.try_take(11).is_none() && part.try_take(10).is_some());
-        meter.take(25, "x").unwrap().keep();
-        assert_eq!(part.left(), 5);
-        let inner = part.part();
-        assert!(inner.try_take(6).is_none());
-        inner.take(5, "x").unwrap().keep();
-        inner.keep();
-        assert_eq!((part.held(), meter.left()), (45, 0));
-        drop(part);
-        assert_eq!((meter.held(), meter.left()), (55, 45));
-    }
-
-    #[test]
-    fn what_a_file_keeps_counts_for_the_call_and_against_no_cap() {
-        let meter = Meter::of_call(&Limits::default().with_max_total_bytes(100));
-        let capped = meter.capped(20);
-        let attempt = capped.part();
-        attempt.take_kept(60, "x").unwrap();
-        attempt.take(20, "x").unwrap().keep();
-        assert!(attempt.try_take(1).is_none() && meter.left() == 20);
-        drop(attempt);
-        assert_eq!((capped.left(), meter.left()), (20, 100));
-        assert!(capped.take_kept(101, "x").is_err());
-    }
-
-    #[test]
-    fn what_is_stored_large_may_decode_large() {
-        let limits = Limits::default()
-            .with_max_block_bytes(10)
-            .with_max_total_bytes(20);
-        let meter = Meter::of_part(&limits, &(100..110));
-        assert_eq!(
-            (
-                meter.block(10),
-                meter.block(1),
-                meter.block(0),
-                meter.left()
-            ),
-            (160, 16, 10, 160)
-        );
-        drop(meter.take_block(10, 160, "x").unwrap());
-        let error = meter.take_block(10, 161, "x").unwrap_err();
-        let cause = |limit, remedy| {
-            let needed = Some(161);
-            Cause::Limit {
-                limit,
-                allowed: 160,
-                needed,
-                count: None,
-                remedy,
-            }
-        };
-        assert_eq!(
-            *error.cause(),
-            cause(Limit::BlockBytes, "Limits::with_max_block_bytes")
-        );
-        let error = meter.part().take(161, "x").unwrap_err();
-        assert_eq!(
-            *error.cause(),
-            cause(Limit::TotalBytes, "Limits::with_max_total_bytes")
-        );
-        let strict = Meter::of_part(&limits.with_free_ratio(0), &(100..110));
-        assert_eq!((strict.block(10), strict.left()), (10, 20));
-    }
-
-    #[test]
-    fn reading_the_same_bytes_again_allows_no_more() {
-        let meter = Meter::of_call(&Limits::default().with_max_total_bytes(0));
-        (0..100).for_each(|_| meter.part().count_read(&(5..15)));
-        assert_eq!(meter.left(), 15 * 16);
-    }
-
-    #[test]
-    fn calls_within_a_job_are_charged_to_it_and_work_is_not_given_back() {
-        let limits = Limits::default().with_max_total_bytes(100);
-        let job = Arc::new(Meter::new(&limits, 10));
-        job.run(|| {
-            let call = Meter::of_call(&limits);
-            call.take(60, "x").unwrap().keep();
-            call.work(2 << 30, "x").unwrap();
-            assert_eq!((job.held(), call.held()), (160 - job.left(), 60));
-            let other = Meter::of_call(&limits);
-            assert_eq!(other.left(), 100);
-            other.take(100, "x").unwrap().keep();
-            assert!(call.try_take(1).is_none() && call.left() == 0);
-            job::unmetered(|| assert_eq!(Meter::of_call(&limits).left(), 100));
-        });
-        assert_eq!(job.held(), 0);
-        job.work(10 * 4096, "x").unwrap();
-        let error = job.work(1, "x").unwrap_err();
-        let expected = "x exceeds the limit of 2 GiB of decoding and other work; \
-                        raise it with Limits::with_max_total_bytes";
-        assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn counts_do_not_begin_again_at_zero() {
-        let meter = Meter::new(&Limits::default(), u64::MAX);
-        meter.count_file(10);
-        assert_eq!(meter.left(), u64::MAX);
-        let small = Meter::new(&Limits::default(), 0);
-        for _ in 0..2 {
-            assert!(small.work(u64::MAX, "x").is_err());
-        }
-        assert_eq!(small.worked(), u64::MAX);
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "Miri ends the program where memory runs out")]
-    fn vec_that_the_machine_cannot_give_is_an_error() {
-        let limits = Limits::default()
-            .with_max_block_bytes(u64::MAX)
-            .with_max_total_bytes(u64::MAX);
-        let error = Meter::of_call(&limits)
-            .vec::<u64>(0, 1 << 59, "x")
-            .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-    }
 }

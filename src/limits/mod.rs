@@ -10,10 +10,14 @@
 
 pub(crate) mod caps;
 pub(crate) mod job;
+mod memory;
 mod meter;
 mod settings;
 
 pub use job::cancellable;
-pub(crate) use meter::exceeded_by_machine;
+pub(crate) use memory::{FileMemory, exceeded_by_machine, resize, zeroed};
 pub use meter::{Charge, Meter};
 pub use settings::Limits;
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ use crate::report::{Cause, Error, ErrorKind, Limit};
 /// # assert!(!file.findings().iter().any(|finding| finding.detail.is_empty()));
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -41,25 +41,58 @@ pub struct Limits {
     /// The maximum nesting depth of containers, in formats that nest them (LLSD). 96 by default, and never more than 256.
     pub max_depth: u32,
     #[cfg_attr(feature = "serde", serde(skip))]
+    wording: Wording,
+}
+
+/// How messages about limits are worded. It decides nothing, so limits that differ only in it are equal: a file that is read with
+/// either of them shares its cached snapshots.
+#[derive(Clone, Copy, Debug)]
+struct Wording {
+    /// The options that raise `max_block_bytes`, `max_total_bytes` and `max_depth`.
     remedies: [&'static str; 3],
-    #[cfg_attr(feature = "serde", serde(skip))]
+    /// The number of equal shares of the value that the user knows.
     shares: u64,
 }
 
+impl Default for Wording {
+    fn default() -> Self {
+        Self {
+            remedies: [
+                "Limits::with_max_block_bytes",
+                "Limits::with_max_total_bytes",
+                "Limits::with_max_depth",
+            ],
+            shares: 1,
+        }
+    }
+}
+
+impl PartialEq for Limits {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            max_block_bytes,
+            max_total_bytes,
+            free_ratio,
+            max_depth,
+            wording: _,
+        } = self;
+        *max_block_bytes == other.max_block_bytes
+            && *max_total_bytes == other.max_total_bytes
+            && *free_ratio == other.free_ratio
+            && *max_depth == other.max_depth
+    }
+}
+
+impl Eq for Limits {}
+
 impl Default for Limits {
     fn default() -> Self {
-        let remedies = [
-            "Limits::with_max_block_bytes",
-            "Limits::with_max_total_bytes",
-            "Limits::with_max_depth",
-        ];
         Self {
             max_block_bytes: 512 << 20,
             max_total_bytes: 1 << 30,
             free_ratio: 16,
             max_depth: 96,
-            remedies,
-            shares: 1,
+            wording: Wording::default(),
         }
     }
 }
@@ -100,7 +133,7 @@ impl Limits {
     /// this out.
     #[must_use]
     pub fn with_remedies(mut self, remedies: [&'static str; 3]) -> Self {
-        self.remedies = remedies;
+        self.wording.remedies = remedies;
         self
     }
 
@@ -108,13 +141,13 @@ impl Limits {
     /// value of the program's option.
     #[must_use]
     pub fn with_shares(mut self, shares: u64) -> Self {
-        self.shares = shares;
+        self.wording.shares = shares;
         self
     }
 
     /// The option that raises a limit.
     pub(crate) fn remedy(&self, limit: Limit) -> &'static str {
-        let [block, total, depth] = self.remedies;
+        let [block, total, depth] = self.wording.remedies;
         match limit {
             Limit::BlockBytes => block,
             Limit::TotalBytes | Limit::Work => total,
@@ -131,20 +164,16 @@ impl Limits {
         needed: Option<u64>,
         what: &'static str,
     ) -> Error {
-        let remedy = self.remedy(limit);
-        let shares = if matches!(limit, Limit::BlockBytes | Limit::TotalBytes) {
-            self.shares
-        } else {
-            1
+        let shares = match limit {
+            Limit::BlockBytes | Limit::TotalBytes => self.wording.shares,
+            Limit::Work | Limit::Depth | Limit::Fixed(_) => 1,
         };
-        let allowed = allowed.saturating_mul(shares);
-        let needed = needed.map(|needed| needed.saturating_mul(shares));
         let cause = Cause::Limit {
             limit,
-            allowed,
-            needed,
+            allowed: allowed.saturating_mul(shares),
+            needed: needed.map(|needed| needed.saturating_mul(shares)),
             count: None,
-            remedy,
+            remedy: self.remedy(limit),
         };
         Error::new(ErrorKind::LimitExceeded, what).because(cause)
     }
@@ -185,22 +214,37 @@ mod tests {
             .with_max_depth(4)
             .with_remedies(["block", "total", "depth"])
             .with_shares(5);
-        let remedies = ["block", "total", "depth"];
-        assert_eq!(
-            set,
-            Limits {
-                max_block_bytes: 1,
-                max_total_bytes: 2,
-                free_ratio: 3,
-                max_depth: 4,
-                remedies,
-                shares: 5
-            }
-        );
+        let expected = [
+            (set.max_block_bytes, 1),
+            (set.max_total_bytes, 2),
+            (set.free_ratio, 3),
+            (set.max_depth.into(), 4),
+        ];
+        for (found, expected) in expected {
+            assert_eq!(found, expected);
+        }
         let error = set.exceeded(Limit::TotalBytes, 2, Some(3), "x").to_string();
         assert_eq!(
             error,
             "x needs 15 bytes, above the limit of 10 bytes; raise it with total"
         );
+    }
+
+    #[test]
+    fn limits_that_differ_in_wording_are_equal() {
+        let limits = Limits::default();
+        assert_eq!(
+            limits,
+            limits.with_remedies(["--a", "--b", "--c"]).with_shares(9)
+        );
+        let others = [
+            limits.with_max_block_bytes(1),
+            limits.with_max_total_bytes(1),
+            limits.with_free_ratio(1),
+            limits.with_max_depth(1),
+        ];
+        for other in others {
+            assert_ne!(limits, other);
+        }
     }
 }

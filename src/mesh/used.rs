@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::limits::Meter;
+use crate::limits::{Meter, zeroed};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -83,19 +83,16 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let mut vertices: Vec<u32> = meter.vec(stored, count, VERTICES)?;
-        vertices
-            .iter_mut()
-            .zip(corners.clone())
-            .for_each(|(place, corner)| *place = corner);
+        let mut charge = meter.take_block(stored, count.saturating_mul(4), VERTICES)?;
+        let mut vertices: Vec<u32> = zeroed(count, VERTICES)?;
+        for (vertex, corner) in vertices.iter_mut().zip(corners.clone()) {
+            *vertex = corner;
+        }
         vertices.sort_unstable();
         vertices.dedup();
         vertices.shrink_to_fit();
-        meter.give_back(
-            count
-                .saturating_sub(as_u64(vertices.len()))
-                .saturating_mul(4),
-        );
+        charge.shrink_to(as_u64(vertices.len()).saturating_mul(4));
+        charge.keep();
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             // The list has at most as many vertices as indices can name.

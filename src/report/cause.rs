@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::ops::Range;
 
-use super::error::ErrorKind;
+use super::kind::ErrorKind;
 use crate::codec::{Fault, FaultKind};
 use crate::num::{counted, decimal, size, size_up};
 

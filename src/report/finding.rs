@@ -2,7 +2,8 @@ use std::fmt;
 use std::ops::Range;
 
 use super::address::Address;
-use super::error::{Error, ErrorKind};
+use super::error::Error;
+use super::kind::ErrorKind;
 use super::place::Place;
 use super::rule::{Rule, Severity};
 use crate::format::Format;

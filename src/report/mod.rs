@@ -4,15 +4,16 @@ mod address;
 mod cause;
 mod error;
 mod finding;
+mod kind;
 mod parse_name;
 mod place;
 mod rule;
 
 pub use address::{Address, ParseError, Segment};
 pub use cause::{Cause, Limit};
-pub use error::{Error, ErrorKind, Result};
-pub use finding::Finding;
-pub use finding::Item;
+pub use error::{Error, Result};
+pub use finding::{Finding, Item};
+pub use kind::ErrorKind;
 pub use rule::{Rule, Severity};
 
 pub(crate) use address::{parse_quoted, quoted, write_quoted};

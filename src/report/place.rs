@@ -1,7 +1,8 @@
 use std::ops::Range;
 
 use super::address::Address;
-use super::error::{Error, ErrorKind};
+use super::error::Error;
+use super::kind::ErrorKind;
 use crate::format::Format;
 
 /// A location in a file, from which errors and findings are made.

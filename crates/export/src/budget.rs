@@ -1,10 +1,10 @@
 //! The memory and the output of one call, which no number in a file can exceed.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use meshmap::{MeshFile, Meter};
+use meshmap::{Charge, MeshFile, Meter};
 use meshmap_outputs::{Output, Place};
 
 use crate::error::{Error, Limit, Result};
@@ -36,8 +36,10 @@ pub(crate) struct Budget(Arc<Counts>);
 struct Counts {
     /// The memory that is held, also by the library.
     meter: Arc<Meter<'static>>,
-    /// Memory of it that is held until the call ends. A scope gives back the rest.
-    kept: AtomicU64,
+    /// Memory that a scope gives back.
+    working: Mutex<Charge<'static>>,
+    /// Memory that is held until the call ends.
+    kept: Mutex<Charge<'static>>,
     max_output: u64,
     max_written: u64,
     max_pictures: u64,
@@ -86,22 +88,23 @@ impl Budget {
         max_pictures: u64,
         max_elements: u64,
     ) -> Self {
-        let [kept, geometry, written] = [const { AtomicU64::new(0) }; 3];
+        let meter = Arc::new(meter);
         Self(Arc::new(Counts {
-            meter: Arc::new(meter),
-            kept,
+            working: Mutex::new(Charge::shared(&meter)),
+            kept: Mutex::new(Charge::shared(&meter)),
+            meter,
             max_output,
             max_written,
             max_pictures,
             max_elements,
-            geometry,
-            written,
+            geometry: AtomicU64::new(0),
+            written: AtomicU64::new(0),
         }))
     }
 
     /// Charges memory that is about to be allocated, and that is given back when the scope around it ends.
     pub(crate) fn charge(&self, bytes: u64, what: &'static str) -> Result<()> {
-        self.0.meter.take(bytes, what)?.keep();
+        self.working().grow(bytes, what)?;
         #[cfg(test)]
         self.remember();
         Ok(())
@@ -109,8 +112,10 @@ impl Budget {
 
     /// Charges memory that is about to be allocated, and held until the call ends.
     pub(crate) fn keep(&self, bytes: u64, what: &'static str) -> Result<()> {
-        self.charge(bytes, what)?;
-        self.0.kept.fetch_add(bytes, Ordering::Relaxed);
+        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.grow(bytes, what)?;
+        #[cfg(test)]
+        self.remember();
         Ok(())
     }
 
@@ -125,11 +130,11 @@ impl Budget {
     }
 
     /// Memory that a scope gives back.
-    fn working(&self) -> u64 {
+    fn working(&self) -> MutexGuard<'_, Charge<'static>> {
         self.0
-            .meter
-            .held()
-            .saturating_sub(self.0.kept.load(Ordering::Relaxed))
+            .working
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     #[cfg(test)]
@@ -168,7 +173,7 @@ impl Budget {
     pub(crate) fn scope(&self) -> Scope {
         Scope {
             budget: self.clone(),
-            working: self.working(),
+            working: self.working().bytes(),
         }
     }
 
@@ -254,8 +259,7 @@ pub(crate) struct Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        let more = self.budget.working().saturating_sub(self.working);
-        self.budget.0.meter.give_back(more);
+        self.budget.working().shrink_to(self.working);
     }
 }
 

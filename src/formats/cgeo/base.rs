@@ -19,7 +19,7 @@ use super::triangles::Triangles;
 use crate::bytes::Array;
 use crate::decode::{Context, Scratch, Slot};
 use crate::limits::{Meter, job};
-use crate::num::{Span, as_u64};
+use crate::num::as_u64;
 use crate::report::{ErrorKind, Result};
 
 /// The whole mesh. Decoded once.
@@ -38,7 +38,7 @@ pub(super) fn whole(file: &Arc<File>) -> Result<Arc<Mesh>> {
         Ok(Arc::new(base.with_shared_arrays(mesh)))
     });
     if mesh.is_ok() {
-        base.drop_loaded(first.extent.length());
+        base.drop_loaded();
     }
     mesh
 }

@@ -10,7 +10,7 @@ use super::triangle_hash::{KnownHashes, TriangleHash};
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Source};
 use crate::decode::Slot;
-use crate::limits::{Limits, Meter};
+use crate::limits::{Charge, FileMemory, Limits};
 use crate::num::as_u64;
 use crate::report::Result;
 
@@ -99,8 +99,14 @@ pub(super) struct FirstMesh {
     /// All of the arrays; shares the arrays that were decoded before.
     pub(super) whole: Slot<Result<Arc<Mesh>>>,
     /// The source with the bytes of the snapshot from a store, until the whole mesh is decoded.
-    loaded: Mutex<Option<Source>>,
-    kept: Meter<'static>,
+    loaded: Mutex<Option<Loaded>>,
+    memory: FileMemory,
+}
+
+/// The source with the bytes of the snapshot, and what they are charged with.
+struct Loaded {
+    source: Source,
+    _charge: Charge<'static>,
 }
 
 impl FirstMesh {
@@ -116,7 +122,7 @@ impl FirstMesh {
             hashes: KnownHashes::default(),
             whole: Slot::default(),
             loaded: Mutex::new(None),
-            kept: Meter::of_file(limits, file),
+            memory: FileMemory::new(limits, file),
         }
     }
 
@@ -156,7 +162,7 @@ impl FirstMesh {
 
     /// Returns `true` if a part may be cached, whose memory then counts.
     pub(super) fn admits(&self, memory: u64) -> bool {
-        self.kept.admits(memory)
+        self.memory.admits(memory)
     }
 
     /// Returns `true` if a mesh may be cached that shares the arrays which were decoded separately.
@@ -170,30 +176,35 @@ impl FirstMesh {
         if let Some(Ok(triangles)) = self.triangles.get() {
             shared = shared.saturating_add(as_u64(triangles.as_bytes().len()));
         }
-        self.kept.admits(mesh.memory().saturating_sub(shared))
+        self.memory.admits(mesh.memory().saturating_sub(shared))
     }
 
     /// The source with the bytes of the snapshot, if they are kept.
     pub(super) fn loaded(&self) -> Option<Source> {
-        self.lock().clone()
+        let loaded = self.lock();
+        loaded.as_ref().map(|loaded| loaded.source.clone())
     }
 
     /// Keeps the source with the `stored` bytes of the snapshot, until the whole mesh is decoded.
     pub(super) fn keep_loaded(&self, source: &Source, stored: u64) {
         let mut loaded = self.lock();
-        if loaded.is_none() && self.whole.get().is_none() && self.kept.admits(stored) {
-            *loaded = Some(source.clone());
+        if loaded.is_some() || self.whole.get().is_some() {
+            return;
+        }
+        if let Some(charge) = self.memory.charge(stored) {
+            *loaded = Some(Loaded {
+                source: source.clone(),
+                _charge: charge,
+            });
         }
     }
 
-    /// Drops the `stored` bytes of the snapshot, if they were kept.
-    pub(super) fn drop_loaded(&self, stored: u64) {
-        if self.lock().take().is_some() {
-            self.kept.give_back(stored);
-        }
+    /// Drops the bytes of the snapshot, if they were kept.
+    pub(super) fn drop_loaded(&self) {
+        *self.lock() = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Source>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Loaded>> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

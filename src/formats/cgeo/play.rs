@@ -265,7 +265,7 @@ impl Job {
 
     fn decode_unmetered(&self) -> Option<Decoded> {
         let call = self.proxy.file().meter();
-        let meter = call.capped(self.share.unwrap_or(u64::MAX));
+        let meter = call.part_of_at_most(self.share.unwrap_or(u64::MAX));
         let mut mesh = locked(&self.memory.buffers).pop().unwrap_or_default();
         if let Some(share) = self.share
             && mesh.memory() > share

@@ -357,7 +357,7 @@ impl StoredSnapshot {
                     let before_mesh = content.start.saturating_sub(self.policy().start());
                     self.file.lengths.learn(last, before_mesh, progress.used);
                 }
-                part.keep();
+                part.commit();
                 return result;
             };
             drop(part);
@@ -390,7 +390,7 @@ impl StoredSnapshot {
             };
             let made = slot.get_or_try_make(make, |made| made.as_ref().map_or(true, &keep));
             let Some(wanted) = wanted else {
-                part.keep();
+                part.commit();
                 return made?;
             };
             drop(part);

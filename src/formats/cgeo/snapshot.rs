@@ -538,7 +538,7 @@ impl Snapshot {
         if copied.is_err() {
             return false;
         }
-        part.keep();
+        part.commit();
         true
     }
 

@@ -21,7 +21,7 @@ use super::triangles::{Counts, Shape, Triangles};
 use crate::bytes::{Memory, Out};
 use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help};
-use crate::limits::{Charge, Meter, caps};
+use crate::limits::{Charge, Meter, caps, resize};
 use crate::num::{as_u64, as_usize, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::{Cause, Error, ErrorKind, Place, Result};
@@ -593,11 +593,12 @@ impl<'a> Stream<'a> {
             },
         };
         self.check_plausible(&counted)?;
-        self.take(&counted, |_, meter| {
-            meter
-                .take(channels.saturating_mul(MAP_CHANNEL), counted.what)
-                .map(Charge::keep)
-        })?;
+        let charge = self
+            .meter
+            .take(channels.saturating_mul(MAP_CHANNEL), counted.what);
+        charge
+            .map_err(|error| self.too_large(error, &counted))?
+            .keep();
         out.make_texcoords(form.map_channels());
         Ok(())
     }
@@ -654,15 +655,16 @@ impl<'a> Stream<'a> {
         let counted = Counted::triangles(counts, &shape);
         self.check_plausible(&counted)?;
         let records = out.take_records();
-        self.take(&counted, |stored, meter| {
-            meter.resize(records, stored, announced, counted.what)
-        })?;
+        let mut charge = self.charge(&counted, announced)?;
+        resize(records, announced, counted.what)
+            .map_err(|error| self.too_large(error, &counted))?;
         self.announce(records.len());
         let mut length = self.read_up_to(records)?;
         if length == records.len() {
             let mut next = [0];
             if self.read_up_to(&mut next)? == 0 {
                 self.finish()?;
+                charge.keep();
                 out.set_shape(shape);
                 return Ok(());
             }
@@ -670,13 +672,10 @@ impl<'a> Stream<'a> {
                 .longest()
                 .saturating_mul(counts.triangles.into())
                 .max(announced.saturating_add(1));
-            self.take(&counted, |stored, meter| {
-                meter
-                    .take_block(stored, longer, counted.what)
-                    .map(Charge::keep)
-            })?;
+            // Both are charged while the records move.
+            let larger = self.charge(&counted, longer)?;
             records.resize(as_usize(longer), 0);
-            self.meter.give_back(announced);
+            charge = larger;
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else {
                 return Ok(());
             };
@@ -690,6 +689,7 @@ impl<'a> Stream<'a> {
             return Err(self.other_length(announced, length));
         };
         self.finish()?;
+        charge.keep();
         out.set_shape(shape);
         Ok(())
     }
@@ -781,25 +781,21 @@ impl<'a> Stream<'a> {
     /// Resizes a vector to the number of triples.
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, counted: &Counted) -> Result<()> {
         self.check_plausible(counted)?;
-        self.take(counted, |stored, meter| {
-            meter.resize(out, stored, counted.number, counted.what)
-        })
+        self.charge(counted, counted.bytes)?.keep();
+        resize(out, counted.number, counted.what).map_err(|error| self.too_large(error, counted))
     }
 
-    /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
-    fn take(
-        &mut self,
-        counted: &Counted,
-        mut take: impl FnMut(u64, &Meter) -> Result<()>,
-    ) -> Result<()> {
-        let mut taken = take(self.unit.stored, self.meter);
-        if taken.is_err()
+    /// Charges memory for elements of the stream; if there is not enough, the memory of threads that help is given back first.
+    fn charge(&mut self, counted: &Counted, bytes: u64) -> Result<Charge<'a>> {
+        let meter = self.meter;
+        let mut charge = meter.take_block(self.unit.stored, bytes, counted.what);
+        if charge.is_err()
             && let Some(help) = &mut self.help
             && help.end(&mut self.content)
         {
-            taken = take(self.unit.stored, self.meter);
+            charge = meter.take_block(self.unit.stored, bytes, counted.what);
         }
-        taken.map_err(|error| self.too_large(error, counted))
+        charge.map_err(|error| self.too_large(error, counted))
     }
 
     /// Announces that `bytes` bytes come next, so that other threads help if that pays.

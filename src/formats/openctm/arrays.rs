@@ -171,7 +171,7 @@ impl Mesh {
                 )
                 .map(Some);
         };
-        let maker = meter.maker();
+        let maker = meter.part_for_file();
         let (positions, triangles) = match known {
             Some((positions, triangles)) => (positions.clone(), triangles.clone()),
             None => {
@@ -359,7 +359,7 @@ impl Mesh {
         }
         let make = || {
             let mut out = Vec::new();
-            let ending = decode(mesh.decode(&meter.maker()), &mut out, scratch)?;
+            let ending = decode(mesh.decode(&meter.part_for_file()), &mut out, scratch)?;
             Ok(Decoded {
                 array: Array::from_vec(out),
                 ending,

@@ -12,7 +12,7 @@ use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
-use crate::limits::Meter;
+use crate::limits::{FileMemory, Meter};
 use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{as_u64, less_than, size_u64, span};
 use crate::options::{Options, Strictness};
@@ -54,8 +54,8 @@ impl Container {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = body_iter(source, options)?;
-        let kept = Arc::new(Meter::of_file(&options.limits, walker.len.unwrap_or(0)));
-        walker.kept = Some(Arc::clone(&kept));
+        let kept = FileMemory::new(&options.limits, walker.len.unwrap_or(0));
+        walker.kept = Some(kept.clone());
         let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {
             match mesh {
@@ -247,7 +247,7 @@ struct BodyIter {
     next: Option<u64>,
     options: Options,
     /// The caches that the bodies of one list share; `None`, with a separate share for each, outside a list.
-    kept: Option<Arc<Meter<'static>>>,
+    kept: Option<FileMemory>,
 }
 
 impl Iterator for BodyIter {

@@ -234,7 +234,10 @@ impl Decode<'_> {
     /// Makes room for the planes of an array. All of the scratch's memory is charged, while it is used.
     fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
         let (there, len) = (as_u64(bytes.len()), section.decoded_len());
-        if there >= len && self.meter.admits(there) {
+        if there >= len
+            && let Ok(charge) = self.meter.take(there, section.what)
+        {
+            charge.keep();
             return Ok(());
         }
         // Given back first, and not copied: none of it is needed.

@@ -10,7 +10,7 @@ use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Slot};
 use crate::format::Format;
-use crate::limits::{Limits, Meter};
+use crate::limits::{FileMemory, Limits, Meter};
 use crate::num::{Span, as_u64, size_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -42,7 +42,7 @@ pub(crate) struct DecodedArrays {
     pub(crate) uv_maps: Vec<Slot<Decoded<[f32; 2]>>>,
     pub(crate) attribute_maps: Vec<Slot<Decoded<[f32; 4]>>>,
     /// The amount of decoded arrays that may be cached.
-    pub(crate) kept: Arc<Meter<'static>>,
+    pub(crate) kept: FileMemory,
 }
 
 impl Mesh {
@@ -76,7 +76,7 @@ impl Mesh {
         start: u64,
         body: u64,
         options: &Options,
-        kept: Option<Arc<Meter<'static>>>,
+        kept: Option<FileMemory>,
     ) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)
             .map_err(|error| walk.without_windows().locate(error))?;
@@ -90,9 +90,7 @@ impl Mesh {
                 .iter()
                 .map(|_| Slot::default())
                 .collect(),
-            kept: kept.unwrap_or_else(|| {
-                Arc::new(Meter::of_file(&options.limits, layout.range.length()))
-            }),
+            kept: kept.unwrap_or_else(|| FileMemory::new(&options.limits, layout.range.length())),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.

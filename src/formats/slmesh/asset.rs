@@ -14,7 +14,7 @@ use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
 use crate::decode::Slot;
 use crate::format::Format;
-use crate::limits::Meter;
+use crate::limits::FileMemory;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -33,7 +33,7 @@ pub(crate) struct Inner {
     /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
     pub(crate) meshes: [Slot<Result<Mesh>>; MeshKey::ALL.len()],
     /// The amount of decoded blocks that is cached.
-    pub(crate) kept: Meter<'static>,
+    pub(crate) kept: FileMemory,
 }
 
 impl Asset {
@@ -73,7 +73,7 @@ impl Asset {
     pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.locate(error))?;
-        let kept = Meter::of_file(&options.limits, source.len()?.unwrap_or(0));
+        let kept = FileMemory::new(&options.limits, source.len()?.unwrap_or(0));
         let inner = Inner {
             layout,
             options: *options,

@@ -90,7 +90,7 @@ impl Asset {
     /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
     fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, meter: &Meter) -> Result<Mesh> {
         let decode = || {
-            let maker = meter.maker();
+            let maker = meter.part_for_file();
             let (place, content) =
                 self.inflate(block, stored, Context::new(&maker, &mut Scratch::default()))?;
             Mesh::new(key, content, place, &maker)

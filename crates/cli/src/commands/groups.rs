@@ -1,6 +1,7 @@
 //! The arrays of a file that is compared, read one group at a time, within the memory of a command.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use meshmap::{Address, ArrayData, ArrayEntry, Charge, MeshFile, Meter, Segment};
 
@@ -9,19 +10,20 @@ use crate::inputs::meter_of;
 /// An array with its address, or why it cannot be read.
 pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
 
-/// Charges the entry of an array in the lists, and its values.
+/// Charges the entry of an array in the lists, and its values, as long as the meter exists.
 pub(super) fn charge(meter: &Meter<'_>, address: &str, values: u64) -> Result<(), String> {
-    /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
-    const OF_ENTRY: u64 = 1 << 10;
-    spend(
-        meter,
-        values.saturating_add(OF_ENTRY + 2 * address.len() as u64),
-    )
+    let taken = meter.take(entry_size(address, values), WHAT);
+    taken.map(Charge::keep).map_err(|error| error.to_string())
 }
 
-fn spend(meter: &Meter<'_>, bytes: u64) -> Result<(), String> {
-    let taken = meter.take(bytes, "arrays that are compared at a time");
-    taken.map(Charge::keep).map_err(|error| error.to_string())
+/// The name that errors give the memory.
+const WHAT: &str = "arrays that are compared at a time";
+
+/// The memory of the entry of an array in the lists, and of its values.
+fn entry_size(address: &str, values: u64) -> u64 {
+    /// An entry in the list, one in the map by addresses, one in the list of pairs, and the capacity that these keep free.
+    const OF_ENTRY: u64 = 1 << 10;
+    values.saturating_add(OF_ENTRY + 2 * address.len() as u64)
 }
 
 /// The arrays of a snapshot, body, mesh or block.
@@ -29,16 +31,24 @@ pub(super) struct Group {
     /// `None` for arrays that belong to the file as a whole.
     pub(super) address: Option<Address>,
     pub(super) arrays: Vec<Loaded>,
-    /// The memory that was charged for them.
-    memory: u64,
+}
+
+/// A group that stays for later, and what it is charged with.
+struct Held {
+    group: Group,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "gives the memory back when it is dropped")
+    )]
+    charge: Charge<'static>,
 }
 
 /// The arrays of a file, one group at a time.
 pub(super) struct Groups {
     arrays: std::iter::Peekable<Box<dyn Iterator<Item = meshmap::Result<ArrayEntry>>>>,
     /// Groups that were read while another one was looked for.
-    ahead: VecDeque<Group>,
-    meter: Meter<'static>,
+    ahead: VecDeque<Held>,
+    meter: Arc<Meter<'static>>,
 }
 
 impl Groups {
@@ -47,55 +57,50 @@ impl Groups {
         Self {
             arrays: arrays.peekable(),
             ahead: VecDeque::new(),
-            meter: meter_of(file),
+            meter: Arc::new(meter_of(file)),
         }
     }
 
-    fn read_next(&mut self) -> Result<Option<Group>, String> {
+    fn read_next(&mut self) -> Result<Option<Held>, String> {
         let Some(first) = self.arrays.peek() else {
             return Ok(None);
         };
-        let (address, before) = (group_of(first), self.meter.held());
+        let address = group_of(first);
+        let mut charge = Charge::shared(&self.meter);
+        let mut grow = |bytes| charge.grow(bytes, WHAT).map_err(|error| error.to_string());
         let mut arrays = Vec::new();
         while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
             let (name, values) = match array {
                 Ok(array) => {
                     let name = array.address.to_string();
-                    charge(&self.meter, &name, array.byte_len().unwrap_or(0))?;
+                    grow(entry_size(&name, array.byte_len().unwrap_or(0)))?;
                     let values = array.read();
                     if let (None, Ok(values)) = (array.byte_len(), &values) {
-                        spend(&self.meter, values.as_bytes().len() as u64)?;
+                        grow(values.as_bytes().len() as u64)?;
                     }
                     (name, values)
                 }
                 Err(error) => {
                     let name = error.address().map(Address::to_string).unwrap_or_default();
-                    charge(&self.meter, &name, 0)?;
+                    grow(entry_size(&name, 0))?;
                     (name, Err(error))
                 }
             };
             arrays.push((name, values));
         }
-        Ok(Some(Group {
-            address,
-            arrays,
-            memory: self.meter.held() - before,
+        Ok(Some(Held {
+            group: Group { address, arrays },
+            charge,
         }))
     }
 
-    /// The arrays of a group that is now compared. The memory for the groups that stay is still charged.
-    fn give(&self, group: Group) -> Group {
-        self.meter.give_back(group.memory);
-        group
-    }
-
+    /// The next group, which is now compared. Only groups that stay for later remain charged.
     pub(super) fn next(&mut self) -> Result<Option<Group>, String> {
-        let next = if let Some(group) = self.ahead.pop_front() {
-            Some(group)
-        } else {
-            self.read_next()?
+        let next = match self.ahead.pop_front() {
+            Some(held) => Some(held),
+            None => self.read_next()?,
         };
-        Ok(next.map(|group| self.give(group)))
+        Ok(next.map(|held| held.group))
     }
 
     /// The arrays of a group; none if the file does not have it. Groups before it stay for later.
@@ -103,18 +108,19 @@ impl Groups {
         let known = self
             .ahead
             .iter()
-            .position(|group| group.address == *address);
-        let mut found = known.and_then(|place| self.ahead.remove(place));
-        while found.is_none() {
-            match self.read_next()? {
-                Some(group) if group.address == *address => found = Some(group),
-                Some(group) => self.ahead.push_back(group),
-                None => break,
-            }
+            .position(|held| held.group.address == *address);
+        if let Some(index) = known
+            && let Some(held) = self.ahead.remove(index)
+        {
+            return Ok(held.group.arrays);
         }
-        Ok(found
-            .map(|group| self.give(group).arrays)
-            .unwrap_or_default())
+        while let Some(held) = self.read_next()? {
+            if held.group.address == *address {
+                return Ok(held.group.arrays);
+            }
+            self.ahead.push_back(held);
+        }
+        Ok(Vec::new())
     }
 }
 
@@ -150,13 +156,13 @@ mod tests {
         let groups = |bytes| {
             let limits = Limits::default().with_max_total_bytes(bytes);
             Groups {
-                meter: Meter::new(&limits, 0),
+                meter: Arc::new(Meter::new(&limits, 0)),
                 ..Groups::new(&file)
             }
         };
         let mut all = groups(1 << 30);
-        let sizes: Vec<u64> = std::iter::from_fn(|| all.next().unwrap())
-            .map(|group| group.memory)
+        let sizes: Vec<u64> = std::iter::from_fn(|| all.read_next().unwrap())
+            .map(|held| held.charge.bytes())
             .collect();
         let (largest, sum) = (
             sizes.iter().max().copied().unwrap(),

@@ -6,7 +6,7 @@
 //     input: a file, how it is read, and why it cannot be
 //     find: files that are found in directories
 //     windows: files of many small structures, read in windows
-//     inspect/lists inspect/model inspect/json: what is known of a file of any format, and its JSON object
+//     inspect/lists inspect/serialize inspect/model inspect/json: what is known of a file of any format, and its JSON object
 //     inspect/cgeo | inspect/iqm | inspect/openctm | inspect/slmesh | inspect/tmf: the facts of one format each, as named values
 //     inspect: the parts that cannot be used
 //     digest | topology: hashes of any file; the order of triangles and vertices

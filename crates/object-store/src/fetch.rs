@@ -16,9 +16,9 @@ use object_store::{
 };
 use url::Url;
 
-use crate::address::without_secrets;
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
+use crate::redact::without_secrets;
 
 /// Settings for fetching parts of files.
 #[derive(Clone)]

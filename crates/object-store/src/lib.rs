@@ -22,6 +22,7 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
+//     redact: addresses without their secrets
 //     error cache: errors, and bytes that several files share
 //     shared: the runtime and the clients that all files of a process share
 //     page: keys of a list that cannot be requested
@@ -48,16 +49,17 @@ mod fetch;
 mod list;
 mod page;
 mod play;
+mod redact;
 mod remote;
 mod shared;
 
-pub use address::{without_secrets, without_signature};
 pub use blocking::{Blocking, BlockingList};
 pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;
 pub use list::{List, Listed};
 pub use play::Play;
+pub use redact::{without_secrets, without_signature};
 pub use remote::{Remote, Stats};
 
 /// The examples of the README.

@@ -8,10 +8,11 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use url::{Position, Url};
 
-use crate::address::{Place, parse, without_secrets};
+use crate::address::{Place, parse};
 use crate::error::{Error, Result};
 use crate::fetch::{Settings, brief, identity};
 use crate::page::{Refused, RefusedKeys};
+use crate::redact::without_secrets;
 
 /// A file in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::model::{Damage, Inspection, MeshInfo, Part};
+use super::serialize::pair;
 use crate::input::{Problem, kind_of};
 
 /// The object of a file, or of a directory that cannot be read.
@@ -93,10 +94,6 @@ pub struct ErrorInfo {
     pub message: String,
 }
 
-fn pair(range: Range<u64>) -> [u64; 2] {
-    [range.start, range.end]
-}
-
 impl ErrorInfo {
     /// The problem of a part that cannot be used.
     #[must_use]
@@ -159,17 +156,6 @@ impl<'a> FindingInfo<'a> {
             message: finding,
         }
     }
-}
-
-pub(super) fn as_pair<S: Serializer>(range: &Range<u64>, serializer: S) -> Result<S::Ok, S::Error> {
-    pair(range.clone()).serialize(serializer)
-}
-
-pub(super) fn as_map<S: Serializer>(
-    counts: &[(&str, u64)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(counts.iter().copied())
 }
 
 /// The bytes of a path as base64, if it is not UTF-8.

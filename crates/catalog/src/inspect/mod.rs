@@ -23,6 +23,7 @@ mod json;
 mod lists;
 mod model;
 mod openctm;
+mod serialize;
 mod slmesh;
 mod tmf;
 

@@ -9,8 +9,8 @@ use meshmap::{Address, Bounds, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json::{as_map, as_pair};
 use super::lists::Lists;
+use super::serialize::{as_map, as_pair};
 use crate::input::{Input, Problem};
 use crate::text;
 

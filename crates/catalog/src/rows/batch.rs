@@ -9,8 +9,8 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::Depth;
 use super::columns::{COLUMNS, Column, Of};
+use super::options::Depth;
 use super::row::Row;
 
 /// The columns of a catalogue with these names, in the order of the catalogue, or all of them.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use meshmap::Format;
 
 #[cfg(feature = "arrow")]
-use super::Depth;
+use super::options::Depth;
 use super::row::Row;
 #[cfg(feature = "arrow")]
 use crate::input::NOT_FOUND;

@@ -8,9 +8,10 @@ use arrow_schema::ArrowError;
 use rayon::prelude::*;
 
 use super::batch::Columns;
+use super::file;
 use super::item::Item;
+use super::options::{Depth, Options};
 use super::row::Row;
-use super::{Depth, Options, file};
 
 /// A table ends with the row that reaches this size.
 const BATCH_BYTES: u64 = 8 << 20;

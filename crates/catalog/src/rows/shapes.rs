@@ -9,12 +9,12 @@ use arrow_schema::ArrowError;
 use meshmap::{MeshEntry, MeshFile, Meter, Role};
 use rayon::prelude::*;
 
-use super::Options;
 use super::facts::fitting;
 use super::file::{of_item, open};
 use super::geometry::{Geometry, Shape};
 use super::item::Item;
 use super::look::too_many;
+use super::options::Options;
 use super::row::Row;
 use crate::input::{Problem, memory_for, meter_of};
 use crate::text;

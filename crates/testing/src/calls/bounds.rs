@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::{Limits, Options, Source};
 
-use super::every;
+use super::every::every;
 use super::meter::{Measured, Meter};
 
 const MIB: u64 = 1 << 20;

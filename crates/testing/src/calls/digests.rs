@@ -4,7 +4,7 @@ use meshmap::{Error, ErrorKind, Format, MeshFile, Options, Result, Source};
 
 use super::caller::Caller;
 use super::look::{Look, Looked};
-use super::{every, on};
+use super::every::{every, on};
 
 /// The name of a call, and the digest of its value or error.
 pub type Digest = (String, u64);

@@ -3,7 +3,7 @@
 use meshmap::{Error, Options, Result, Source};
 
 use super::caller::Caller;
-use super::every;
+use super::every::every;
 use super::look::Look;
 
 struct Errors(Vec<Error>);

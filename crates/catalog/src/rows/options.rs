@@ -1,0 +1,53 @@
+use meshmap::Format;
+
+use crate::input::Reading;
+
+/// The parts of a file that are decoded for its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// Only headers are read.
+    #[default]
+    Headers,
+    /// Positions and triangles are decoded, for all counts and bounding boxes.
+    Meshes,
+    /// Everything is decoded and checked, also for the findings and errors that `meshmap verify` reports.
+    Everything,
+}
+
+/// The contents of a catalogue.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The parts of a file that are decoded. They change values of rows, never which rows there are.
+    pub depth: Depth,
+    /// `true` if the bytes of each file are read for their SHA-256.
+    pub hash: bool,
+    /// The formats that have rows; all of them if there are none.
+    pub formats: Vec<Format>,
+    /// The bytes of rows that a file may have, in place of the usual limit.
+    pub max_output: Option<u64>,
+    /// The settings for reading each file. Files are worked on side by side, each by one thread.
+    pub reading: Reading,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let reading = Reading {
+            is_one_of_many: true,
+            ..Reading::default()
+        };
+        Self {
+            depth: Depth::Headers,
+            hash: false,
+            formats: Vec::new(),
+            max_output: None,
+            reading,
+        }
+    }
+}
+
+impl Options {
+    /// Returns `true` if files of this format have rows. A file of no known format has rows if all formats have.
+    pub(crate) fn takes(&self, format: Option<Format>) -> bool {
+        self.formats.is_empty() || format.is_some_and(|format| self.formats.contains(&format))
+    }
+}
